@@ -1,0 +1,91 @@
+package backend
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Source is a kernel in the portable dialect, with what some drivers can use instead of compiling it. It is read only:
+// the same Source may be compiled for many devices at once.
+type Source struct {
+	Name   string            // the entry point
+	File   string            // file name for the compiler's messages; "" is Name + ".cl"
+	Text   string            // portable OpenCL C; the driver adds its prelude
+	Macros map[string]string // defined before the text, as -D does
+	Params []Param           // the arguments; nil: read from the PTX or from the text
+	Group  [3]int            // the group size that the kernel is written for; zero: read from the text, any if it names none
+	PTX    []byte            // prebuilt, for cuda and cudasim; may be nil
+	Go     GoKernel          // for the cpu device; may be nil
+}
+
+// A GoKernel is a kernel's implementation in Go. It runs the work-groups lo <= i < hi of g, numbered as [Grid.Group] does, on
+// the memory of its arguments ([Mem], [Arg.Int32], ...). The arguments are checked against the kernel's parameters. Several calls with
+// different groups run at once. An error, or a panic, fails the launch.
+type GoKernel func(g Grid, lo, hi int, args []Arg) error
+
+// FileName is the name that compilers show in their messages.
+func (s *Source) FileName() string {
+	if s.File != "" {
+		return s.File
+	}
+	return s.Name + ".cl"
+}
+
+// Defines is the macros as "NAME=value" in a fixed order.
+func (s *Source) Defines() []string {
+	d := make([]string, 0, len(s.Macros))
+	for _, k := range slices.Sorted(maps.Keys(s.Macros)) {
+		d = append(d, k+"="+s.Macros[k])
+	}
+	return d
+}
+
+// Key identifies what a compiler makes of s, for caches: name, file, text, macros and PTX. The rest of a cache key (device, driver
+// version, prelude, options) is the driver's.
+func (s *Source) Key() [sha256.Size]byte {
+	h := sha256.New()
+	for _, part := range append([]string{s.Name, s.FileName(), s.Text, string(s.PTX)}, s.Defines()...) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write([]byte(part))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// A Param is one parameter of a kernel.
+type Param struct {
+	Name   string // may be empty
+	Type   string // as the source spells it, for messages; may be empty
+	Buffer bool   // a pointer to global memory
+	Size   int    // bytes of a scalar; 0 where it is not known
+}
+
+// String is the parameter as a person would write it: "buffer a (float*)", "int n".
+func (p Param) String() string {
+	kind := p.Type
+	if p.Buffer {
+		kind = "buffer"
+		if p.Type != "" {
+			kind += " (" + p.Type + ")"
+		}
+	} else if kind == "" {
+		kind = fmt.Sprintf("scalar of %d bytes", p.Size)
+	}
+	if p.Name == "" {
+		return kind
+	}
+	return kind + " " + p.Name
+}
+
+func formatParams(params []Param) string {
+	s := make([]string, len(params))
+	for i, p := range params {
+		s[i] = p.String()
+	}
+	return strings.Join(s, ", ")
+}
