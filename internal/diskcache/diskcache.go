@@ -1,0 +1,224 @@
+// Package diskcache keeps what is costly to make, such as compiled kernels, in files between the runs of a program.
+//
+// The cache is an aid and never a source of failure or of wrong results: an entry that is damaged, cut short, of another
+// version, or that another user could have written is not found, and a folder that cannot be read or written is an empty cache.
+//
+// Files lie in os.UserCacheDir()/tandem/<driver>. The environment variable TANDEM_CACHE names another folder in place of
+// os.UserCacheDir()/tandem, or is "off".
+package diskcache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EnvCache is the environment variable that names the folder of all caches, or is "off".
+const EnvCache = "TANDEM_CACHE"
+
+const (
+	// maxTotal bounds the files of one cache together; beyond it the least recently used are removed.
+	maxTotal = 256 << 20
+	// maxEntry bounds one entry: a larger one is not kept.
+	maxEntry = maxTotal / 4
+	// staleTemp is the age at which an unfinished file is taken for the remains of a program that ended early.
+	staleTemp = time.Hour
+)
+
+// magic starts every entry. Its number changes with the format.
+const magic = "tandem cache 1\n\x00"
+
+const headerSize = len(magic) + 2*sha256.Size // magic, key, checksum
+
+const (
+	suffix     = ".bin"
+	tempPrefix = "tmp-"
+)
+
+// A Key names an entry.
+type Key [sha256.Size]byte
+
+// KeyOf is the key of the parts in their order. Every part counts with its length: "ab", "c" is not "a", "bc".
+func KeyOf(parts ...string) Key {
+	h := sha256.New()
+	for _, p := range parts {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		io.WriteString(h, p)
+	}
+	return Key(h.Sum(nil))
+}
+
+// A Cache is a folder of entries. It may be used by many goroutines and processes at once.
+type Cache struct {
+	dir   string // "" is a cache that keeps nothing
+	total int64  // bound on the bytes of all entries
+}
+
+// Open returns the cache of one driver, as TANDEM_CACHE says at this moment. The folder is made when the first entry is put.
+func Open(driver string) *Cache {
+	base := os.Getenv(EnvCache)
+	if base == "off" {
+		return &Cache{}
+	}
+	if base == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return &Cache{}
+		}
+		base = filepath.Join(user, "tandem")
+	}
+	return &Cache{dir: filepath.Join(base, driver), total: maxTotal}
+}
+
+// Get returns the entry of k, and whether there is a sound one.
+func (c *Cache) Get(k Key) ([]byte, bool) {
+	if !c.trusted() {
+		return nil, false
+	}
+	name := c.file(k)
+	b, ok := readOwn(name)
+	if !ok {
+		return nil, false
+	}
+	data, ok := unpack(k, b)
+	if ok {
+		now := time.Now()
+		os.Chtimes(name, now, now) // trim removes what was not used for longest; a failure only makes it look older
+	}
+	return data, ok
+}
+
+// Put keeps data as the entry of k, if it can. The entry appears whole or not at all.
+func (c *Cache) Put(k Key, data []byte) {
+	if c.dir == "" || len(data) > maxEntry {
+		return
+	}
+	if os.MkdirAll(c.dir, 0o700) != nil || !c.trusted() {
+		return
+	}
+	f, err := os.CreateTemp(c.dir, tempPrefix) // mode 0600
+	if err != nil {
+		return
+	}
+	_, err = f.Write(pack(k, data))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), c.file(k))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return
+	}
+	c.trim()
+}
+
+// Delete removes the entry of k, if there is one.
+func (c *Cache) Delete(k Key) {
+	if c.dir != "" {
+		os.Remove(c.file(k))
+	}
+}
+
+func (c *Cache) file(k Key) string { return filepath.Join(c.dir, hex.EncodeToString(k[:])+suffix) }
+
+// trusted tells whether the folder is one that only this user can have written to.
+func (c *Cache) trusted() bool {
+	if c.dir == "" {
+		return false
+	}
+	info, err := os.Lstat(c.dir)
+	return err == nil && info.IsDir() && ownedAlone(info)
+}
+
+// readOwn reads a regular file that only this user can have written.
+func readOwn(name string) ([]byte, bool) {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // do not open a pipe: it would block
+		return nil, false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !ownedAlone(info) || info.Size() > int64(headerSize+maxEntry) {
+		return nil, false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, int64(headerSize+maxEntry)))
+	return b, err == nil
+}
+
+func pack(k Key, data []byte) []byte {
+	b := make([]byte, 0, headerSize+len(data))
+	b = append(b, magic...)
+	b = append(b, k[:]...)
+	sum := checksum(k, data)
+	b = append(b, sum[:]...)
+	return append(b, data...)
+}
+
+func unpack(k Key, b []byte) ([]byte, bool) {
+	if len(b) < headerSize || string(b[:len(magic)]) != magic {
+		return nil, false
+	}
+	key, rest := b[len(magic):len(magic)+len(k)], b[len(magic)+len(k):]
+	sum, data := rest[:sha256.Size], rest[sha256.Size:]
+	want := checksum(k, data)
+	return data, bytes.Equal(key, k[:]) && bytes.Equal(sum, want[:])
+}
+
+func checksum(k Key, data []byte) [sha256.Size]byte {
+	h := sha256.New()
+	h.Write(k[:])
+	h.Write(data)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// trim removes the least recently used entries beyond the bound, and unfinished files of programs that ended early.
+func (c *Cache) trim() {
+	type file struct {
+		name string
+		size int64
+		used time.Time
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	var files []file
+	var total int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		name := filepath.Join(c.dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), tempPrefix) && time.Since(info.ModTime()) > staleTemp:
+			os.Remove(name)
+		case strings.HasSuffix(e.Name(), suffix):
+			files = append(files, file{name, info.Size(), info.ModTime()})
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b file) int { return a.used.Compare(b.used) })
+	for _, f := range files {
+		if total <= c.total {
+			return
+		}
+		if os.Remove(f.name) == nil {
+			total -= f.size
+		}
+	}
+}
