@@ -1,0 +1,351 @@
+package host
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// A matrix is a test operand in a slice with guard elements before, after and between its rows.
+type matrix[T Element] struct {
+	rows, cols, ld int
+	all            []T // guards included
+	data           []T // from element (0, 0) to the end of the last row, no further
+}
+
+const guardSize = 37
+
+// guard is what the elements around a matrix hold.
+func guard[T Element](i int) T { return T(1000003 + i%7) }
+
+func newMatrix[T Element](rows, cols, gap int, fill func(i, j int) T) matrix[T] {
+	ld := cols + gap
+	m := matrix[T]{rows: rows, cols: cols, ld: ld, all: make([]T, rows*ld+2*guardSize)}
+	for i := range m.all {
+		m.all[i] = guard[T](i)
+	}
+	end := guardSize
+	if rows > 0 {
+		end += (rows-1)*ld + cols
+	}
+	m.data = m.all[guardSize:end:end]
+	for i := range rows {
+		for j := range cols {
+			m.data[i*ld+j] = fill(i, j)
+		}
+	}
+	return m
+}
+
+func (m matrix[T]) clone() matrix[T] {
+	return newMatrix(m.rows, m.cols, m.ld-m.cols, func(i, j int) T { return m.data[i*m.ld+j] })
+}
+
+// diff compares the bits of two matrices, guards included.
+func (m matrix[T]) diff(want matrix[T]) error {
+	for i := range want.all {
+		if bitsOf(m.all[i]) == bitsOf(want.all[i]) {
+			continue
+		}
+		at := i - guardSize
+		if at < 0 || at >= len(want.data) || at%want.ld >= want.cols {
+			return fmt.Errorf("the guard at offset %d is %v", at, m.all[i])
+		}
+		return fmt.Errorf("element (%d, %d) is %v (%x), want %v (%x)",
+			at/want.ld, at%want.ld, m.all[i], bitsOf(m.all[i]), want.all[i], bitsOf(want.all[i]))
+	}
+	return nil
+}
+
+// An input is a kind of operand.
+type input[T Element] struct {
+	name string
+	next func(*rand.Rand) T
+}
+
+func pick[T any](values ...T) func(*rand.Rand) T {
+	return func(rng *rand.Rand) T { return values[rng.IntN(len(values))] }
+}
+
+// inputs are operands whose chains are ordinary, cancel, underflow, are subnormal all along, or meet infinities and NaN.
+func inputs[T Element]() []input[T] {
+	var list any
+	switch any(T(0)).(type) {
+	case float32:
+		list = []input[float32]{
+			{"random", func(rng *rand.Rand) float32 { return rng.Float32() - 0.5 }},
+			{"subnormal", func(rng *rand.Rand) float32 {
+				return math.Float32frombits(rng.Uint32()&0x807fffff | uint32(rng.IntN(2))*0x3f000000)
+			}},
+			{"underflow", func(rng *rand.Rand) float32 { return (rng.Float32() - 0.5) * 0x1p-74 }},
+			{"special", pick(0, float32(math.Copysign(0, -1)), 1, -1, 0x1p-149, -0x1p-100, 0x1p127, -0x1p100, 1.5, -0x1.000002p0,
+				0, 0, 0, 1, -1, 2, -2, float32(math.Inf(1)), float32(math.NaN()))},
+			{"zeros", pick(0, float32(math.Copysign(0, -1)), 0x1p-100, -0x1p-100)},
+		}
+	case float64:
+		list = []input[float64]{
+			{"random", func(rng *rand.Rand) float64 { return rng.Float64() - 0.5 }},
+			{"subnormal", func(rng *rand.Rand) float64 {
+				return math.Float64frombits(rng.Uint64()&0x800fffffffffffff | uint64(rng.IntN(2))*0x3fe0000000000000)
+			}},
+			{"underflow", func(rng *rand.Rand) float64 { return (rng.Float64() - 0.5) * 0x1p-536 }},
+			{"special", pick(0, math.Copysign(0, -1), 1, -1, 0x1p-1074, -0x1p-600, 0x1p1023, -0x1p600, 1.5, -0x1.0000000000001p0,
+				0, 0, 0, 1, -1, 2, -2, math.Inf(1), math.NaN())},
+			{"zeros", pick(0, math.Copysign(0, -1), 0x1p-600, -0x1p-600)},
+		}
+	case int32:
+		list = []input[int32]{
+			{"random", func(rng *rand.Rand) int32 { return int32(rng.Uint32()) }},
+			{"special", pick[int32](0, 1, -1, math.MinInt32, math.MaxInt32, 65536, 3)},
+		}
+	}
+	return list.([]input[T])
+}
+
+func (in input[T]) matrix(rng *rand.Rand, rows, cols, gap int) matrix[T] {
+	return newMatrix(rows, cols, gap, func(int, int) T { return in.next(rng) })
+}
+
+// forEachKernel runs f for every micro-kernel of this processor, as the one that Gemm takes.
+func forEachKernel(t *testing.T, f32, f64, i32 func(t *testing.T)) {
+	force(t, "float32", &kernelsF32, f32)
+	force(t, "float64", &kernelsF64, f64)
+	force(t, "int32", &kernelsI32, i32)
+}
+
+func force[T Element](t *testing.T, typ string, list *[]*microKernel[T], f func(t *testing.T)) {
+	all := *list
+	defer func() { *list = all }()
+	for _, k := range all {
+		*list = []*microKernel[T]{k}
+		t.Run(typ+"/"+k.name, f)
+	}
+}
+
+// checkGemm compares Gemm with GemmReference. Elements of C that beta == 0 does not read start as NaN.
+func checkGemm[T Element](t *testing.T, in input[T], m, n, k, gap int, alpha, beta T) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
+	a, b := in.matrix(rng, m, k, gap), in.matrix(rng, k, n, gap*2)
+	c := in.matrix(rng, m, n, gap*3)
+	if beta == 0 {
+		c = newMatrix(m, n, gap*3, func(int, int) T { return poison[T]() })
+	}
+	want := c.clone()
+	GemmReference(m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, want.data, want.ld)
+	Gemm(m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, c.data, c.ld)
+	if err := c.diff(want); err != nil {
+		t.Fatalf("%s, %dx%dx%d, gap %d, alpha %v, beta %v: %v", in.name, m, n, k, gap, alpha, beta, err)
+	}
+}
+
+// poison is NaN, or an unlikely integer.
+func poison[T Element]() T {
+	var p any = int32(0x5a5a5a5a)
+	switch any(T(0)).(type) {
+	case float32:
+		p = float32(math.NaN())
+	case float64:
+		p = math.NaN()
+	}
+	return p.(T)
+}
+
+// The reference itself, against chains written out by hand.
+func TestGemmReference(t *testing.T) {
+	negZero := math.Copysign(0, -1)
+	a := []float64{1, 2, 9, 3, 4, 9} // 2x2 with a gap
+	b := []float64{5, 6, 7, 8}
+	c := []float64{1, 2, 77, 3, 4, 77}
+	GemmReference(2, 2, 2, 1, a, 3, b, 2, 0, c, 3)
+	if want := []float64{19, 22, 77, 43, 50, 77}; fmt.Sprint(c) != fmt.Sprint(want) {
+		t.Errorf("A*B = %v, want %v", c, want)
+	}
+	GemmReference(2, 2, 2, 2, a, 3, b, 2, -1, c, 3)
+	if want := []float64{19, 22, 77, 43, 50, 77}; fmt.Sprint(c) != fmt.Sprint(want) {
+		t.Errorf("2*A*B - C = %v, want %v", c, want)
+	}
+	one := func(alpha, a, b, beta, c float64) float64 {
+		x := []float64{c}
+		GemmReference(1, 1, 1, alpha, []float64{a}, 1, []float64{b}, 1, beta, x, 1)
+		return x[0]
+	}
+	for _, test := range []struct{ alpha, a, b, beta, c, want float64 }{
+		{1, negZero, 1, 0, math.NaN(), 0},                       // a chain starts from +0
+		{1, -0x1p-600, 0x1p-600, 0, math.Inf(1), negZero},       // an underflow to -0 stays
+		{-1, 0, 1, 0, 5, negZero},                               // alpha*acc, with no addend
+		{0, math.NaN(), 1, 0, math.NaN(), 0},                    // reads nothing
+		{negZero, math.NaN(), 1, negZero, math.NaN(), 0},        // the same
+		{0, math.NaN(), 1, -1, 0, negZero},                      // beta*C alone
+		{1, 0, math.Inf(1), 0, 0, math.NaN()},                   // no product is left out
+		{1 + 0x1p-30, 1 + 0x1p-30, 1, 1, -1, 0x1p-29 + 0x1p-60}, // alpha*acc is fused with the sum
+		{1, -1, 1, 1 + 0x1p-52, 1 + 0x1p-52, 0x1p-51},           // beta*C is not
+	} {
+		if got := one(test.alpha, test.a, test.b, test.beta, test.c); bitsOf(got) != bitsOf(test.want) {
+			t.Errorf("fma(%v, chain(%v*%v), %v*%v) = %v, want %v", test.alpha, test.a, test.b, test.beta, test.c, got, test.want)
+		}
+	}
+	x := []int32{7}
+	GemmReference(1, 1, 2, 3, []int32{math.MaxInt32, 2}, 2, []int32{2, math.MinInt32}, 1, -1, x, 1)
+	if x[0] != 3*-2-7 {
+		t.Errorf("int32 = %d, want %d", x[0], 3*-2-7)
+	}
+}
+
+// Every edge of a tile, on one core and on several.
+func TestGemmEdges(t *testing.T) {
+	forEachKernel(t, gemmEdges[float32], gemmEdges[float64], gemmEdges[int32])
+}
+
+func gemmEdges[T Element](t *testing.T) {
+	kern := kernels[T]()[0]
+	turn := 0
+	for m := 1; m <= 2*kern.rows+1; m++ {
+		for n := 1; n <= 2*kern.cols+1; n++ {
+			// Not every pair with every kind of input and length of chain: each in its turn.
+			turn++
+			if isShort() && turn%7 > 0 {
+				continue
+			}
+			in := inputs[T]()[turn%len(inputs[T]())]
+			checkGemm(t, in, m, n, 1+turn%5, turn%3, 1, 0)
+		}
+	}
+	for _, m := range []int{1, kern.rows - 1, kern.rows, kern.rows + 1, 2*kern.rows + 1} {
+		for _, n := range []int{1, kern.cols - 1, kern.cols, kern.cols + 1} {
+			for _, in := range inputs[T]() {
+				for _, k := range []int{0, 1, 2, kern.kc - 1, kern.kc, kern.kc + 1, 2*kern.kc + 3} {
+					if !isShort() || m*n*k < 10_000 || k == kern.kc+1 {
+						checkGemm(t, in, m, n, k, 1, 1, 0)
+					}
+				}
+				checkGemm(t, in, m, n, kern.kc+1, 2, -1, 3)
+			}
+		}
+	}
+}
+
+// isShort tells whether to take samples only: the race detector makes the reference ten times slower, and does not see assembly.
+func isShort() bool { return testing.Short() || raceEnabled }
+
+func TestGemmScalars(t *testing.T) {
+	forEachKernel(t, gemmScalars[float32], gemmScalars[float64], gemmScalars[int32])
+}
+
+func gemmScalars[T Element](t *testing.T) {
+	kern := kernels[T]()[0]
+	scalars := []T{0, 1, -1, 3}
+	if third := T(1) / 3; third != 0 {
+		scalars = append(scalars, third, negZero[T](), poison[T]())
+	}
+	for _, alpha := range scalars {
+		for _, beta := range scalars {
+			for _, in := range inputs[T]() {
+				checkGemm(t, in, 7, 19, 5, 1, alpha, beta)
+				checkGemm(t, in, 3, 2, 0, 1, alpha, beta)
+			}
+			checkGemm(t, inputs[T]()[0], kern.rows+1, kern.cols+1, kern.kc+1, 1, alpha, beta)
+		}
+	}
+}
+
+// Shapes that are split over goroutines, and over the blocks of every loop, in small blocks.
+func TestGemmBlocks(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	forEachKernel(t, gemmBlocks[float32], gemmBlocks[float64], gemmBlocks[int32])
+}
+
+func gemmBlocks[T Element](t *testing.T) {
+	in := inputs[T]()[0]
+	for _, s := range [][3]int{{130, 70, 257}, {5, 1030, 410}, {1030, 5, 410}, {1, 1, 5000}, {300, 90, 80}} {
+		checkGemm(t, in, s[0], s[1], s[2], 3, 1, 0)
+	}
+	checkGemm(t, in, 150, 130, 140, 1, 2, 1)
+
+	// The same kernel with blocks so small that all loops turn often.
+	list := kernels[T]()
+	small := *list[0]
+	small.kc, small.mc, small.nc = 16, 2*small.rows, 3*small.cols
+	old := list[0]
+	list[0] = &small
+	defer func() { list[0] = old }()
+	for _, in := range inputs[T]() {
+		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, 0)
+		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, -3)
+		checkGemm(t, in, 131, 129, 130, 2, 1, 0) // beyond serialWork
+	}
+}
+
+// A product with a temporary that takes several bands of rows and of columns.
+func TestGemmBands(t *testing.T) {
+	if isShort() {
+		t.Skip("the reference takes long")
+	}
+	forEachKernel(t, gemmBands[float32], gemmBands[float64], gemmBands[int32])
+}
+
+func gemmBands[T Element](t *testing.T) {
+	kern := kernels[T]()[0]
+	checkGemm(t, inputs[T]()[0], maxTemp/kern.nc+kern.mc+5, kern.nc+kern.cols+1, 2, 1, 2, 3)
+}
+
+func TestGemmChecksItsArguments(t *testing.T) {
+	x := make([]float32, 11)
+	y := make([]float32, 12)
+	for name, f := range map[string]func(){
+		"short A": func() { Gemm(3, 3, 4, 1, x, 4, y, 3, 0, y, 3) },
+		"short B": func() { Gemm(3, 3, 4, 1, y, 4, x, 3, 0, y, 3) },
+		"short C": func() { Gemm(3, 4, 2, 1, y, 2, y, 4, 0, x, 4) },
+		"lda < k": func() { Gemm(3, 3, 4, 1, y, 3, y, 3, 0, y, 3) },
+		"m < 0":   func() { Gemm(-1, 3, 4, 1, y, 4, y, 3, 0, y, 3) },
+		"huge":    func() { Gemm(math.MaxInt/2, 3, 4, 1, y, math.MaxInt/2, y, 3, 0, y, math.MaxInt/2) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+	Gemm[float32](0, 3, 4, 1, nil, 4, nil, 3, 0, nil, 3)
+	Gemm[float32](3, 0, 4, 1, nil, 4, nil, 0, 0, nil, 0)
+	Gemm(2, 2, 0, 1, nil, 0, nil, 2, 0, y, 2)
+	Gemm(2, 2, 3, 0, nil, 3, nil, 2, 2, y, 2)
+}
+
+func TestGemmAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool drop what it is given")
+	}
+	a, b, c := make([]float32, 64*64), make([]float32, 64*64), make([]float32, 64*64)
+	if n := testing.AllocsPerRun(100, func() { Gemm(64, 64, 64, 1, a, 64, b, 64, 0, c, 64) }); n > 0 {
+		t.Errorf("Gemm of 64 allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { Gemm(64, 64, 64, 2, a, 64, b, 64, 1, c, 64) }); n > 0 {
+		t.Errorf("Gemm of 64 with alpha and beta allocates %v times", n)
+	}
+}
+
+func BenchmarkGemm(b *testing.B) {
+	for _, n := range []int{16, 32, 64, 128, 256, 512, 1024, 2048} {
+		b.Run(fmt.Sprint("float32/", n), benchmarkGemm[float32](n))
+		b.Run(fmt.Sprint("float64/", n), benchmarkGemm[float64](n))
+		b.Run(fmt.Sprint("int32/", n), benchmarkGemm[int32](n))
+	}
+}
+
+func benchmarkGemm[T Element](n int) func(*testing.B) {
+	return func(b *testing.B) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		in := inputs[T]()[0]
+		x, y, z := in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0)
+		for b.Loop() {
+			Gemm(n, n, n, 1, x.data, n, y.data, n, 0, z.data, n)
+		}
+		b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	}
+}

@@ -1,0 +1,90 @@
+// Package host is linear algebra on the processor. Its plain functions define the bits that every device must produce; its fast
+// paths must equal them.
+//
+// A matrix is row-major with a leading dimension: element (i, j) of x is x[i*ldx+j]. The elements between the columns and the leading
+// dimension belong to somebody else: they are neither read nor written.
+//
+// Functions panic when a slice is too short for its shape; callers check shapes first. All of them are safe for concurrent use.
+package host
+
+import (
+	"fmt"
+	"math"
+)
+
+// An Element is a type that matrices can have.
+type Element interface{ float32 | float64 | int32 }
+
+// FMA is a*b + c, rounded once, to nearest with ties to even. An int32 wraps modulo 2^32.
+func FMA[T Element](a, b, c T) T {
+	switch a := any(a).(type) {
+	case float32:
+		return any(FMA32(a, any(b).(float32), any(c).(float32))).(T)
+	case float64:
+		return any(math.FMA(a, any(b).(float64), any(c).(float64))).(T)
+	}
+	return a*b + c
+}
+
+// FMA32 is a*b + c, rounded once. float32(math.FMA(...)) rounds twice and differs.
+//
+// The product of two float32 is exact in float64, so that only the sum is rounded before the conversion. That first rounding keeps
+// its side of every point where the conversion's result changes, as those are float64 themselves; the conversion can err only when
+// the rounded sum is exactly on one.
+func FMA32(a, b, c float32) float32 {
+	if s := sum32(a, b, c); !isTie32(s) {
+		return float32(s)
+	}
+	return roundToOdd32(a, b, c)
+}
+
+// sum32 is a*b + c, rounded to float64.
+func sum32(a, b, c float32) float64 { return float64(float64(a)*float64(b)) + float64(c) }
+
+// isTie32 tells whether s may lie halfway between two float32. In their normal range the 29 bits that s has more are then 1000...0;
+// below that it may be any.
+func isTie32(s float64) bool {
+	const minNormal = (1023 - 126) << 52 // the smallest normal float32, as the bits of a float64
+	u := math.Float64bits(s)
+	return u&(1<<29-1) == 1<<28 || u<<1 < minNormal<<1
+}
+
+// roundToOdd32 is FMA32 for every operand: it makes the last bit of an inexact sum odd, which tells the conversion to float32 on which
+// side of the halfway point the exact sum lies.
+func roundToOdd32(a, b, c float32) float32 {
+	p, d, s := float64(a)*float64(b), float64(c), sum32(a, b, c)
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return float32(s)
+	}
+	// e is the exact error of s (Knuth's two-sum): nothing overflows or underflows in float64 here.
+	t := s - p
+	e := (p - (s - t)) + (d - t)
+	u := math.Float64bits(s)
+	if e != 0 && u&1 == 0 {
+		if (e > 0) == (s > 0) {
+			u++
+		} else {
+			u--
+		}
+	}
+	return float32(math.Float64frombits(u))
+}
+
+// Mul is a*b, rounded on its own: the conversion keeps the compiler from fusing it with an addition.
+func Mul[T Element](a, b T) T { return T(a * b) }
+
+// Add is a + b.
+func Add[T Element](a, b T) T { return a + b }
+
+// negZero is -0, the addend that leaves every number as it is, -0 included; plain 0 for int32.
+func negZero[T Element]() T { return T(math.Copysign(0, -1)) }
+
+// check panics unless a slice of n elements holds a matrix of the shape.
+func check(name string, rows, cols, ld, n int) {
+	if rows < 0 || cols < 0 || ld < cols {
+		panic(fmt.Sprintf("host: %s is %dx%d with a leading dimension of %d", name, rows, cols, ld))
+	}
+	if rows > 0 && cols > 0 && (n < cols || rows-1 > (n-cols)/max(ld, 1)) {
+		panic(fmt.Sprintf("host: %s has %d elements, too few for %dx%d with a leading dimension of %d", name, n, rows, cols, ld))
+	}
+}

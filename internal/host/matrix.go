@@ -1,0 +1,60 @@
+package host
+
+import "unsafe"
+
+// Sizes below which one goroutine is faster than several.
+const (
+	serialBytes = 256 << 10 // moved by Transpose, AddMatrix, ScaleMatrix
+	bandBytes   = 128 << 10 // of one goroutine's turn
+)
+
+// isSmall tells whether one goroutine is best for a matrix.
+func isSmall[T Element](rows, cols int) bool {
+	return rows == 0 || cols == 0 || rows <= serialBytes/int(unsafe.Sizeof(T(0)))/cols
+}
+
+// bands calls f(lo, hi) for consecutive ranges of rows that make up 0 ... rows, over the cores where the matrix is large. Ranges start at
+// multiples of unit.
+func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
+	if isSmall[T](rows, cols) {
+		f(0, rows)
+		return
+	}
+	band := max(bandBytes/int(unsafe.Sizeof(T(0)))/cols/unit, 1) * unit
+	Parallel((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
+}
+
+// AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y itself, with the same leading dimension.
+func AddMatrix[T Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T, ldz int) {
+	check("x", rows, cols, ldx, len(x))
+	check("y", rows, cols, ldy, len(y))
+	check("z", rows, cols, ldz, len(z))
+	if rows == 0 || cols == 0 {
+		return
+	}
+	bands[T](rows, cols, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]
+			for j := range z {
+				z[j] = x[j] + y[j]
+			}
+		}
+	})
+}
+
+// ScaleMatrix computes z = alpha*x, element by element, for matrices of rows by cols. z may be x itself, with the same leading dimension.
+func ScaleMatrix[T Element](rows, cols int, alpha T, x []T, ldx int, z []T, ldz int) {
+	check("x", rows, cols, ldx, len(x))
+	check("z", rows, cols, ldz, len(z))
+	if rows == 0 || cols == 0 {
+		return
+	}
+	bands[T](rows, cols, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			x, z := x[i*ldx:][:cols], z[i*ldz:][:cols]
+			for j := range z {
+				z[j] = alpha * x[j]
+			}
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"unsafe"
+)
+
+// shapes has every kind of edge, and sizes on both sides of where several goroutines start.
+var shapes = [][2]int{
+	{0, 0},
+	{0, 5},
+	{5, 0},
+	{1, 1},
+	{1, 100},
+	{100, 1},
+	{3, 5},
+	{7, 8},
+	{8, 8},
+	{16, 16},
+	{15, 17},
+	{33, 31},
+	{64, 64},
+	{65, 130},
+	{1, 200_000},
+	{200_000, 1},
+	{5, 40_001},
+	{40_001, 5},
+	{300, 517},
+	{517, 300},
+	{512, 512},
+}
+
+func testTypes(t *testing.T, f32, f64, i32 func(t *testing.T)) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	t.Run("float32", f32)
+	t.Run("float64", f64)
+	t.Run("int32", i32)
+}
+
+func TestTranspose(t *testing.T) {
+	testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32])
+	four, eight := transpose4, transpose8
+	defer func() { transpose4, transpose8 = four, eight }()
+	if four != nil {
+		transpose4, transpose8 = nil, nil
+		t.Run("go", func(t *testing.T) { testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32]) })
+	}
+}
+
+func testTranspose[T Element](t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	in := input[T]{"bits", randomBits[T]}
+	for _, s := range shapes {
+		for _, gap := range []int{0, 3} {
+			src := in.matrix(rng, s[0], s[1], gap)
+			dst := newMatrix(s[1], s[0], gap*2, func(int, int) T { return poison[T]() })
+			want := newMatrix(s[1], s[0], gap*2, func(i, j int) T { return src.data[j*src.ld+i] })
+			Transpose(s[0], s[1], src.data, src.ld, dst.data, dst.ld)
+			if err := dst.diff(want); err != nil {
+				t.Errorf("%dx%d, gap %d: %v", s[0], s[1], gap, err)
+			}
+		}
+	}
+}
+
+// randomBits is any number, NaN of every payload included.
+func randomBits[T Element](rng *rand.Rand) T {
+	u := rng.Uint64()
+	return *(*T)(unsafe.Pointer(&u))
+}
+
+func TestAddAndScale(t *testing.T) {
+	testTypes(t, testAddAndScale[float32], testAddAndScale[float64], testAddAndScale[int32])
+}
+
+func testAddAndScale[T Element](t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, in := range inputs[T]() {
+		for _, s := range shapes {
+			x, y := in.matrix(rng, s[0], s[1], 1), in.matrix(rng, s[0], s[1], 2)
+			alpha := in.next(rng)
+			z := newMatrix(s[0], s[1], 3, func(int, int) T { return poison[T]() })
+			sum := newMatrix(s[0], s[1], 3, func(i, j int) T { return x.data[i*x.ld+j] + y.data[i*y.ld+j] })
+			product := newMatrix(s[0], s[1], 3, func(i, j int) T { return alpha * x.data[i*x.ld+j] })
+			name := fmt.Sprintf("%s, %dx%d", in.name, s[0], s[1])
+			AddMatrix(s[0], s[1], x.data, x.ld, y.data, y.ld, z.data, z.ld)
+			if err := z.diff(sum); err != nil {
+				t.Errorf("AddMatrix, %s: %v", name, err)
+			}
+			ScaleMatrix(s[0], s[1], alpha, x.data, x.ld, z.data, z.ld)
+			if err := z.diff(product); err != nil {
+				t.Errorf("ScaleMatrix, %s: %v", name, err)
+			}
+			// In place.
+			z = sum.clone()
+			AddMatrix(s[0], s[1], z.data, z.ld, z.data, z.ld, z.data, z.ld)
+			ScaleMatrix(s[0], s[1], alpha, z.data, z.ld, z.data, z.ld)
+			want := newMatrix(s[0], s[1], 3, func(i, j int) T { return alpha * (sum.data[i*sum.ld+j] + sum.data[i*sum.ld+j]) })
+			if err := z.diff(want); err != nil {
+				t.Errorf("in place, %s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestMatrixChecksItsArguments(t *testing.T) {
+	x, y := make([]int32, 11), make([]int32, 12)
+	for name, f := range map[string]func(){
+		"short src": func() { Transpose(3, 4, x, 4, y, 3) },
+		"short dst": func() { Transpose(3, 4, y, 4, x, 3) },
+		"lds":       func() { Transpose(3, 4, y, 3, y, 3) },
+		"short x":   func() { AddMatrix(3, 4, x, 4, y, 4, y, 4) },
+		"short y":   func() { AddMatrix(3, 4, y, 4, x, 4, y, 4) },
+		"short z":   func() { AddMatrix(3, 4, y, 4, y, 4, x, 4) },
+		"scale x":   func() { ScaleMatrix(3, 4, 2, x, 4, y, 4) },
+		"scale z":   func() { ScaleMatrix(3, 4, 2, y, 4, x, 4) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func BenchmarkTranspose(b *testing.B) {
+	for _, n := range []int{64, 512, 1000, 4096} {
+		b.Run(fmt.Sprint("4bytes/", n), benchmarkTranspose[float32](n))
+		b.Run(fmt.Sprint("8bytes/", n), benchmarkTranspose[float64](n))
+	}
+}
+
+func benchmarkTranspose[T Element](n int) func(*testing.B) {
+	return func(b *testing.B) {
+		x, y := make([]T, n*n), make([]T, n*n)
+		b.SetBytes(2 * int64(n*n) * int64(unsafe.Sizeof(T(0))))
+		for b.Loop() {
+			Transpose(n, n, x, n, y, n)
+		}
+	}
+}

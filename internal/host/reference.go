@@ -1,0 +1,25 @@
+package host
+
+// GemmReference computes what [Gemm] does by the definition: three plain loops in one goroutine.
+func GemmReference[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	for i := range m {
+		for j := range n {
+			var old T // beta*C
+			if beta != 0 {
+				old = Mul(beta, c[i*ldc+j])
+			}
+			if alpha == 0 || k == 0 {
+				c[i*ldc+j] = old
+				continue
+			}
+			if beta == 0 {
+				old = negZero[T]() // x + -0 is x, for -0 as well
+			}
+			var acc T
+			for p := range k {
+				acc = FMA(a[i*lda+p], b[p*ldb+j], acc)
+			}
+			c[i*ldc+j] = FMA(alpha, acc, old)
+		}
+	}
+}
