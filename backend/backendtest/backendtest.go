@@ -1,0 +1,140 @@
+// Package backendtest is the suite that every driver must pass. A driver's own test is one call:
+//
+//	func TestSuite(t *testing.T) { backendtest.Run(t, driver{}) }
+//
+// Each case proves one sentence of the contract in package backend, and a failure quotes it. Cases are independent: each opens
+// the device anew. The kernels of the suite are portable OpenCL C with an equal implementation in Go for the cpu device.
+package backendtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// EnvRequire is the environment variable with the drivers that must have a device, separated by commas: "opencl" or "cuda,opencl".
+const EnvRequire = "TANDEM_REQUIRE"
+
+// Require ends the test when err, the reason why the named driver has no device, is not nil. The test is skipped with that reason;
+// it fails where TANDEM_REQUIRE names the driver.
+func Require(t testing.TB, name string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case slices.Contains(strings.Split(strings.ReplaceAll(os.Getenv(EnvRequire), " ", ""), ","), name):
+		t.Fatalf("%s=%s asks for %s: %v", EnvRequire, os.Getenv(EnvRequire), name, err)
+	default:
+		t.Skipf("no %s here (%s=%s would make this a failure): %v", name, EnvRequire, name, err)
+	}
+}
+
+// An Option changes what Run runs.
+type Option func(*options)
+
+type options struct {
+	validOnly bool
+	skip      map[string]string // reasons by name or prefix
+}
+
+// ValidCallsOnly leaves out the cases that make mistakes on purpose, for runs under a checker that reports them.
+func ValidCallsOnly() Option { return func(o *options) { o.validOnly = true } }
+
+// Skip leaves out the case of that name ("Compile/SyntaxError"), or all of a group ("Concurrency"), and reports the reason.
+func Skip(name, reason string) Option { return func(o *options) { o.skip[name] = reason } }
+
+// reason says why c is left out; "" if it is not.
+func (o *options) reason(c *testCase) string {
+	if o.validOnly && c.mistakes {
+		return "makes mistakes on purpose"
+	}
+	group, _, _ := strings.Cut(c.name, "/")
+	if why, ok := o.skip[c.name]; ok {
+		return why
+	}
+	return o.skip[group]
+}
+
+// Run tests every device of d, a subtest for each device and case. Without devices it is skipped with the driver's reasons, or
+// fails, as Require has it.
+func Run(t *testing.T, d backend.Driver, opts ...Option) {
+	o := options{skip: map[string]string{}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	infos, err := d.Devices()
+	if err != nil && !errors.Is(err, backend.ErrNoDevice) {
+		t.Fatalf("Devices: %v, which does not match ErrNoDevice", err)
+	}
+	Require(t, d.Name(), err)
+	if len(infos) == 0 {
+		t.Fatal("Devices: no devices and no error")
+	}
+	for i, info := range infos {
+		t.Run(fmt.Sprintf("%d_%s", i, info.Name), func(t *testing.T) {
+			// Some drivers set a device up at the first Open and tear it down at the last Close. Holding it open saves that in each case.
+			hold, err := d.Open(i)
+			if err != nil {
+				t.Fatalf("Open(%d): %v", i, err)
+			}
+			defer hold.Close()
+			for _, c := range suite() {
+				t.Run(c.name, func(t *testing.T) {
+					if why := o.reason(&c); why != "" {
+						t.Skip(why)
+					}
+					err := c.check(d, i)
+					if skip := (skipped{}); errors.As(err, &skip) {
+						t.Skip(skip.reason)
+					}
+					if err != nil {
+						t.Errorf("the contract: %s\n%v", c.contract, err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// A testCase proves one sentence of the contract on one device.
+type testCase struct {
+	name     string // "Group/Case"
+	contract string // the sentence, as package backend has it
+	mistakes bool   // makes calls that are refused
+	run      func(e *env)
+}
+
+// suite is all cases. What comes later, such as the conformance of the kernels, joins here.
+func suite() []testCase {
+	return slices.Concat(infoCases, memoryCases, hostCases, orderCases, eventCases, launchCases, localCases, compileCases,
+		numericsCases, concurrencyCases, closeCases)
+}
+
+// skipped is the error of a case that does not apply to the device.
+type skipped struct{ reason string }
+
+func (s skipped) Error() string { return "skipped: " + s.reason }
+
+// stop ends a case from the inside. Its failures are noted in the env.
+type stop struct{}
+
+// check runs c on device i of d and returns all that went wrong: nil, a skipped, or the failures.
+func (c *testCase) check(d backend.Driver, i int) (err error) {
+	e := &env{driver: d, index: i}
+	defer func() {
+		if v := recover(); v != nil && v != (stop{}) {
+			e.errorf("panic: %v\n%s", v, debug.Stack())
+		}
+		e.close()
+		err = errors.Join(e.failures...)
+	}()
+	e.dev = e.open()
+	e.q = e.newQueue(e.dev)
+	c.run(e)
+	return nil
+}

@@ -1,0 +1,198 @@
+package backendtest
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+var closeCases = []testCase{
+	{name: "Close/Twice", contract: "Close, Free and Release are idempotent.", run: closeTwice},
+	{name: "Close/Buffer", contract: "ErrClosed: the buffer was freed before.", mistakes: true, run: closeBuffer},
+	{name: "Close/Queue", contract: "ErrClosed: the queue was closed before.", mistakes: true, run: closeQueue},
+	{name: "Close/Device", contract: "What a device made dies with it: using it afterwards is an ErrClosed, never a crash.", mistakes: true, run: closeDevice},
+	{name: "Close/WrongOrder", contract: "Device.Close waits for the queues, then releases the device and all that it made.", run: closeWrongOrder},
+	{name: "Close/Waits", contract: "Queue.Close waits, then releases the queue; Device.Close waits for the queues.", run: closeWaits},
+	{name: "Close/Goroutines", contract: "Nothing leaks.", run: closeGoroutines},
+}
+
+// things is one of everything that a device makes.
+type things struct {
+	dev  backend.Device
+	q    backend.Queue
+	buf  backend.Buffer
+	host backend.HostBuffer
+	k    backend.Kernel
+	ev   backend.Event
+}
+
+// everything opens the device once more, for a case that closes it, and makes one of each thing.
+func (e *env) everything() things {
+	t := things{dev: e.open()}
+	t.q = e.newQueue(t.dev)
+	var err error
+	t.buf, err = t.dev.Alloc(64)
+	e.must("Alloc", err)
+	t.host, err = t.dev.AllocHost(64)
+	e.must("AllocHost", err)
+	t.k, err = t.dev.Compile(affineSource)
+	e.must("Compile", err)
+	e.must("Launch", e.affine(t.q, t.k, t.buf, t.buf, 1, 16))
+	t.ev = e.record(t.q)
+	return t
+}
+
+func closeTwice(e *env) {
+	t := e.everything()
+	for range 3 {
+		e.must("Event.Release", t.ev.Release())
+		e.must("Buffer.Free", t.buf.Free())
+		e.must("HostBuffer.Free", t.host.Free())
+		e.must("Kernel.Release", t.k.Release())
+	}
+	for range 3 {
+		e.must("Queue.Close", t.q.Close())
+	}
+	for range 3 {
+		e.must("Device.Close", t.dev.Close())
+	}
+}
+
+func closeBuffer(e *env) {
+	freed, live := e.alloc(64), upload(e, garbage(64))
+	host, freedHost := e.allocHost(64), e.allocHost(64)
+	e.must("Free", freed.Free())
+	e.must("Free", freedHost.Free())
+	e.refused("Write to a freed buffer", e.q.Write(freed, 0, make([]byte, 8)), backend.ErrClosed)
+	e.refused("Read from a freed buffer", e.q.Read(make([]byte, 8), freed, 0), backend.ErrClosed)
+	e.refused("Copy to a freed buffer", e.q.Copy(freed, 0, live, 0, 8), backend.ErrClosed)
+	e.refused("Copy from a freed buffer", e.q.Copy(live, 0, freed, 0, 8), backend.ErrClosed)
+	e.refused("WriteAsync to a freed buffer", e.q.WriteAsync(freed, 0, host, 0, 8), backend.ErrClosed)
+	e.refused("ReadAsync from a freed buffer", e.q.ReadAsync(host, 0, freed, 0, 8), backend.ErrClosed)
+	e.refused("WriteAsync from freed host memory", e.q.WriteAsync(live, 0, freedHost, 0, 8), backend.ErrClosed)
+	e.refused("ReadAsync to freed host memory", e.q.ReadAsync(freedHost, 0, live, 0, 8), backend.ErrClosed)
+	e.wait()
+	e.holds("the other buffer", live, garbage(64))
+}
+
+// queueRefuses checks every method of a closed queue. The things are alive, or of the same closed device.
+func (e *env) queueRefuses(t things) {
+	e.refused("Write", t.q.Write(t.buf, 0, make([]byte, 8)), backend.ErrClosed)
+	e.refused("Read", t.q.Read(make([]byte, 8), t.buf, 0), backend.ErrClosed)
+	e.refused("WriteAsync", t.q.WriteAsync(t.buf, 0, t.host, 0, 8), backend.ErrClosed)
+	e.refused("ReadAsync", t.q.ReadAsync(t.host, 0, t.buf, 0, 8), backend.ErrClosed)
+	e.refused("Copy", t.q.Copy(t.buf, 0, t.buf, 32, 8), backend.ErrClosed)
+	e.refused("Launch", e.affine(t.q, t.k, t.buf, t.buf, 1, 16), backend.ErrClosed)
+	e.refused("Launch of no groups", t.q.Launch(t.k, backend.Grid1(0, 1), backend.Buf(t.buf), backend.Buf(t.buf), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+	_, err := t.q.Record()
+	e.refused("Record", err, backend.ErrClosed)
+	e.refused("WaitEvent", t.q.WaitEvent(t.ev), backend.ErrClosed)
+	e.refused("Queue.Wait", t.q.Wait(), backend.ErrClosed)
+	e.must("Queue.Close", t.q.Close())
+}
+
+func closeQueue(e *env) {
+	t := e.everything()
+	e.must("Queue.Close", t.q.Close())
+	e.queueRefuses(t)
+	e.must("Event.Wait after its queue was closed", t.ev.Wait())
+	q := e.newQueue(t.dev)
+	got := make([]int32, 16)
+	e.must("Read on another queue", q.Read(backend.Bytes(got), t.buf, 0))
+	same(e, "what the closed queue had to do", got, []int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
+}
+
+func closeDevice(e *env) {
+	t := e.everything()
+	info := t.dev.Info()
+	e.must("Device.Close", t.dev.Close())
+	_, err := t.dev.Alloc(8)
+	e.refused("Alloc", err, backend.ErrClosed)
+	_, err = t.dev.AllocHost(8)
+	e.refused("AllocHost", err, backend.ErrClosed)
+	_, err = t.dev.Register(make([]byte, 8))
+	if info.UnifiedMemory {
+		e.refused("Register", err, backend.ErrClosed)
+	} else {
+		e.refused("Register", err, backend.ErrClosed, backend.ErrUnsupported)
+	}
+	_, err = t.dev.Compile(affineSource)
+	e.refused("Compile", err, backend.ErrClosed)
+	_, err = t.dev.NewQueue()
+	e.refused("NewQueue", err, backend.ErrClosed)
+	if t.dev.Info() != info {
+		e.errorf("Info after Close is %+v, before %+v", t.dev.Info(), info)
+	}
+	e.queueRefuses(t)
+	e.refused("Event.Wait", t.ev.Wait(), backend.ErrClosed)
+	_, err = t.ev.Since(t.ev)
+	e.refused("Since", err, backend.ErrClosed)
+	if t.k.Name() != "affine" || len(t.k.Params()) != 4 || t.buf.Len() != 64 {
+		e.errorf("kernel %s, %d parameters, a buffer of %d bytes after Close; want affine, 4 and 64", t.k.Name(), len(t.k.Params()), t.buf.Len())
+	}
+}
+
+func closeWrongOrder(e *env) {
+	t := e.everything()
+	e.must("Device.Close", t.dev.Close())
+	e.must("Queue.Close", t.q.Close())
+	e.must("Buffer.Free", t.buf.Free())
+	e.must("HostBuffer.Free", t.host.Free())
+	e.must("Kernel.Release", t.k.Release())
+	e.must("Event.Release", t.ev.Release())
+	e.must("Device.Close", t.dev.Close())
+
+	t = e.everything()
+	e.must("Kernel.Release", t.k.Release())
+	e.must("Buffer.Free", t.buf.Free())
+	e.must("Queue.Close", t.q.Close())
+	e.must("Event.Wait after Queue.Close", t.ev.Wait())
+	e.must("Event.Release", t.ev.Release())
+	e.must("HostBuffer.Free", t.host.Free())
+	e.must("Device.Close", t.dev.Close())
+}
+
+// closeWaits closes a queue with a launch in it, then a device.
+func closeWaits(e *env) {
+	dev := e.open()
+	k, err := dev.Compile(chainSource)
+	e.must("Compile", err)
+	h, err := dev.AllocHost(8)
+	e.must("AllocHost", err)
+	b, err := dev.Alloc(8)
+	e.must("Alloc", err)
+	q := e.newQueue(dev)
+	e.must("Launch", q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Uint32(slow)))
+	e.must("ReadAsync", q.ReadAsync(h, 0, b, 0, 4))
+	e.must("Queue.Close", q.Close())
+	same(e, "the result after Queue.Close", backend.Elems[uint32](h.Bytes())[:1], []uint32{chain(0, slow)})
+	if !dev.Info().UnifiedMemory {
+		return
+	}
+	mem := make([]uint32, 4)
+	r, err := dev.Register(backend.Bytes(mem))
+	e.must("Register", err)
+	q = e.newQueue(dev)
+	e.must("Launch", q.Launch(k, backend.Grid1(1, 1), backend.Buf(r), backend.Uint32(slow)))
+	e.must("Device.Close", dev.Close())
+	same(e, "the result after Device.Close", mem, []uint32{chain(0, slow), 0, 0, 0})
+}
+
+func closeGoroutines(e *env) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		t := e.everything()
+		e.must("Queue.Wait", t.q.Wait())
+		e.must("Device.Close", t.dev.Close())
+	}
+	// A goroutine that was told to end may take a moment.
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	e.errorf("%d goroutines before, %d after everything was closed:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+}

@@ -1,0 +1,11 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cpu"
+)
+
+func TestSuite(t *testing.T) { backendtest.Run(t, backend.Lookup("cpu")) }

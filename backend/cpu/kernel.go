@@ -1,0 +1,80 @@
+package cpu
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+type kernel struct {
+	dev      *device
+	name     string
+	params   []backend.Param
+	group    [3]int // the only group size, zero if any will do
+	run      backend.GoKernel
+	released atomic.Bool
+}
+
+func (k *kernel) Name() string            { return k.name }
+func (k *kernel) Params() []backend.Param { return k.params }
+
+func (k *kernel) Release() error {
+	k.released.Store(true)
+	return nil
+}
+
+// launch runs all groups of g and waits for them. A single group runs in the caller's goroutine, as its kernel may use the cores itself;
+// more are split into a few ranges for each core, so that cores that finish early take more.
+func (k *kernel) launch(g backend.Grid, args []backend.Arg) error {
+	n := g.Count()
+	ranges := min(n, 4*runtime.GOMAXPROCS(0))
+	size, rest := n/ranges, n%ranges // the first rest ranges have one group more
+	errs := make([]error, ranges)
+	host.Parallel(ranges, func(i int) {
+		lo := i*size + min(i, rest)
+		hi := lo + size
+		if i < rest {
+			hi++
+		}
+		errs[i] = k.call(g, lo, hi, args)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return fail("Queue.Launch", backend.ErrLaunch, "kernel %s: %v", k.name, err)
+		}
+	}
+	return nil
+}
+
+// call runs some groups. A panic becomes an error.
+func (k *kernel) call(g backend.Grid, lo, hi int, args []backend.Arg) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in groups %d to %d of %s%s: %v", lo, hi-1, g, panicSite(), v)
+		}
+	}()
+	if err := k.run(g, lo, hi, args); err != nil {
+		return fmt.Errorf("groups %d to %d of %s: %w", lo, hi-1, g, err)
+	}
+	return nil
+}
+
+// panicSite is where the panic that is being recovered happened, as " (file.go:12)".
+func panicSite() string {
+	var pc [32]uintptr
+	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc[:])]) // without Callers, panicSite and the deferred function
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !windows
+
+package cpu
+
+func detect() hardware { return hardware{} }
