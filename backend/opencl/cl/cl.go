@@ -1,0 +1,75 @@
+package cl
+
+import (
+	"bytes"
+	"runtime"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
+)
+
+// Load loads the system's OpenCL library: libOpenCL.so.1 or libOpenCL.so, OpenCL.dll, or the OpenCL framework of macOS, or
+// else only the library that the environment variable TANDEM_OPENCL_LIBRARY names. The work is done once. The error
+// names everything that was tried. GetPlatforms calls Load; a program need not.
+func Load() error { return capi.Load() }
+
+// infoFunc is one of C's clGet...Info functions with its object and parameter already given.
+type infoFunc func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32
+
+// infoList is a value that is an array.
+func infoList[T any](get infoFunc) ([]T, error) {
+	var n uintptr
+	if err := toError(get(0, nil, &n)); err != nil {
+		return nil, err
+	}
+	list := make([]T, n/unsafe.Sizeof(*new(T)))
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return list, toError(get(n, unsafe.Pointer(&list[0]), nil))
+}
+
+// infoString is a text without C's terminating zero.
+func infoString(get infoFunc) (string, error) {
+	b, err := infoList[byte](get)
+	text, _, _ := bytes.Cut(b, []byte{0})
+	return string(text), err
+}
+
+// infoValue is a value of fixed size.
+func infoValue[T any](get infoFunc) (T, error) {
+	v := new(T)
+	if err := toError(get(unsafe.Sizeof(*v), unsafe.Pointer(v), nil)); err != nil {
+		return *new(T), err
+	}
+	return *v, nil
+}
+
+// cString is s with C's terminating zero.
+func cString(s string) *byte {
+	b := make([]byte, len(s)+1)
+	copy(b, s)
+	return &b[0]
+}
+
+// pinned makes a C array of pointers to Go memory. Such an array may be given to C only while what it points to is pinned.
+func pinned(p *runtime.Pinner, list []*byte) **byte {
+	for _, b := range list {
+		if b != nil {
+			p.Pin(b)
+		}
+	}
+	return unsafe.SliceData(list)
+}
+
+func clBool(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sizes3 converts an origin or a region.
+func sizes3(v [3]int) *[3]uintptr {
+	return &[3]uintptr{uintptr(v[0]), uintptr(v[1]), uintptr(v[2])}
+}

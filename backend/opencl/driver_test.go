@@ -1,0 +1,434 @@
+package opencl
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/opencl/cl"
+	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+)
+
+// envChild makes the test program print why there is no device, and end.
+const envChild = "TANDEM_TEST_NO_DEVICE"
+
+// The tests share a disk cache of their own, so that each kernel is compiled once.
+func TestMain(m *testing.M) {
+	if os.Getenv(envChild) != "" {
+		_, err1 := backend.Lookup(driverName).Devices()
+		_, err2 := backend.Lookup(driverName).Open(0)
+		fmt.Println(errors.Is(err1, backend.ErrNoDevice), errors.Is(err2, backend.ErrNoDevice), err1)
+		os.Exit(0)
+	}
+	dir, err := os.MkdirTemp("", "tandem-opencl-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv(diskcache.EnvCache, dir)
+	if strings.Contains(os.Getenv("OCL_ICD_VENDORS"), "oclgrind") && cl.Load() == nil {
+		capitest.Serialise()
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// need skips the test where there is no OpenCL device, or fails it where TANDEM_REQUIRE asks for one.
+func need(t testing.TB) {
+	t.Helper()
+	if _, err := backend.Lookup(driverName).Devices(); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), driverName) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// open opens the first device, and checks at the end of the test that nothing of it is left.
+func open(t testing.TB) *device {
+	t.Helper()
+	need(t)
+	capitest.Watch(t)
+	return openAgain(t)
+}
+
+// openAgain opens the first device in a test that watches handles already.
+func openAgain(t testing.TB) *device {
+	t.Helper()
+	d := must[backend.Device](t)(backend.Lookup(driverName).Open(0))
+	t.Cleanup(func() { check(t, d.Close()) })
+	return d.(*device)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+func newQueue(t testing.TB, d *device) backend.Queue {
+	t.Helper()
+	return must[backend.Queue](t)(d.NewQueue())
+}
+
+func alloc(t testing.TB, d *device, n int64) backend.Buffer {
+	t.Helper()
+	return must[backend.Buffer](t)(d.Alloc(n))
+}
+
+// wantError checks the sentinel, and that the error is a *backend.Error of this driver that contains words.
+func wantError(t testing.TB, err, kind error, words ...string) {
+	t.Helper()
+	var e *backend.Error
+	if !errors.Is(err, kind) || !errors.As(err, &e) {
+		t.Errorf("%v, want %v", err, kind)
+		return
+	}
+	if e.Driver != driverName || e.Op == "" {
+		t.Errorf("%v: driver %q, op %q", err, e.Driver, e.Op)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%v, want it to say %q", err, w)
+		}
+	}
+}
+
+func TestInfo(t *testing.T) {
+	need(t)
+	driver := backend.Lookup(driverName)
+	infos := must[[]backend.Info](t)(driver.Devices())
+	for i, info := range infos {
+		if info.Driver != driverName || info.Index != i || info.Name == "" || info.Platform == "" || info.Vendor == "" || info.Arch == "" || info.Version == "" {
+			t.Errorf("device %d: %+v", i, info)
+		}
+		if info.ComputeUnits < 1 || info.MaxAlloc < 1<<20 || info.Memory < info.MaxAlloc || info.MaxGroup < 1 || info.OffsetAlign < 1 || info.OffsetAlign > 4096 {
+			t.Errorf("device %d: limits %+v", i, info)
+		}
+		if info.VectorFloat32 < 1 || info.VectorFloat64 < 1 || info.VectorInt32 < 1 {
+			t.Errorf("device %d: vector widths %+v", i, info)
+		}
+		d := must[backend.Device](t)(driver.Open(i))
+		probed := d.Info()
+		check(t, d.Close())
+		if again := must[[]backend.Info](t)(driver.Devices()); again[i] != probed {
+			t.Errorf("device %d: listed as %+v, open as %+v", i, again[i], probed)
+		}
+		if strings.Contains(info.Platform, "Portable Computing Language") && !(probed.Float32 && probed.Float64 && probed.UnifiedMemory && probed.Note == "" && !probed.GPU) {
+			t.Errorf("PoCL keeps the contract: %+v", probed)
+		}
+	}
+	for _, i := range []int{-1, len(infos)} {
+		_, err := driver.Open(i)
+		wantError(t, err, backend.ErrNoDevice, fmt.Sprint(i))
+	}
+}
+
+func TestArch(t *testing.T) {
+	for name, want := range map[string]string{"gfx90a:sramecc+:xnack-": "gfx90a", "gfx1100": "gfx1100", "NVIDIA H100": "NVIDIA H100"} {
+		if got := arch(name, 4); got != want {
+			t.Errorf("arch of %s is %s, want %s", name, got, want)
+		}
+	}
+	for s, want := range map[string][2]int{"OpenCL 1.1 x": {1, 1}, "OpenCL 3.0 PoCL": {3, 0}, "": {}} {
+		if major, minor := version(s); [2]int{major, minor} != want {
+			t.Errorf("version of %q is %d.%d, want %v", s, major, minor, want)
+		}
+	}
+}
+
+func TestNoDevice(t *testing.T) {
+	run := func(env string) string {
+		t.Helper()
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), envChild+"=1", env)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), "true true ") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	out := run("TANDEM_OPENCL_LIBRARY=/nowhere/libOpenCL.so")
+	for _, w := range []string{"/nowhere/libOpenCL.so", "pocl-opencl-icd", "vendor"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("no %q in: %s", w, out)
+		}
+	}
+	need(t)
+	out = run("OCL_ICD_VENDORS=" + t.TempDir()) // a loader without drivers
+	for _, w := range []string{"no platform", "pocl-opencl-icd"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("no %q in: %s", w, out)
+		}
+	}
+}
+
+// The probe's table is what exact arithmetic gives.
+func TestProbeVectors(t *testing.T) {
+	exact := func(a, b, c float64) *big.Float {
+		f := func(x float64) *big.Float { return new(big.Float).SetPrec(4000).SetFloat64(x) }
+		p := new(big.Float).SetPrec(4000).Mul(f(a), f(b))
+		return p.Add(p, f(c))
+	}
+	finite := func(v ...float64) bool {
+		return !slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || x != x })
+	}
+	for _, v := range vectors32 {
+		a, b, c := float64(math.Float32frombits(v[0])), float64(math.Float32frombits(v[1])), float64(math.Float32frombits(v[2]))
+		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
+			continue
+		}
+		if r, _ := exact(a, b, c).Float32(); math.Float32bits(r) != v[3] {
+			t.Errorf("fma(%#x, %#x, %#x) is %#x, the table says %#x", v[0], v[1], v[2], math.Float32bits(r), v[3])
+		}
+	}
+	for _, v := range vectors64 {
+		a, b, c := math.Float64frombits(v[0]), math.Float64frombits(v[1]), math.Float64frombits(v[2])
+		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
+			continue
+		}
+		if r, _ := exact(a, b, c).Float64(); math.Float64bits(r) != want64(v)[0] {
+			t.Errorf("fma(%#x, %#x, %#x) is %#x, math.FMA says %#x", v[0], v[1], v[2], math.Float64bits(r), want64(v)[0])
+		}
+	}
+}
+
+// withPrelude changes the prelude until the end of the test: a way to make a device that computes wrongly.
+func withPrelude(t *testing.T, add string) {
+	old := prelude
+	prelude += add
+	t.Cleanup(func() { prelude = old })
+}
+
+func TestProbeFindsWrongArithmetic(t *testing.T) {
+	cases := []struct {
+		name, prelude    string
+		float32, float64 bool
+		note             string
+	}{
+		{"sound", "", true, true, ""},
+		{"fma rounds twice", "#define fma(a, b, c) ((a)*(b) + (c))\n", false, false, "float32 is not supported: fma(a, b, c)"},
+		{"vector fma", vectorPrelude, false, true, "fma of a vector"},
+		{"contraction", "#pragma OPENCL FP_CONTRACT ON\n", false, false, "a*b + c"},
+		{"flushed results", "float ff(uint x) { return as_float(x & 0x7f800000 ? x : x & 0x80000000); }\n#define as_float ff\n", false, true, "float32 flushes subnormals"},
+		{"no float64", "#define double double_is_missing\n", true, false, "float64 does not build"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t)
+			withPrelude(t, c.prelude)
+			f, err := d.examine()
+			check(t, err)
+			var info backend.Info
+			f.apply(&info)
+			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) || c.note == "" && info.Note != "" {
+				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note, c.float32, c.float64, c.note)
+			}
+		})
+	}
+}
+
+// vectorPrelude has an fma that is right for scalars alone.
+const vectorPrelude = `
+#define O __attribute__((overloadable))
+float O f(float a, float b, float c) { return fma(a, b, c); }
+double O f(double a, double b, double c) { return fma(a, b, c); }
+double4 O f(double4 a, double4 b, double4 c) { return fma(a, b, c); }
+float4 O f(float4 a, float4 b, float4 c) { return a*b + c; }
+#define fma f
+`
+
+// A device opened twice is two devices, and neither takes what the other made.
+func TestTwoDevices(t *testing.T) {
+	d, other := open(t), openAgain(t)
+	q, b := newQueue(t, d), alloc(t, d, 8)
+	otherQueue, otherBuffer := newQueue(t, other), alloc(t, other, 8)
+	ev := must[backend.Event](t)(otherQueue.Record())
+	k := must[backend.Kernel](t)(other.Compile(fillSource))
+	wantError(t, q.Read(make([]byte, 8), otherBuffer, 0), backend.ErrArgument, "another device")
+	wantError(t, q.Copy(b, 0, otherBuffer, 0, 8), backend.ErrArgument, "another device")
+	wantError(t, q.WaitEvent(ev), backend.ErrArgument, "another device")
+	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch)
+	mine := must[backend.Kernel](t)(d.Compile(fillSource))
+	wantError(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(otherBuffer), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch, "another device")
+	wantError(t, q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch)
+	wantError(t, q.Read(make([]byte, 8), nil, 0), backend.ErrArgument)
+	wantError(t, q.WaitEvent(nil), backend.ErrArgument)
+	_, err := ev.Since(nil)
+	wantError(t, err, backend.ErrArgument)
+	check(t, other.Close())
+	check(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)))
+	check(t, q.Wait())
+}
+
+// Everything says ErrClosed after its device was closed, whatever the order, and closing again is no error.
+func TestClosed(t *testing.T) {
+	d := open(t)
+	q, b := newQueue(t, d), alloc(t, d, 64)
+	h := must[backend.HostBuffer](t)(d.Register(make([]byte, 64)))
+	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	ev := must[backend.Event](t)(q.Record())
+	check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
+
+	freed := alloc(t, d, 64)
+	check(t, freed.Free())
+	check(t, freed.Free())
+	wantError(t, q.Read(make([]byte, 1), freed, 0), backend.ErrClosed)
+	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(freed), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+	released := must[backend.Kernel](t)(d.Compile(fillSource))
+	check(t, released.Release())
+	check(t, released.Release())
+	wantError(t, q.Launch(released, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+	second := newQueue(t, d)
+	check(t, second.Close())
+	wantError(t, second.Wait(), backend.ErrClosed)
+
+	check(t, d.Close())
+	check(t, d.Close())
+	_, err := d.Alloc(1)
+	wantError(t, err, backend.ErrClosed)
+	_, err = d.AllocHost(1)
+	wantError(t, err, backend.ErrClosed)
+	_, err = d.Register(make([]byte, 1))
+	wantError(t, err, backend.ErrClosed)
+	_, err = d.NewQueue()
+	wantError(t, err, backend.ErrClosed)
+	_, err = d.Compile(fillSource)
+	wantError(t, err, backend.ErrClosed)
+	wantError(t, q.Write(b, 0, make([]byte, 1)), backend.ErrClosed)
+	wantError(t, q.Read(make([]byte, 1), b, 0), backend.ErrClosed)
+	wantError(t, q.Copy(b, 0, b, 8, 1), backend.ErrClosed)
+	wantError(t, q.WriteAsync(b, 0, h, 0, 1), backend.ErrClosed)
+	wantError(t, q.ReadAsync(h, 0, b, 0, 1), backend.ErrClosed)
+	wantError(t, q.Launch(k, backend.Grid1(1, 1)), backend.ErrClosed)
+	wantError(t, q.Wait(), backend.ErrClosed)
+	wantError(t, q.WaitEvent(ev), backend.ErrClosed)
+	_, err = q.Record()
+	wantError(t, err, backend.ErrClosed)
+	wantError(t, ev.Wait(), backend.ErrClosed)
+	_, err = ev.Since(ev)
+	wantError(t, err, backend.ErrClosed)
+	if h.Bytes() != nil {
+		t.Error("Bytes of a closed buffer")
+	}
+	for _, err := range []error{b.Free(), h.Free(), k.Release(), ev.Release(), q.Close()} {
+		check(t, err)
+	}
+}
+
+// What a program forgets, the garbage collector releases: Watch, in open, waits for that.
+func TestForgotten(t *testing.T) {
+	need(t)
+	capitest.Watch(t)
+	func() {
+		d := must[backend.Device](t)(backend.Lookup(driverName).Open(0))
+		q := must[backend.Queue](t)(d.NewQueue())
+		k := must[backend.Kernel](t)(d.Compile(fillSource))
+		b := must[backend.Buffer](t)(d.Alloc(1 << 10))
+		h := must[backend.HostBuffer](t)(d.Register(make([]byte, 1<<10)))
+		check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
+		check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(h), backend.Int32(16), backend.Int32(1)))
+		must[backend.Event](t)(q.Record())
+	}()
+}
+
+// Close during calls of other goroutines: they end with ErrClosed or well, and nothing is left.
+func TestCloseDuringCalls(t *testing.T) {
+	need(t)
+	capitest.Watch(t)
+	for range 5 {
+		d := openAgain(t)
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range 8 {
+			wg.Go(func() {
+				<-start
+				for {
+					if err := useAll(d); errors.Is(err, backend.ErrClosed) {
+						return
+					} else if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		close(start)
+		check(t, useAll(d))
+		check(t, d.Close())
+		wg.Wait()
+	}
+}
+
+func useAll(d *device) (err error) {
+	q, err := d.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer also(&err, q.Close)
+	k, err := d.Compile(fillSource)
+	if err != nil {
+		return err
+	}
+	defer also(&err, k.Release)
+	mem := make([]int32, 100)
+	h, err := d.Register(backend.Bytes(mem))
+	if err != nil {
+		return err
+	}
+	defer also(&err, h.Free)
+	b, err := d.Alloc(400)
+	if err != nil {
+		return err
+	}
+	defer also(&err, b.Free)
+	for _, buf := range []backend.Buffer{b, h} {
+		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100), backend.Int32(7)); err != nil {
+			return err
+		}
+	}
+	e, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, e.Release)
+	got := make([]int32, 100)
+	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
+		return err
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	for i := range got {
+		if got[i] != int32(i)+7 || mem[i] != int32(i)+7 {
+			return fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i], i+7)
+		}
+	}
+	return nil
+}
+
+// fillSource writes i + v to a[i].
+var fillSource = &backend.Source{Name: "fill", Text: `
+__kernel void fill(__global int *a, const int n, const int v)
+{
+	for (int i = get_global_id(0); i < n; i += get_global_size(0)) a[i] = i + v;
+}
+`}

@@ -1,0 +1,280 @@
+package opencl
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+)
+
+// A session is what a program does with a device, on a driver of its own: list, open with the probe, compile, run, close.
+func session(mapped bool) (err error) {
+	d, err := new(driver).Open(0)
+	if err != nil {
+		return err
+	}
+	defer also(&err, d.Close)
+	if mapped {
+		d.(*device).mapped = true
+	}
+	if err := useAll(d.(*device)); err != nil {
+		return err
+	}
+	if mapped {
+		d.(*device).info.UnifiedMemory = false
+	}
+	return useMore(d.(*device))
+}
+
+// also makes the error of f, a Close or the like, a part of err.
+func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
+
+// useMore makes the calls that useAll does not.
+func useMore(d *device) (err error) {
+	q, err := d.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer also(&err, q.Close)
+	k, err := d.Compile(incSource)
+	if err != nil {
+		return err
+	}
+	defer also(&err, k.Release)
+	b, err := d.Alloc(2 * int64(d.info.OffsetAlign))
+	if err != nil {
+		return err
+	}
+	defer also(&err, b.Free)
+	h, err := d.AllocHost(4)
+	if err != nil {
+		return err
+	}
+	defer also(&err, h.Free)
+	h.Bytes()[0] = 5
+	first, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, first.Release)
+	off := int64(d.info.OffsetAlign)
+	for _, step := range []func() error{
+		func() error { return q.Write(b, off, []byte{1, 0, 0, 0}) },
+		func() error { return q.WriteAsync(b, off, h, 0, 4) },
+		func() error {
+			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, off), backend.Int32(1), backend.Int32(2))
+		},
+		func() error { return q.Copy(b, 0, b, off, 4) },
+		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
+		func() error { return q.WaitEvent(first) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	last, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, last.Release)
+	if _, err := last.Since(first); err != nil {
+		return err
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	if got := h.Bytes()[0]; got != 7 {
+		return fmt.Errorf("the sum is %d, want 7", got)
+	}
+	return nil
+}
+
+// tolerated are calls that may fail without a failure of the session: a property is then its zero value, a parameter is read from
+// the text, a binary is not kept, a handle is C's to lose, memory that is being freed is unmapped by its release.
+var tolerated = []string{
+	"clGetDeviceInfo", "clGetPlatformInfo", "clGetKernelArgInfo", "clGetProgramInfo", "clReleaseContext", "clReleaseCommandQueue",
+	"clReleaseMemObject", "clReleaseProgram", "clReleaseKernel", "clReleaseEvent", "clEnqueueUnmapMemObject",
+}
+
+// fromBinary are calls that may also fail when a program comes from the disk cache: it is made from its text then.
+var fromBinary = []string{"clCreateProgramWithBinary", "clBuildProgram", "clCreateKernel", "clGetKernelWorkGroupInfo"}
+
+// late are calls that are also made where nobody takes an error any more: in the background, or to unmap memory that is being freed.
+var late = []string{"clFinish", "clWaitForEvents"}
+
+// Each C call of a session fails once, at its first, second, ... and last use. The error names the call, nothing leaks,
+// and the next session works.
+func TestEveryCallFails(t *testing.T) {
+	need(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is released is released by the driver
+	live := capitest.Watch(t)
+	t.Setenv(diskcache.EnvCache, t.TempDir())
+	for _, mapped := range []bool{false, true} {
+		check(t, session(mapped)) // fills the disk cache
+		cached := callCounts(func() { check(t, session(mapped)) })
+		for name, n := range cached {
+			for _, nth := range slices.Compact([]int64{1, min(2, n), (n + 1) / 2, n}) {
+				mayPass := slices.Contains(tolerated, name) || slices.Contains(fromBinary, name) || nth > 1 && slices.Contains(late, name)
+				sessionFails(t, live, fmt.Sprintf("%s %d mapped=%v", name, nth, mapped), name, nth, mapped, mayPass)
+			}
+		}
+		if cached["clCreateProgramWithBinary"] == 0 || cached["clCreateProgramWithSource"] != 0 {
+			t.Error("the disk cache was not used")
+		}
+	}
+	t.Setenv(diskcache.EnvCache, "off")
+	for name, n := range callCounts(func() { check(t, session(false)) }) { // compiled, and with the probe
+		for _, nth := range slices.Compact([]int64{1, n}) {
+			mayPass := slices.Contains(tolerated, name) || nth > 1 && slices.Contains(late, name)
+			sessionFails(t, live, fmt.Sprintf("%s %d compiled", name, nth), name, nth, false, mayPass)
+		}
+	}
+}
+
+func callCounts(f func()) map[string]int64 {
+	var mu sync.Mutex
+	n := map[string]int64{}
+	defer capitest.Wrap(func(c *capitest.Call) []reflect.Value {
+		mu.Lock()
+		n[c.Name]++
+		mu.Unlock()
+		return c.Run()
+	})()
+	f()
+	return n
+}
+
+func sessionFails(t *testing.T, live *capitest.Live, title, name string, nth int64, mapped, mayPass bool) {
+	t.Run(title, func(t *testing.T) {
+		const code = -6 // CL_OUT_OF_HOST_MEMORY
+		restore := failNth(name, nth, code)
+		err := session(mapped)
+		restore()
+		var e *backend.Error
+		switch {
+		case mayPass && (err == nil || errors.Is(err, backend.ErrUnsupported) || errors.Is(err, backend.ErrOutOfMemory)):
+		case err == nil:
+			t.Error("no error")
+		case !errors.As(err, &e) || e.Op != name || e.Code != code && name != "clGetDeviceIDs" && name != "clGetPlatformIDs":
+			t.Errorf("%v, want an error of %s", err, name)
+		}
+		for range 400 { // registered memory is released in the background
+			if live.Count() == 0 {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if n := live.Count(); n != 0 {
+			t.Errorf("%d handles are left", n)
+		}
+	})
+}
+
+// After a call that tells of a lost device, every other says so, and everything can still be closed.
+func TestDeviceLost(t *testing.T) {
+	d := open(t)
+	q, b := newQueue(t, d), alloc(t, d, 64)
+	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	h := must[backend.HostBuffer](t)(d.AllocHost(64))
+	ev := must[backend.Event](t)(q.Record())
+	restore := failNth("clFinish", 1, -36)
+	wantError(t, q.Wait(), backend.ErrDeviceLost, "clFinish", "CL_INVALID_COMMAND_QUEUE")
+	restore()
+	_, err1 := d.Alloc(1)
+	_, err2 := d.AllocHost(1)
+	_, err3 := d.Register(make([]byte, 1))
+	_, err4 := d.Compile(fillSource)
+	_, err5 := d.NewQueue()
+	_, err6 := q.Record()
+	_, err7 := ev.Since(ev)
+	for i, err := range []error{
+		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}), q.Read([]byte{1}, b, 0),
+		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
+		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
+	} {
+		if !errors.Is(err, backend.ErrDeviceLost) {
+			t.Errorf("call %d: %v, want ErrDeviceLost", i, err)
+		}
+	}
+	again := openAgain(t) // another device goes on
+	check(t, useAll(again))
+}
+
+// Codes become the errors that a program can act on.
+func TestErrorKinds(t *testing.T) {
+	for code, want := range map[int]error{
+		-1: backend.ErrNoDevice, -1001: backend.ErrNoDevice, -2: backend.ErrDeviceLost, -4: backend.ErrOutOfMemory, -5: backend.ErrOutOfMemory,
+		-6: backend.ErrOutOfMemory, -11: backend.ErrBuild, -52: backend.ErrLaunch, -54: backend.ErrLaunch, -55: backend.ErrLaunch, -7: backend.ErrUnsupported,
+		-30: backend.ErrArgument, -9999: backend.ErrDeviceLost,
+	} {
+		if got := kind("clFinish", code); got != want {
+			t.Errorf("code %d is %v, want %v", code, got, want)
+		}
+	}
+	if got := kind("clEnqueueNDRangeKernel", -5); got != backend.ErrLaunch {
+		t.Errorf("a launch without resources is %v", got)
+	}
+}
+
+// Times that the driver does not give are ErrUnsupported.
+func TestNoProfiling(t *testing.T) {
+	d := open(t)
+	q := newQueue(t, d)
+	ev := must[backend.Event](t)(q.Record())
+	defer failNth("clGetEventProfilingInfo", 1, -7)()
+	_, err := ev.Since(ev)
+	wantError(t, err, backend.ErrUnsupported, "clGetEventProfilingInfo", "CL_PROFILING_INFO_NOT_AVAILABLE")
+}
+
+// A compiler that tells nothing of the arguments: they are read from the text, or declared.
+func TestNoArgInfo(t *testing.T) {
+	d := open(t)
+	t.Setenv(diskcache.EnvCache, "off")
+	d.disk = diskcache.Open(driverName)
+	defer capitest.Wrap(func(c *capitest.Call) []reflect.Value {
+		if c.Name == "clGetKernelArgInfo" {
+			return c.Fail(-19)
+		}
+		return c.Run()
+	})()
+	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	var got []string
+	for _, p := range k.Params() {
+		got = append(got, p.String())
+	}
+	if want := []string{"buffer (int*) a", "int n", "int v"}; !slices.Equal(got, want) {
+		t.Errorf("parameters %q, want %q", got, want)
+	}
+	hidden := &backend.Source{Name: "k", Text: "#define KERNEL(name) __kernel void name(__global int *a)\nKERNEL(k) { a[0] = 3; }\n"}
+	_, err := d.Compile(hidden)
+	wantError(t, err, backend.ErrBuild, "Source.Params")
+	declared := *hidden
+	declared.Params = []backend.Param{{Name: "a", Buffer: true}}
+	k = must[backend.Kernel](t)(d.Compile(&declared))
+	q, b := newQueue(t, d), alloc(t, d, 4)
+	check(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b)))
+	v := make([]byte, 4)
+	check(t, q.Read(v, b, 0))
+	if v[0] != 3 {
+		t.Errorf("%v, want 3", v)
+	}
+}
+
+// A platform that fails does not hide the others; without any other, the error names it.
+func TestBrokenPlatform(t *testing.T) {
+	need(t)
+	defer failNth("clGetDeviceIDs", 1, -6)()
+	_, err := new(driver).Devices()
+	if err == nil {
+		return // there is another platform
+	}
+	wantError(t, err, backend.ErrNoDevice, "platform", "CL_OUT_OF_HOST_MEMORY", remedy)
+}

@@ -1,0 +1,78 @@
+package opencl
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/opencl/cl"
+)
+
+// newEntry describes a device as its driver does.
+func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
+	kind := dev.Type()
+	gpu := kind&cl.DeviceTypeGPU != 0
+	info := backend.Info{
+		Driver:   driverName,
+		Index:    index,
+		Platform: p.Name(),
+		Vendor:   dev.Vendor(),
+		Name:     strings.TrimSpace(dev.Name()),
+		Version:  dev.DriverVersion() + "; " + p.Version(),
+
+		GPU:           gpu,
+		UnifiedMemory: kind&cl.DeviceTypeCPU != 0 || dev.HostUnifiedMemory(),
+		Float32:       dev.SingleFPConfig()&cl.FPConfigDenorm != 0,
+		Float64:       dev.DoubleFPConfig() != 0 || dev.HasExtension("cl_khr_fp64"),
+
+		ComputeUnits:  dev.MaxComputeUnits(),
+		Memory:        dev.GlobalMemSize(),
+		MaxAlloc:      dev.MaxMemAllocSize(),
+		LocalMemory:   dev.LocalMemSize(),
+		MaxGroup:      dev.MaxWorkGroupSize(),
+		OffsetAlign:   max(1, dev.MemBaseAddrAlign()/8),
+		VectorFloat32: 1,
+		VectorFloat64: 1,
+		VectorInt32:   1,
+	}
+	copy(info.MaxGroupDims[:], dev.MaxWorkItemSizes())
+	if !gpu {
+		info.VectorFloat32 = max(1, dev.NativeVectorWidthFloat())
+		info.VectorFloat64 = max(1, dev.NativeVectorWidthDouble())
+		info.VectorInt32 = max(1, dev.NativeVectorWidthInt())
+	}
+	info.Arch = arch(info.Name, kind)
+	if board := dev.BoardName(); board != "" {
+		info.Name = board
+	}
+	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), dev.Version(), dev.DriverVersion()}, "\n")
+	return &entry{dev: dev, id: id, info: info}
+}
+
+// arch is the architecture that a device's name tells: gfx90a of AMD's "gfx90a:sramecc+:xnack-". A CPU is what this program
+// runs on; other devices are known by their name alone.
+func arch(name string, kind cl.DeviceType) string {
+	switch {
+	case strings.HasPrefix(name, "gfx"):
+		name, _, _ = strings.Cut(name, ":")
+	case kind&cl.DeviceTypeCPU != 0:
+		return runtime.GOARCH
+	}
+	return name
+}
+
+// version reads "OpenCL 1.2 ...". Other text is version 0.0.
+func version(s string) (major, minor int) {
+	fmt.Sscanf(s, "OpenCL %d.%d", &major, &minor)
+	return major, minor
+}
+
+// known is the device with what is known of it before it is opened: from a probe of this process or from the cache.
+func (e *entry) known() backend.Info {
+	info := e.info
+	if f := e.remembered(); f != nil {
+		f.apply(&info)
+	}
+	return info
+}

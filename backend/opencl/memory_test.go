@@ -1,0 +1,378 @@
+package opencl
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// New buffers are zero, also where the memory was used before.
+func TestAllocZero(t *testing.T) {
+	d := open(t)
+	q := newQueue(t, d)
+	for _, n := range []int{0, 1, 2, 3, 7, 8, 24, 100, 4096, 1<<20 + 1, 1<<20 + 48} {
+		for range 3 {
+			b := alloc(t, d, int64(n))
+			if b.Len() != int64(n) {
+				t.Fatalf("Len %d, want %d", b.Len(), n)
+			}
+			got := bytes.Repeat([]byte{0xA5}, n)
+			check(t, q.Read(got, b, 0))
+			if !bytes.Equal(got, make([]byte, n)) {
+				t.Fatalf("a new buffer of %d bytes is not zero", n)
+			}
+			check(t, q.Write(b, 0, bytes.Repeat([]byte{0xFF}, n)))
+			check(t, b.Free())
+		}
+	}
+	if _, ok := backend.Buffer(alloc(t, d, 1)).(backend.HostBuffer); ok {
+		t.Error("a device buffer claims to be host memory")
+	}
+}
+
+func TestAllocErrors(t *testing.T) {
+	d := open(t)
+	for _, make := range []func(int64) error{
+		func(n int64) error { _, err := d.Alloc(n); return err },
+		func(n int64) error { _, err := d.AllocHost(n); return err },
+	} {
+		wantError(t, make(-1), backend.ErrArgument, "-1")
+		for _, n := range []int64{d.info.MaxAlloc + 1, 1 << 62} {
+			wantError(t, make(n), backend.ErrOutOfMemory, fmt.Sprint(n), fmt.Sprint(d.info.MaxAlloc), fmt.Sprint(d.info.Memory))
+		}
+	}
+}
+
+func TestCopies(t *testing.T) {
+	d := open(t)
+	q := newQueue(t, d)
+	a, b := alloc(t, d, 100), alloc(t, d, 100)
+	data := make([]byte, 100)
+	for i := range data {
+		data[i] = byte(i + 1)
+	}
+	check(t, q.Write(a, 0, data))
+	check(t, q.Copy(b, 10, a, 50, 30))
+	check(t, q.Copy(b, 0, b, 10, 10)) // two ranges of one buffer side by side
+	check(t, q.Write(b, 97, data[:3]))
+	check(t, q.Write(b, 100, nil))
+	check(t, q.Copy(b, 100, a, 0, 0))
+	want := make([]byte, 100)
+	copy(want[10:], data[50:80])
+	copy(want, data[50:60])
+	copy(want[97:], data[:3])
+	got := bytes.Repeat([]byte{0xA5}, 104)
+	check(t, q.Read(got[2:102], b, 0))
+	if !bytes.Equal(got, slices.Concat([]byte{0xA5, 0xA5}, want, []byte{0xA5, 0xA5})) {
+		t.Errorf("%v, want %v within guards", got, want)
+	}
+	check(t, q.Read(got[:5], b, 8))
+	if !bytes.Equal(got[:6], append(slices.Clone(want[8:13]), want[3])) {
+		t.Errorf("%v, want %v", got[:6], want[8:13])
+	}
+
+	h := must[backend.HostBuffer](t)(d.AllocHost(50))
+	for _, r := range [][2]int64{{-1, 1}, {0, 101}, {100, 1}, {101, 0}, {1, 100}, {1 << 62, 1}} {
+		off, n := r[0], r[1]
+		mem := make([]byte, max(0, min(n, 200)))
+		wantError(t, q.Write(a, off, mem), backend.ErrArgument, fmt.Sprint(off))
+		wantError(t, q.Read(mem, a, off), backend.ErrArgument, fmt.Sprint(off))
+		wantError(t, q.Copy(a, off, b, 0, n), backend.ErrArgument)
+		wantError(t, q.Copy(a, 0, b, off, n), backend.ErrArgument)
+		wantError(t, q.WriteAsync(a, off, h, 0, n), backend.ErrArgument)
+		wantError(t, q.ReadAsync(h, 0, a, off, n), backend.ErrArgument)
+	}
+	wantError(t, q.WriteAsync(a, 0, h, 40, 11), backend.ErrArgument)
+	wantError(t, q.ReadAsync(h, 51, a, 0, 0), backend.ErrArgument)
+	wantError(t, q.Copy(a, 0, a, 5, 10), backend.ErrArgument, "overlap")
+	wantError(t, q.Copy(a, 0, a, 0, -1), backend.ErrArgument)
+}
+
+// modes runs test with host memory in each of the three ways, of which a device has one of its own.
+func modes(t *testing.T, test func(t *testing.T, d *device)) {
+	t.Run("direct", func(t *testing.T) {
+		d := open(t)
+		if !d.info.UnifiedMemory || d.mapped {
+			t.Skip("the device does not share the host's memory")
+		}
+		test(t, d)
+	})
+	t.Run("mapped", func(t *testing.T) {
+		d := open(t)
+		if !d.info.UnifiedMemory {
+			t.Skip("the device does not share the host's memory")
+		}
+		d.mapped = true
+		test(t, d)
+	})
+	t.Run("staging", func(t *testing.T) {
+		d := open(t)
+		d.info.UnifiedMemory = false
+		test(t, d)
+	})
+}
+
+func TestAllocHost(t *testing.T) {
+	modes(t, func(t *testing.T, d *device) {
+		q, b := newQueue(t, d), alloc(t, d, 1000)
+		for _, n := range []int64{0, 1, 1000} {
+			h := must[backend.HostBuffer](t)(d.AllocHost(n))
+			if h.Len() != n || int64(len(h.Bytes())) != n || !bytes.Equal(h.Bytes(), make([]byte, n)) {
+				t.Fatalf("%d bytes of host memory: Len %d, bytes %v", n, h.Len(), h.Bytes())
+			}
+			check(t, h.Free())
+			check(t, h.Free())
+			if h.Bytes() != nil {
+				t.Error("Bytes after Free")
+			}
+		}
+		src, dst := must[backend.HostBuffer](t)(d.AllocHost(300)), must[backend.HostBuffer](t)(d.AllocHost(300))
+		for round := range 3 {
+			for i := range src.Bytes() {
+				src.Bytes()[i] = byte(i*7 + round)
+			}
+			clear(dst.Bytes())
+			check(t, q.WriteAsync(b, 100, src, 50, 200))
+			check(t, q.ReadAsync(dst, 10, b, 150, 100))
+			check(t, q.WriteAsync(b, 0, src, 0, 0))
+			check(t, q.Wait())
+			want := make([]byte, 300)
+			copy(want[10:], src.Bytes()[100:200])
+			if !bytes.Equal(dst.Bytes(), want) {
+				t.Fatalf("round %d: %v, want %v", round, dst.Bytes(), want)
+			}
+		}
+		k := must[backend.Kernel](t)(d.Compile(fillSource))
+		err := q.Launch(k, backend.Grid1(1, 1), backend.Buf(src), backend.Int32(1), backend.Int32(1))
+		_, regErr := d.Register(make([]byte, 8))
+		if d.info.UnifiedMemory {
+			check(t, err)
+			check(t, regErr)
+		} else {
+			wantError(t, err, backend.ErrUnsupported, "WriteAsync")
+			wantError(t, q.Write(src, 0, []byte{1}), backend.ErrUnsupported, "WriteAsync")
+			wantError(t, q.Copy(src, 0, b, 0, 1), backend.ErrUnsupported, "WriteAsync")
+			wantError(t, regErr, backend.ErrUnsupported, "AllocHost", d.info.Name)
+		}
+		// Freed with a copy in flight.
+		check(t, q.WriteAsync(b, 0, src, 0, 300))
+		check(t, src.Free())
+	})
+}
+
+// incSource adds v to n elements.
+var incSource = &backend.Source{Name: "inc", Text: `
+__kernel void inc(__global int *a, const int n, const int v)
+{
+	for (int i = get_global_id(0); i < n; i += get_global_size(0)) a[i] += v;
+}
+`}
+
+// Host and device take turns on registered memory, which is aligned to its elements alone, between guards.
+func TestRegister(t *testing.T) {
+	modes(t, func(t *testing.T, d *device) {
+		if !d.info.UnifiedMemory {
+			t.Skip("nothing to register")
+		}
+		q, other := newQueue(t, d), newQueue(t, d)
+		k := must[backend.Kernel](t)(d.Compile(incSource))
+		for _, n := range []int{0, 1, 3, 100, 5000} {
+			guarded := make([]int32, n+2)
+			for i := range guarded {
+				guarded[i] = -7
+			}
+			mem := guarded[1 : n+1]
+			h := must[backend.HostBuffer](t)(d.Register(backend.Bytes(mem)))
+			if n > 0 && unsafe.Pointer(&h.Bytes()[0]) != unsafe.Pointer(&mem[0]) {
+				t.Fatal("Bytes is not the registered memory")
+			}
+			want := int32(0)
+			for round := range int32(4) {
+				for i := range mem {
+					mem[i] = int32(i) + 100*round // the host's turn
+				}
+				check(t, q.Launch(k, backend.Grid1(3, 5), backend.Buf(h), backend.Int32(int32(n)), backend.Int32(1)))
+				ev := must[backend.Event](t)(q.Record())
+				check(t, other.WaitEvent(ev))
+				check(t, other.Launch(k, backend.Grid1(2, 4), backend.Buf(h), backend.Int32(int32(n)), backend.Int32(2)))
+				check(t, other.Wait())
+				want = 3 + 100*round
+				for i, v := range mem {
+					if v != int32(i)+want {
+						t.Fatalf("n %d, round %d: element %d is %d, want %d", n, round, i, v, int32(i)+want)
+					}
+				}
+				check(t, ev.Release())
+			}
+			check(t, q.Launch(k, backend.Grid1(3, 5), backend.Buf(h), backend.Int32(int32(n)), backend.Int32(10)))
+			check(t, h.Free()) // waits, and leaves the memory to the host
+			for i, v := range mem {
+				if v != int32(i)+want+10 {
+					t.Fatalf("n %d, after Free: element %d is %d, want %d", n, i, v, int32(i)+want+10)
+				}
+			}
+			if guarded[0] != -7 || guarded[n+1] != -7 {
+				t.Errorf("n %d: guards are %d and %d", n, guarded[0], guarded[n+1])
+			}
+		}
+	})
+}
+
+// addressSource writes the address that the kernel sees.
+var addressSource = &backend.Source{Name: "address", Text: `
+__kernel void address(__global ulong *a) { a[0] = (ulong)a; }
+`}
+
+// On a CPU device the kernel works at the address of the Go slice: nothing is copied. The same is so for a part of it.
+func TestRegisterCopiesNothing(t *testing.T) {
+	d := open(t)
+	if !d.info.UnifiedMemory || d.mapped {
+		t.Skip("not a CPU device")
+	}
+	q, k := newQueue(t, d), must[backend.Kernel](t)(d.Compile(addressSource))
+	mem := make([]uint64, 1001)[1:]
+	h := must[backend.HostBuffer](t)(d.Register(backend.Bytes(mem)))
+	for _, i := range []int{0, d.info.OffsetAlign / 8, d.info.OffsetAlign} {
+		check(t, q.Launch(k, backend.Grid1(1, 1), backend.At(h, int64(8*i))))
+		check(t, q.Wait())
+		if want := uint64(uintptr(unsafe.Pointer(&mem[i]))); mem[i] != want {
+			t.Errorf("element %d: the kernel sees %#x, the host %#x", i, mem[i], want)
+		}
+	}
+}
+
+// Registered memory that the program forgets, or frees at once, stays until the device is done with it.
+func TestRegisterStaysPinned(t *testing.T) {
+	modes(t, func(t *testing.T, d *device) {
+		if !d.info.UnifiedMemory {
+			t.Skip("nothing to register")
+		}
+		q := newQueue(t, d)
+		k := must[backend.Kernel](t)(d.Compile(incSource))
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for round := range 20 {
+					mem := make([]int32, 10000)
+					h, err := d.Register(backend.Bytes(mem))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := q.Launch(k, backend.Grid1(4, 8), backend.Buf(h), backend.Int32(10000), backend.Int32(1)); err != nil {
+						t.Error(err)
+						return
+					}
+					if round%2 == 0 {
+						h.Free()
+					}
+					h, mem = nil, nil
+					runtime.GC()
+					for range 10 { // memory that a freed slice's place would be reused for
+						garbage := make([]int32, 10000)
+						if slices.ContainsFunc(garbage, func(v int32) bool { return v != 0 }) {
+							t.Error("the device wrote into other memory")
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		check(t, q.Wait())
+	})
+}
+
+// A buffer freed while commands use it stays until they are done, and so does a part of it.
+func TestFreeInFlight(t *testing.T) {
+	d := open(t)
+	q := newQueue(t, d)
+	k := must[backend.Kernel](t)(d.Compile(incSource))
+	const n = 100000
+	sum := alloc(t, d, 4*n)
+	for i := range int64(20) {
+		b := alloc(t, d, 8*n)
+		off := i % 2 * 4 * n / int64(d.info.OffsetAlign) * int64(d.info.OffsetAlign)
+		for range 3 {
+			check(t, q.Launch(k, backend.Grid1(4, 8), backend.At(b, off), backend.Int32(n), backend.Int32(int32(i))))
+		}
+		check(t, q.Copy(sum, 0, b, off, 4*n))
+		check(t, b.Free())
+		alloc(t, d, 8*n).Free()
+	}
+	got := make([]int32, n)
+	check(t, q.Read(backend.Bytes(got), sum, 0))
+	for i, v := range got {
+		if v != 57 {
+			t.Fatalf("element %d is %d, want 57", i, v)
+		}
+	}
+}
+
+func TestOffsets(t *testing.T) {
+	d := open(t)
+	q := newQueue(t, d)
+	k := must[backend.Kernel](t)(d.Compile(incSource))
+	align := int64(d.info.OffsetAlign)
+	b := alloc(t, d, 4*align)
+	for i := range int64(4) {
+		check(t, q.Launch(k, backend.Grid1(1, 4), backend.At(b, i*align), backend.Int32(1), backend.Int32(int32(i)+1)))
+	}
+	check(t, q.Launch(k, backend.Grid1(1, 4), backend.At(b, 4*align), backend.Int32(0), backend.Int32(9))) // at the very end, of which nothing is used
+	got := make([]int32, align)
+	check(t, q.Read(backend.Bytes(got), b, 0))
+	for i, v := range got {
+		want := int32(0)
+		if int64(4*i)%align == 0 {
+			want = int32(int64(4*i)/align) + 1
+		}
+		if v != want {
+			t.Errorf("element %d is %d, want %d", i, v, want)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	d := open(t)
+	q, other := newQueue(t, d), newQueue(t, d)
+	k := must[backend.Kernel](t)(d.Compile(incSource))
+	const n = 1 << 20
+	b := alloc(t, d, 4*n)
+	first := must[backend.Event](t)(q.Record())
+	for range 10 {
+		check(t, q.Launch(k, backend.Grid1(4, 8), backend.Buf(b), backend.Int32(n), backend.Int32(1)))
+	}
+	last := must[backend.Event](t)(q.Record())
+	check(t, other.WaitEvent(last))
+	check(t, other.Launch(k, backend.Grid1(4, 8), backend.Buf(b), backend.Int32(n), backend.Int32(100)))
+	got := make([]int32, n)
+	check(t, other.Read(backend.Bytes(got), b, 0))
+	for i, v := range got {
+		if v != 110 {
+			t.Fatalf("element %d is %d, want 110", i, v)
+		}
+	}
+	check(t, last.Wait())
+	ns, err := last.Since(first)
+	check(t, err)
+	if ns <= 0 {
+		t.Errorf("ten launches took %d ns", ns)
+	}
+	if back, err := first.Since(last); err != nil || back != -ns {
+		t.Errorf("backwards %d ns, %v, want %d", back, err, -ns)
+	}
+	if zero, err := last.Since(last); err != nil || zero != 0 {
+		t.Errorf("from an event to itself %d ns, %v", zero, err)
+	}
+	check(t, last.Release())
+	check(t, last.Release())
+	wantError(t, last.Wait(), backend.ErrClosed)
+	wantError(t, q.WaitEvent(last), backend.ErrClosed)
+	_, err = first.Since(last)
+	wantError(t, err, backend.ErrClosed)
+}
