@@ -1,0 +1,435 @@
+package kernels_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	_ "github.com/tandem-gpu/tandem/backend/opencl"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// onDevices runs f on every device of the drivers cpu and opencl. Without OpenCL the test is skipped there, or fails where TANDEM_REQUIRE asks for it.
+func onDevices(t *testing.T, f func(t *testing.T, d *device)) {
+	for _, name := range []string{"cpu", "opencl"} {
+		infos, err := backend.Lookup(name).Devices()
+		if err != nil {
+			t.Run(name, func(t *testing.T) {
+				if slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), name) {
+					t.Fatalf("TANDEM_REQUIRE asks for %s: %v", name, err)
+				}
+				t.Skip(err)
+			})
+		}
+		for i, info := range infos {
+			t.Run(fmt.Sprintf("%s:%d", name, i), func(t *testing.T) {
+				t.Log(info.Name)
+				d, err := backend.Lookup(name).Open(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.Close()
+				q, err := d.NewQueue()
+				if err != nil {
+					t.Fatal(err)
+				}
+				f(t, &device{d, q, d.Info()})
+			})
+		}
+	}
+}
+
+// A device is one to test on.
+type device struct {
+	backend.Device
+	queue backend.Queue
+	info  backend.Info
+}
+
+func (d *device) compile(t *testing.T, s *backend.Source) backend.Kernel {
+	t.Helper()
+	k, err := d.Compile(s)
+	if err != nil {
+		t.Fatalf("%s with %v: %v", s.Name, s.Defines(), err)
+	}
+	return k
+}
+
+// tuples lists what is different from run to run: a grid that covers the shape exactly, one too large, one with two groups, one with a single group.
+func gridsLike(g backend.Grid) []backend.Grid {
+	more, two, one := g, g, g
+	more.Groups[0] += 2
+	more.Groups[1]++
+	two.Groups = [3]int{1, 2, 1}
+	one.Groups = [3]int{1, 1, 1}
+	return []backend.Grid{g, more, two, one}
+}
+
+// A layout is how an operand lies in its buffer: at an offset, with pad elements between rows, all in elements.
+type layout struct{ off, pad int }
+
+var layouts = [][3]layout{
+	{{0, 0}, {0, 0}, {0, 0}},
+	{{1, 3}, {2, 1}, {5, 7}}, // off every vector's alignment
+	{{8, 16}, {16, 8}, {4, 32}},
+}
+
+// array is a matrix of rows by cols within data, which ends with its last element.
+type array[T host.Element] struct {
+	data                    []T
+	rows, cols, off, stride int
+}
+
+// newArray fills the matrix and what surrounds it with values. Rows have pad elements more than columns, or so many more that strides and offsets
+// that were aligned for a matrix of multiples of 16 stay aligned.
+func newArray[T host.Element](rows, cols int, l layout, value func() T) array[T] {
+	a := array[T]{rows: rows, cols: cols, off: l.off, stride: cols + l.pad}
+	n := l.off
+	if rows > 0 && cols > 0 {
+		n += (rows-1)*a.stride + cols
+	}
+	a.data = make([]T, n)
+	for i := range a.data {
+		a.data[i] = value()
+	}
+	return a
+}
+
+// from is the elements from (0, 0) on, for package host.
+func (a array[T]) from() []T { return a.data[a.off:] }
+
+// upload copies an array to the device, with guard elements behind it where it is an output.
+func upload[T host.Element](t *testing.T, d *device, a array[T]) kernels.Operand {
+	t.Helper()
+	buf, err := d.Alloc(int64(len(backend.Bytes(a.data))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { buf.Free() })
+	if err := d.queue.Write(buf, 0, backend.Bytes(a.data)); err != nil {
+		t.Fatal(err)
+	}
+	return kernels.Operand{Buffer: buf, Offset: int64(a.off), Stride: int64(a.stride)}
+}
+
+// launch runs k and compares all of output's buffer with want, which includes what lies around the matrix.
+func launch[T host.Element](t *testing.T, d *device, name string, k backend.Kernel, g backend.Grid, args []backend.Arg, output backend.Buffer, want array[T]) {
+	t.Helper()
+	name = fmt.Sprintf("%s %s %dx%d off %d stride %d, grid of %s", name, k.Name(), want.rows, want.cols, want.off, want.stride, g)
+	if err := d.queue.Launch(k, g, args...); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	got := make([]T, len(want.data))
+	if err := d.queue.Read(backend.Bytes(got), output, 0); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	bad := 0
+	for i := range got {
+		if bits(got[i]) == bits(want.data[i]) {
+			continue
+		}
+		if bad++; bad == 1 {
+			t.Errorf("%s: element %d of the buffer is %v (%#x), want %v (%#x)", name, i, got[i], bits(got[i]), want.data[i], bits(want.data[i]))
+		}
+	}
+	if bad > 1 {
+		t.Errorf("%s: %d of %d elements are wrong", name, bad, len(got))
+	}
+}
+
+// bits is x as comparable bits, all NaN alike.
+func bits[T host.Element](x T) uint64 {
+	switch x := any(x).(type) {
+	case float32:
+		if x != x {
+			return 1 << 63
+		}
+		return uint64(math.Float32bits(x))
+	case float64:
+		if x != x {
+			return math.Float64bits(math.NaN())
+		}
+		return math.Float64bits(x)
+	}
+	return uint64(uint32(any(x).(int32)))
+}
+
+// The kinds of values that operands are filled with.
+const (
+	plain   = iota // -1 to 1; small integers
+	tiny           // products that underflow and subnormal numbers, with zeros of both signs
+	special        // infinities, NaN, zeros and the largest numbers among plain ones; any int32
+	kinds
+)
+
+// values makes random elements of a kind.
+func values[T host.Element](rng *rand.Rand, kind int) func() T {
+	size := 1.0
+	smallest, halfway, largest := 0x1p-149, 0x1p-75, math.MaxFloat32
+	if _, ok := any(T(0)).(float64); ok {
+		smallest, halfway, largest = math.SmallestNonzeroFloat64, 0x1p-537, math.MaxFloat64
+	}
+	return func() T {
+		if _, ok := any(T(0)).(int32); ok {
+			if kind == plain {
+				return T(rng.IntN(2001) - 1000)
+			}
+			return T(int32(rng.Uint32()))
+		}
+		v := 2*rng.Float64() - 1
+		switch r := rng.IntN(32); {
+		case kind == tiny && r < 8:
+			v = [...]float64{0, math.Copysign(0, -1), smallest, -smallest, math.Copysign(0, -1), 3 * smallest, 1, -1}[r]
+		case kind == tiny:
+			v *= halfway
+		case kind == special && r < 8 && rng.IntN(4) == 0:
+			v = [...]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), largest, -largest, smallest}[r]
+		}
+		return T(v * size)
+	}
+}
+
+// shapes are m, n, k of products: single elements, off every tile, on tiles, without products, long and narrow.
+func shapes() [][3]int {
+	s := [][3]int{{1, 1, 1}, {5, 7, 23}, {64, 64, 64}, {3, 300, 0}, {33, 17, 40}, {130, 70, 17}, {0, 5, 3}, {5, 0, 3}}
+	if !testing.Short() {
+		s = append(s, [3]int{128, 128, 128}, [3]int{127, 129, 257}, [3]int{1, 200, 300}, [3]int{200, 1, 300})
+	}
+	return s
+}
+
+func TestProducts(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *device) {
+		t.Run("float32", func(t *testing.T) { testProducts[float32](t, d) })
+		t.Run("float64", func(t *testing.T) { testProducts[float64](t, d) })
+		t.Run("int32", func(t *testing.T) { testProducts[int32](t, d) })
+	})
+}
+
+// variants is parameters of matmul that are run whatever the device would choose: both shapes, with tiles that small shapes pass several times.
+func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
+	v := 32 / t.Size()
+	all := []kernels.MatMulParams{
+		{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 4},
+		{CPU: true, BM: 12, BN: 4 * v, BK: 16, TM: 6, TN: 2 * v, KU: 2, VW: v},
+		{CPU: true, BM: 4, BN: 4, BK: 5, TM: 2, TN: 2, KU: 1, VW: 1},
+		kernels.ChooseMatMul(info, t, 64, 64, 64),
+	}
+	if !testing.Short() {
+		all = append(all, kernels.MatMulParams{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4, KU: 4}, kernels.ChooseMatMul(info, t, 5000, 5000, 5000))
+	}
+	return slices.DeleteFunc(all, func(p kernels.MatMulParams) bool { return !p.Fits(info, t) })
+}
+
+func testProducts[T host.Element](t *testing.T, d *device) {
+	typ := kernels.TypeOf[T]()
+	if !typ.Supported(&d.info) {
+		t.Skipf("the device does not keep the contract in %s", typ)
+	}
+	naive, tiled := d.compile(t, kernels.MatMulNaive(typ)), d.compile(t, kernels.MatMulTiled(typ))
+	fast := map[kernels.MatMulParams]backend.Kernel{}
+	for _, p := range variants(typ, &d.info) {
+		fast[p] = d.compile(t, kernels.MatMul(typ, p))
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, shape := range shapes() {
+		m, n, k := shape[0], shape[1], shape[2]
+		for i, l := range layouts {
+			kind := i % kinds
+			a, b := newArray(m, k, l[0], values[T](rng, kind)), newArray(k, n, l[1], values[T](rng, kind))
+			c := newArray(m, n, l[2], values[T](rng, plain))
+			da, db := upload(t, d, a), upload(t, d, b)
+			name := fmt.Sprintf("k = %d, kind %d:", k, kind)
+
+			want := reference(1, a, b, 0, c)
+			for _, g := range gridsLike(kernels.NaiveGrid(m, n)) {
+				out := upload(t, d, c)
+				launch(t, d, name, naive, g, kernels.ProductArgs(nil, m, n, k, da, db, out), out.Buffer, want)
+			}
+			for _, g := range gridsLike(kernels.TiledGrid(m, n)) {
+				out := upload(t, d, c)
+				launch(t, d, name, tiled, g, kernels.ProductArgs(nil, m, n, k, da, db, out), out.Buffer, want)
+			}
+
+			for p, kernel := range fast {
+				for i, g := range gridsLike(kernels.MatMulGrid(p, m, n)) {
+					alpha, beta := [...]T{1, 3, 1, -2}[i], [...]T{0, 0, 1, -3}[i]
+					if k == 0 {
+						alpha, beta = 1, 0
+					}
+					out := upload(t, d, c)
+					launch(t, d, fmt.Sprintf("%s %+v, alpha %v, beta %v:", name, p, alpha, beta), kernel, g,
+						kernels.MatMulArgs(nil, m, n, k, alpha, da, db, beta, out), out.Buffer, reference(alpha, a, b, beta, c))
+				}
+			}
+		}
+	}
+}
+
+// reference is c after C = alpha*A*B + beta*C.
+func reference[T host.Element](alpha T, a, b array[T], beta T, c array[T]) array[T] {
+	c.data = slices.Clone(c.data)
+	host.GemmReference(c.rows, c.cols, a.cols, alpha, a.from(), a.stride, b.from(), b.stride, beta, c.from(), c.stride)
+	return c
+}
+
+// beta == 0 must not read C: its poison, NaN, would show.
+func TestMatMulDoesNotReadC(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *device) {
+		for _, p := range variants(kernels.Float32, &d.info) {
+			a, b := newArray(64, 64, layout{}, func() float32 { return 1 }), newArray(64, 64, layout{}, func() float32 { return 2 })
+			c := newArray(64, 64, layout{}, func() float32 { return float32(math.NaN()) })
+			out := upload(t, d, c)
+			launch(t, d, fmt.Sprintf("%+v", p), d.compile(t, kernels.MatMul(kernels.Float32, p)), kernels.MatMulGrid(p, 64, 64),
+				kernels.MatMulArgs(nil, 64, 64, 64, float32(1), upload(t, d, a), upload(t, d, b), 0, out), out.Buffer, reference(1, a, b, 0, c))
+		}
+	})
+}
+
+// More than 65,535 tiles down: the kernels loop where a grid may not have so many groups.
+func TestTallMatrices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large")
+	}
+	const m = 1_100_000
+	onDevices(t, func(t *testing.T, d *device) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		a, b := newArray(m, 1, layout{0, 0}, values[int32](rng, special)), newArray(1, 1, layout{}, values[int32](rng, plain))
+		c := newArray(m, 1, layout{}, func() int32 { return 77 })
+		da, db := upload(t, d, a), upload(t, d, b)
+		want := reference(1, a, b, 0, c)
+		run := func(s *backend.Source, g backend.Grid, args func(out kernels.Operand) []backend.Arg) {
+			out := upload(t, d, c)
+			launch(t, d, "tall:", d.compile(t, s), g, args(out), out.Buffer, want)
+		}
+		product := func(out kernels.Operand) []backend.Arg { return kernels.ProductArgs(nil, m, 1, 1, da, db, out) }
+		run(kernels.MatMulNaive(kernels.Int32), kernels.NaiveGrid(m, 1), product)
+		run(kernels.MatMulTiled(kernels.Int32), kernels.TiledGrid(m, 1), product)
+		for _, p := range []kernels.MatMulParams{variants(kernels.Int32, &d.info)[1], kernels.ChooseMatMul(&d.info, kernels.Int32, m, 1, 1)} {
+			run(kernels.MatMul(kernels.Int32, p), kernels.MatMulGrid(p, m, 1), func(out kernels.Operand) []backend.Arg {
+				return kernels.MatMulArgs(nil, m, 1, 1, int32(1), da, db, 0, out)
+			})
+		}
+
+		want = c
+		want.rows, want.cols, want.stride, want.data = 1, m, m, a.data
+		transpose := func(out kernels.Operand) []backend.Arg {
+			out.Stride = m
+			return kernels.TransposeArgs(nil, m, 1, da, out)
+		}
+		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), transpose)
+		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16}} {
+			run(kernels.Transpose(kernels.Int32, p), kernels.TransposeGrid(p, m, 1), transpose)
+		}
+	})
+}
+
+func TestTransposes(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *device) {
+		t.Run("float32", func(t *testing.T) { testTransposes[float32](t, d) })
+		t.Run("float64", func(t *testing.T) { testTransposes[float64](t, d) })
+		t.Run("int32", func(t *testing.T) { testTransposes[int32](t, d) })
+	})
+}
+
+func testTransposes[T host.Element](t *testing.T, d *device) {
+	typ := kernels.TypeOf[T]()
+	if !typ.Supported(&d.info) {
+		t.Skipf("the device does not keep the contract in %s", typ)
+	}
+	type tiled struct {
+		kernel backend.Kernel
+		grid   func(rows, cols int) backend.Grid
+	}
+	all := []tiled{{d.compile(t, kernels.TransposeNaive(typ)), kernels.NaiveGrid}}
+	for _, p := range []kernels.TransposeParams{kernels.TextbookTranspose, {CPU: true, Tile: 32}, {Tile: 8, Step: 8}, kernels.ChooseTranspose(&d.info, typ, 999, 999)} {
+		all = append(all, tiled{
+			d.compile(t, kernels.Transpose(typ, p)),
+			func(rows, cols int) backend.Grid { return kernels.TransposeGrid(p, rows, cols) },
+		})
+	}
+	rng := rand.New(rand.NewPCG(9, 10))
+	shapes := [][2]int{{1, 1}, {5, 7}, {64, 64}, {33, 100}, {0, 5}, {5, 0}, {1, 300}}
+	if !testing.Short() {
+		shapes = append(shapes, [2]int{1000, 777}, [2]int{300, 1}, [2]int{256, 128})
+	}
+	for _, shape := range shapes {
+		rows, cols := shape[0], shape[1]
+		for _, l := range layouts {
+			a := newArray(rows, cols, l[0], values[T](rng, special))
+			c := newArray(cols, rows, l[2], values[T](rng, plain))
+			want := c
+			want.data = slices.Clone(c.data)
+			for i := range rows {
+				for j := range cols {
+					want.data[want.off+j*want.stride+i] = a.data[a.off+i*a.stride+j]
+				}
+			}
+			da := upload(t, d, a)
+			for _, k := range all {
+				for _, g := range gridsLike(k.grid(rows, cols)) {
+					out := upload(t, d, c)
+					launch(t, d, "transpose:", k.kernel, g, kernels.TransposeArgs(nil, rows, cols, da, out), out.Buffer, want)
+				}
+			}
+		}
+	}
+}
+
+func TestElementwise(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *device) {
+		t.Run("float32", func(t *testing.T) { testElementwise[float32](t, d) })
+		t.Run("float64", func(t *testing.T) { testElementwise[float64](t, d) })
+		t.Run("int32", func(t *testing.T) { testElementwise[int32](t, d) })
+	})
+}
+
+func testElementwise[T host.Element](t *testing.T, d *device) {
+	typ := kernels.TypeOf[T]()
+	if !typ.Supported(&d.info) {
+		t.Skipf("the device does not keep the contract in %s", typ)
+	}
+	scale, add := d.compile(t, kernels.Scale(typ)), d.compile(t, kernels.Add(typ))
+	rng := rand.New(rand.NewPCG(11, 12))
+	shapes := [][2]int{{1, 1}, {1, 4096}, {7, 5}, {64, 64}, {0, 5}, {5, 0}, {300, 3}, {2, 2049}}
+	if !testing.Short() {
+		shapes = append(shapes, [2]int{1, 1_000_003}, [2]int{100_000, 1})
+	}
+	for i, shape := range shapes {
+		rows, cols := shape[0], shape[1]
+		grids := append(gridsLike(kernels.ElementwiseGrid(&d.info, int64(rows), int64(cols))),
+			backend.Grid1(36, 36), backend.Grid2(6, 6, 6, 6), backend.Grid2(1, 3, 1, 1))
+		for _, l := range layouts {
+			x, y := newArray(rows, cols, l[0], values[T](rng, i%kinds)), newArray(rows, cols, l[1], values[T](rng, i%kinds))
+			z := newArray(rows, cols, l[2], values[T](rng, plain))
+			const alpha = -3
+			scaled, added, doubled, own := z, z, x, y
+			scaled.data, added.data, doubled.data, own.data = slices.Clone(z.data), slices.Clone(z.data), slices.Clone(x.data), slices.Clone(y.data)
+			for i := range rows {
+				for j := range cols {
+					xij, yij := x.data[x.off+i*x.stride+j], y.data[y.off+i*y.stride+j]
+					scaled.data[z.off+i*z.stride+j] = alpha * xij
+					added.data[z.off+i*z.stride+j] = xij + yij
+					doubled.data[x.off+i*x.stride+j] = 2 * xij
+					own.data[y.off+i*y.stride+j] = xij + yij
+				}
+			}
+			m, n := int64(rows), int64(cols)
+			for _, g := range grids {
+				dx, dy, dz := upload(t, d, x), upload(t, d, y), upload(t, d, z)
+				launch(t, d, "scale:", scale, g, kernels.ScaleArgs[T](nil, m, n, alpha, dx, dz), dz.Buffer, scaled)
+				dz = upload(t, d, z)
+				launch(t, d, "add:", add, g, kernels.AddArgs(nil, m, n, dx, dy, dz), dz.Buffer, added)
+				launch(t, d, "add in place:", add, g, kernels.AddArgs(nil, m, n, dx, dy, dy), dy.Buffer, own)
+				launch(t, d, "scale in place:", scale, g, kernels.ScaleArgs[T](nil, m, n, 2, dx, dx), dx.Buffer, doubled)
+			}
+		}
+	}
+}

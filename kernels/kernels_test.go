@@ -1,0 +1,267 @@
+package kernels
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// A built is a Source with a name for messages.
+type built struct {
+	name string
+	typ  Type
+	src  *backend.Source
+}
+
+// everySource is every kernel for every type, with the given parameters of the fast ones.
+func everySource(matmul func(Type) []MatMulParams, transpose func(Type) []TransposeParams) (all []built) {
+	for _, t := range Types() {
+		add := func(name string, s *backend.Source) { all = append(all, built{t.String() + "/" + name, t, s}) }
+		add("scale", Scale(t))
+		add("add", Add(t))
+		add("matmul_naive", MatMulNaive(t))
+		add("matmul_tiled", MatMulTiled(t))
+		add("transpose_naive", TransposeNaive(t))
+		for _, p := range matmul(t) {
+			add("matmul/"+strings.Join(MatMul(t, p).Defines(), ","), MatMul(t, p))
+		}
+		for _, p := range transpose(t) {
+			add("transpose/"+strings.Join(Transpose(t, p).Defines(), ","), Transpose(t, p))
+		}
+	}
+	return all
+}
+
+// tuned is the parameters of one type in a table of rules that keep accepts.
+func tuned[P comparable](rules []rule[P], keep func(*rule[P]) bool) func(Type) []P {
+	return func(t Type) (params []P) {
+		for i := range rules {
+			if rules[i].Type == t.String() && keep(&rules[i]) {
+				params = append(params, rules[i].Params...)
+			}
+		}
+		return slices.Compact(params)
+	}
+}
+
+func anyRule[P any](*rule[P]) bool { return true }
+
+// A driver that reads the parameters from the text must find what the Source declares.
+func TestSourcesDeclareWhatTheirTextSays(t *testing.T) {
+	for _, b := range everySource(tuned(builtin.MatMul, anyRule[MatMulParams]), tuned(builtin.Transpose, anyRule[TransposeParams])) {
+		text := *b.src
+		text.Params, text.Group = nil, [3]int{}
+		text.Macros = maps.Clone(text.Macros)
+		// The dialect's names, which the driver's prelude defines.
+		for _, v := range []string{"make_float4", "make_uint4", "make_double2", "restrict"} {
+			text.Macros[v] = v
+		}
+		params, group, err := backend.ParseParams(&text)
+		if err != nil {
+			t.Errorf("%s: %v", b.name, err)
+			continue
+		}
+		if group != b.src.Group {
+			t.Errorf("%s: group size %v, the text says %v", b.name, b.src.Group, group)
+		}
+		if len(params) != len(b.src.Params) {
+			t.Errorf("%s: declares %v, the text says %v", b.name, b.src.Params, params)
+			continue
+		}
+		for i, p := range b.src.Params {
+			got := params[i]
+			got.Type = strings.ReplaceAll(got.Type, "uint", "int") // int32 is computed as uint
+			if got != p {
+				t.Errorf("%s: parameter %d is declared as %+v, the text says %+v", b.name, i, p, params[i])
+			}
+		}
+	}
+}
+
+func TestSourcesAreCached(t *testing.T) {
+	p, q := ChooseMatMul(&backend.Info{GPU: true}, Float32, 1000, 1000, 1000), ChooseTranspose(&backend.Info{}, Int32, 9, 9)
+	whole := p
+	whole.Whole = true
+	for name, equal := range map[string]bool{
+		"Scale":             Scale(Int32) == Scale(Int32),
+		"Add":               Add(Float64) == Add(Float64),
+		"MatMul":            MatMul(Float32, p) == MatMul(Float32, p),
+		"MatMul, Whole":     MatMul(Float32, p) == MatMul(Float32, whole),
+		"Transpose":         Transpose(Int32, q) == Transpose(Int32, q),
+		"TransposeTiled":    TransposeTiled(Int32) == Transpose(Int32, TextbookTranspose),
+		"types differ":      Scale(Int32) != Scale(Float32),
+		"kernels differ":    MatMulNaive(Int32) != MatMulTiled(Int32),
+		"parameters differ": MatMul(Float32, p) != MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}),
+	} {
+		if !equal {
+			t.Errorf("%s: wrong identity of the Source", name)
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	if TypeOf[float32]() != Float32 || TypeOf[float64]() != Float64 || TypeOf[int32]() != Int32 {
+		t.Error("TypeOf is wrong")
+	}
+	var got []string
+	for _, typ := range Types() {
+		got = append(got, typ.String(), typ.CName())
+		if want := map[Type]int{Float32: 4, Float64: 8, Int32: 4}[typ]; typ.Size() != want {
+			t.Errorf("%s has %d bytes, want %d", typ, typ.Size(), want)
+		}
+	}
+	if want := []string{"float32", "float", "float64", "double", "int32", "int"}; !slices.Equal(got, want) {
+		t.Errorf("names are %v, want %v", got, want)
+	}
+	no64 := &backend.Info{Float32: true}
+	if !Float32.Supported(no64) || Float64.Supported(no64) || !Int32.Supported(&backend.Info{}) || Float32.Supported(&backend.Info{Float64: true}) {
+		t.Error("Supported is wrong")
+	}
+}
+
+// fakeBuffer is a buffer of a device; fakeHost is one of the host's memory.
+type fakeBuffer struct{ n int64 }
+
+func (b fakeBuffer) Len() int64 { return b.n }
+func (fakeBuffer) Free() error  { return nil }
+
+type fakeHost struct{ mem []byte }
+
+func (b fakeHost) Len() int64    { return int64(len(b.mem)) }
+func (fakeHost) Free() error     { return nil }
+func (b fakeHost) Bytes() []byte { return b.mem }
+
+// The argument lists fit the kernels' parameters, in number and width.
+func TestArgsFitParams(t *testing.T) {
+	b := Operand{Buffer: fakeBuffer{1 << 20}, Offset: 3, Stride: 70}
+	gemm := ChooseMatMul(&backend.Info{}, Float32, 4, 5, 6)
+	prefix := []backend.Arg{backend.Int32(9)}
+	check := func(name string, s *backend.Source, args []backend.Arg) {
+		t.Helper()
+		if !reflect.DeepEqual(args[0], prefix[0]) {
+			t.Errorf("%s: the arguments were not appended", name)
+		}
+		if err := backend.CheckLaunch(&backend.Info{}, s.Name, s.Params, [3]int{}, backend.Grid1(1, 1), args[1:]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	check("scale float32", Scale(Float32), ScaleArgs(prefix, 4, 5, float32(2), b, b))
+	check("scale float64", Scale(Float64), ScaleArgs(prefix, 4, 5, 2.0, b, b))
+	check("scale int32", Scale(Int32), ScaleArgs(prefix, 4, 5, int32(2), b, b))
+	check("add", Add(Int32), AddArgs(prefix, 4, 5, b, b, b))
+	check("matmul_naive", MatMulNaive(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
+	check("matmul_tiled", MatMulTiled(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
+	check("transpose_naive", TransposeNaive(Float64), TransposeArgs(prefix, 4, 5, b, b))
+	check("transpose", TransposeTiled(Float64), TransposeArgs(prefix, 4, 5, b, b))
+	check("matmul float32", MatMul(Float32, gemm), MatMulArgs(prefix, 4, 5, 6, float32(2), b, b, 3, b))
+	check("matmul int32", MatMul(Int32, gemm), MatMulArgs(prefix, 4, 5, 6, int32(2), b, b, 3, b))
+	check("matmul float64", MatMul(Float64, MatMulParams{CPU: true, BM: 1, BN: 1, BK: 1, TM: 1, TN: 1, KU: 1, VW: 1}),
+		MatMulArgs(prefix, 4, 5, 6, 2.0, b, b, 3, b))
+}
+
+// Vectors of 16 bytes are for operands whose rows all begin at multiples of 16 bytes.
+func TestMatMulArgsAlignment(t *testing.T) {
+	mem := make([]byte, 1024)
+	for addressOf(mem)%16 != 0 {
+		mem = mem[1:]
+	}
+	dev := fakeBuffer{1024}
+	even := Operand{Buffer: dev, Offset: 8, Stride: 16}
+	for _, c := range []struct {
+		name    string
+		a, b, c Operand
+		want    int32
+	}{
+		{"all aligned", even, even, even, 3},
+		{"a's offset", Operand{dev, 7, 16}, even, even, 2},
+		{"b's stride", even, Operand{dev, 8, 18}, even, 2},
+		{"c's stride", even, even, Operand{dev, 8, 15}, 1},
+		{"a in aligned host memory", Operand{fakeHost{mem}, 8, 16}, even, even, 3},
+		{"b in host memory at another address", even, Operand{fakeHost{mem[4:]}, 8, 16}, even, 2},
+		{"b in host memory, aligned by its offset alone", even, Operand{fakeHost{mem[4:]}, 3, 16}, even, 2},
+		{"c in host memory at another address", even, even, Operand{fakeHost{mem[8:]}, 8, 16}, 1},
+	} {
+		args := MatMulArgs(nil, 4, 4, 4, float32(1), c.a, c.b, 0, c.c)
+		if got := args[len(args)-1].Int32(); got != c.want {
+			t.Errorf("%s: vectors = %d, want %d", c.name, got, c.want)
+		}
+	}
+	double := Operand{dev, 2, 6} // 16 and 48 bytes
+	if args := MatMulArgs(nil, 4, 4, 4, 1.0, double, double, 0, double); args[len(args)-1].Int32() != 3 {
+		t.Error("float64 at 16 bytes is not aligned")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	gpu := MatMulParams{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4, KU: 8}
+	cpu := MatMulParams{CPU: true, BM: 48, BN: 64, BK: 256, TM: 6, TN: 16, KU: 1, VW: 8}
+	for _, p := range []MatMulParams{gpu, cpu} {
+		if err := p.Validate(Float32); err != nil {
+			t.Errorf("valid parameters: %v", err)
+		}
+	}
+	with := func(p MatMulParams, f func(*MatMulParams)) MatMulParams { f(&p); return p }
+	for _, c := range []struct {
+		p    MatMulParams
+		t    Type
+		want string
+	}{
+		{MatMulParams{}, Float32, "bm must be 1 to 4096, not 0"},
+		{with(gpu, func(p *MatMulParams) { p.BK = 1 << 40 }), Float32, "bk must be 1 to 4096"},
+		{with(gpu, func(p *MatMulParams) { p.KU = -1 }), Float32, "ku must be"},
+		{with(gpu, func(p *MatMulParams) { p.BM = 66 }), Float32, "tm must divide bm"},
+		{with(gpu, func(p *MatMulParams) { p.TM = 2 }), Float32, "tm, tn and bk must be multiples of 4"},
+		{with(gpu, func(p *MatMulParams) { p.TM, p.TN, p.BK = 1, 1, 1 }), Float64, "multiples of 2"},
+		{with(gpu, func(p *MatMulParams) { p.BM = 128 }), Float32, "512 work-items a group, more than 256"},
+		{with(gpu, func(p *MatMulParams) { p.VW = 4 }), Float32, "vw is for the CPU shape"},
+		{with(gpu, func(p *MatMulParams) { p.BK = 12 }), Float32, "do not share the loads of a tile evenly"},
+		{with(cpu, func(p *MatMulParams) { p.VW = 3 }), Float32, "vw must be 1, 2, 4, 8 or 16"},
+		{with(cpu, func(p *MatMulParams) { p.VW = 0 }), Float32, "vw must be 1, 2, 4, 8 or 16"},
+		{with(cpu, func(p *MatMulParams) { p.TN, p.VW = 8, 16 }), Float32, "tn must be a multiple of vw"},
+		{with(cpu, func(p *MatMulParams) { p.BM, p.BN = 1200, 128 }), Float32, "bytes, more than"},
+	} {
+		err := c.p.Validate(c.t)
+		if !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Validate(%+v) = %v, want %q", c.p, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		p    TransposeParams
+		t    Type
+		want string
+	}{
+		{TransposeParams{}, Float32, "tile must be 1 to 4096, not 0"},
+		{TransposeParams{Tile: 32}, Float32, "step must divide tile"},
+		{TransposeParams{Tile: 32, Step: 5}, Float32, "step must divide tile"},
+		{TransposeParams{Tile: 32, Step: 16}, Float32, "512 work-items a group, more than 256"},
+		{TransposeParams{CPU: true, Tile: 32, Step: 8}, Float32, "step is for the GPU shape"},
+		{TransposeParams{CPU: true, Tile: 24}, Int32, "multiple of the 16 elements in a cache line, not 24"},
+		{TransposeParams{CPU: true, Tile: 20}, Float64, "multiple of the 8 elements in a cache line, not 20"},
+	} {
+		err := c.p.Validate(c.t)
+		if !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Validate(%+v) = %v, want %q", c.p, err, c.want)
+		}
+	}
+}
+
+func TestInvalidParametersPanic(t *testing.T) {
+	for name, f := range map[string]func(){
+		"MatMul":    func() { MatMul(Float32, MatMulParams{}) },
+		"Transpose": func() { Transpose(Float32, TransposeParams{}) },
+	} {
+		func() {
+			defer func() {
+				if err, _ := recover().(error); !errors.Is(err, backend.ErrArgument) {
+					t.Errorf("%s of invalid parameters: recovered %v", name, err)
+				}
+			}()
+			f()
+		}()
+	}
+}

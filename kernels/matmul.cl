@@ -1,0 +1,209 @@
+/* matmul - C = alpha*A*B + beta*C, blocked for registers and local memory: the GPU shape. matmul_cpu.cl is the same function for CPUs.
+ *
+ * After Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (SC 2008), with the double buffering of Tan et al., "Fast
+ * Implementation of DGEMM on Fermi GPU" (SC 2011). A group computes BM by BN elements of C at a time, a work-item TM by TN of them in
+ * registers. Tiles of A (BM by BK, stored transposed) and B (BK by BN) pass through two local buffers: while one is multiplied, the next is
+ * on its way through registers into the other, so that one barrier a tile is enough.
+ *
+ * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps neither A nor B.
+ *
+ *   acc    = chain over p = 0 ... k-1 of fma(a[i,p], b[p,j], acc), from +0
+ *   c[i,j] = fma(alpha, acc, beta*c[i,j]), with beta*c[i,j] rounded on its own; beta == 0 does not read C, and gives alpha*acc
+ *
+ * Where a tile passes the end of k it is filled with A = -0 and B = +0, whose product -0 changes no sum; +0 would turn a sum of -0 into +0.
+ * k == 0 gives alpha times +0: call it with alpha = 1 and beta = 0 for zeros, and leave alpha == 0 to other kernels.
+ *
+ * BM BN BK  the tile
+ * TM TN     elements of C of a work-item, multiples of VW (4; 2 for float64); BK and BN are multiples of VW too
+ * KU        steps of k that are unrolled
+ * vectors   may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned vectors of 16 bytes? Only where the operand's address and its
+ *           leading dimension are multiples of 16 bytes.
+ *
+ * Launch: groups of (BM/TM)*(BN/TN) work-items in x. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number
+ * of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. All work-items of a group reach every barrier.
+ */
+#define VECTORS_AB 1
+#define VECTORS_C 2
+
+/* V is VW elements in 16 bytes. VECTOR(f) is the vector of f(e, s) for its elements e, with their names s; EACH(f) is the statements f(e, s). */
+#if defined(T_FLOAT64)
+#define VW 2
+#define V double2
+#define VECTOR(f) make_double2(f(0, x), f(1, y))
+#define EACH(f) do { f(0, x) f(1, y) } while (0)
+#else
+#define VW 4
+#if defined(T_INT32)
+#define V uint4
+#define VECTOR(f) make_uint4(f(0, x), f(1, y), f(2, z), f(3, w))
+#else
+#define V float4
+#define VECTOR(f) make_float4(f(0, x), f(1, y), f(2, z), f(3, w))
+#endif
+#define EACH(f) do { f(0, x) f(1, y) f(2, z) f(3, w) } while (0)
+#endif
+#define LOCAL_VECTOR(p) (*(LOCALPTR V *)(p))
+#define GLOBAL_VECTOR(p) (*(__global V *)(p))
+
+#define WX (BN / TN)        /* work-items across a tile of C */
+#define WY (BM / TM)        /* work-items down a tile of C */
+#define ITEMS (WX * WY)
+#define PITCH (BM + VW)     /* of the transposed tile of A, padded against bank conflicts */
+#define AX (BK / VW)        /* vectors across a tile of A */
+#define BX (BN / VW)        /* vectors across a tile of B */
+#define AROWS (ITEMS / AX)  /* rows of A that the group loads at once */
+#define BROWS (ITEMS / BX)  /* rows of B that the group loads at once */
+#define ALOADS (BM / AROWS) /* vectors of A that a work-item loads a tile */
+#define BLOADS (BK / BROWS) /* vectors of B that a work-item loads a tile */
+#if TM % VW || TN % VW || BK % VW || BM % TM || BN % TN
+#error "matmul: TM, TN and BK must be multiples of the vector width, BM of TM, and BN of TN"
+#elif ITEMS % AX || ITEMS % BX || BM % AROWS || BK % BROWS
+#error "matmul: the work-items of a group do not share the loads of a tile evenly"
+#endif
+
+/* The block of a work-item is spread in pieces of VW by VW over the tile, so that neighbours read neighbouring vectors of local memory. From its
+ * first element, in row y*VW and column x*VW of the tile, element (i, j) is ROW(i) rows and COL(j) columns away. */
+#define ROW(i) ((i) / VW * (WY * VW) + (i) % VW)
+#define COL(j) ((j) / VW * (WX * VW) + (j) % VW)
+
+__kernel WG_SIZE(ITEMS, 1, 1)
+void matmul(const int m, const int n, const int k, const T alpha,
+            __global const T *restrict a, const ulong aoff, const ulong lda,
+            __global const T *restrict b, const ulong boff, const ulong ldb,
+            const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors) {
+  LOCALMEM ALIGN16 T as[2 * BK * PITCH];
+  LOCALMEM ALIGN16 T bs[2 * BK * BN];
+
+  const int id = (int)get_local_id(0);
+#if WX % 8 == 0 && WY % 4 == 0 /* patches of 8 by 4: 32 neighbours read 8 vectors of B and 4 of A a step */
+  const int x = id / 32 % (WX / 8) * 8 + id % 8;
+  const int y = id / 32 / (WX / 8) * 4 + id / 8 % 4;
+#else
+  const int x = id % WX, y = id / WX;
+#endif
+  const int arow = id / AX, acol = id % AX * VW; /* of the first vector that the work-item loads */
+  const int brow = id / BX, bcol = id % BX * VW;
+  const int tiles = (int)(((uint)k + BK - 1) / BK);
+  const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
+
+  for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
+    for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
+      const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
+      const int whole = row0 + BM <= m && col0 + BN <= n;
+      __global const T *ap = a + aoff + (row0 + arow) * lda + acol;
+      __global const T *bp = b + boff + brow * ldb + (col0 + bcol);
+
+      T acc[TM][TN];
+      #pragma unroll
+      for (int i = 0; i < TM; i++) {
+        #pragma unroll
+        for (int j = 0; j < TN; j++) acc[i][j] = 0;
+      }
+
+      for (int t = 0; t <= tiles; t++) {
+        V av[ALOADS], bv[BLOADS];
+        if (t < tiles) { /* load tile t into registers */
+          if (whole && (vectors & VECTORS_AB) && t * BK + BK <= k) {
+            #pragma unroll
+            for (int i = 0; i < ALOADS; i++) av[i] = READ_VECTOR(V, ap + i * AROWS * lda);
+            #pragma unroll
+            for (int i = 0; i < BLOADS; i++) bv[i] = READ_VECTOR(V, bp + i * BROWS * ldb);
+          } else {
+            #pragma unroll
+            for (int i = 0; i < ALOADS; i++) {
+#define LOAD(e, s) (row0 + arow + i * AROWS < m && t * BK + acol + e < k ? ap[i * AROWS * lda + e] : NEG0)
+              av[i] = VECTOR(LOAD);
+#undef LOAD
+            }
+            #pragma unroll
+            for (int i = 0; i < BLOADS; i++) {
+#define LOAD(e, s) (t * BK + brow + i * BROWS < k && col0 + bcol + e < n ? bp[i * BROWS * ldb + e] : (T)0)
+              bv[i] = VECTOR(LOAD);
+#undef LOAD
+            }
+          }
+          ap += BK;
+          bp += BK * ldb;
+        }
+
+        if (t > 0) { /* multiply tile t-1 */
+          LOCALPTR T *al = as + (t - 1) % 2 * (BK * PITCH) + y * VW;
+          LOCALPTR T *bl = bs + (t - 1) % 2 * (BK * BN) + x * VW;
+          #pragma unroll KU
+          for (int p = 0; p < BK; p++) {
+            T ar[TM], br[TN];
+            #pragma unroll
+            for (int i = 0; i < TM; i += VW) {
+              const V v = LOCAL_VECTOR(al + p * PITCH + i * WY);
+#define UNPACK(e, s) ar[i + e] = v.s;
+              EACH(UNPACK);
+#undef UNPACK
+            }
+            #pragma unroll
+            for (int j = 0; j < TN; j += VW) {
+              const V v = LOCAL_VECTOR(bl + p * BN + j * WX);
+#define UNPACK(e, s) br[j + e] = v.s;
+              EACH(UNPACK);
+#undef UNPACK
+            }
+            #pragma unroll
+            for (int i = 0; i < TM; i++) {
+              #pragma unroll
+              for (int j = 0; j < TN; j++) acc[i][j] = MAC(ar[i], br[j], acc[i][j]);
+            }
+          }
+        }
+
+        if (t < tiles) { /* store tile t in the local buffer that is not being multiplied */
+          LOCALPTR T *al = as + t % 2 * (BK * PITCH) + acol * PITCH + arow;
+          LOCALPTR T *bl = bs + t % 2 * (BK * BN) + brow * BN + bcol;
+          #pragma unroll
+          for (int i = 0; i < ALOADS; i++) {
+#define STORE(e, s) al[e * PITCH + i * AROWS] = av[i].s;
+            EACH(STORE);
+#undef STORE
+          }
+          #pragma unroll
+          for (int i = 0; i < BLOADS; i++) LOCAL_VECTOR(bl + i * BROWS * BN) = bv[i];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
+
+      /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. cp steps from row to row: so many pointers would take registers. */
+      const int row = row0 + y * VW, col = col0 + x * VW;
+      __global T *cp = c + coff + row * ldc + col;
+      if (whole && (vectors & VECTORS_C)) {
+        #pragma unroll
+        for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
+          #pragma unroll
+          for (int j = 0; j < TN; j += VW) {
+#define ZERO(e, s) NEG0
+            V v = VECTOR(ZERO);
+#undef ZERO
+            if (beta != 0) {
+              v = GLOBAL_VECTOR(cp + COL(j));
+#define SCALE(e, s) v.s = beta * v.s;
+              EACH(SCALE);
+#undef SCALE
+            }
+#define RESULT(e, s) MAC(alpha, acc[i][j + e], v.s)
+            GLOBAL_VECTOR(cp + COL(j)) = VECTOR(RESULT);
+#undef RESULT
+          }
+        }
+      } else {
+        #pragma unroll
+        for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
+          #pragma unroll
+          for (int j = 0; j < TN; j++) {
+            if (row + ROW(i) < m && col + COL(j) < n) {
+              T old = NEG0;
+              if (beta != 0) old = beta * cp[COL(j)];
+              cp[COL(j)] = MAC(alpha, acc[i][j], old);
+            }
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/* matmul_cpu - C = alpha*A*B + beta*C, blocked for the registers and caches of a CPU: the CPU shape of matmul.cl, with the same arguments
+ * and the same bits. Two files, because little but the formulas is common: here one work-item runs a whole tile, without barriers, in the
+ * processor's own vectors. These are OpenCL's, so this file is not for CUDA compilers.
+ *
+ * After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008): BK rows of B are packed into
+ * panels of TN columns; a block of TM by TN elements of C stays in registers while it runs down a panel; A is read in place, one element
+ * at a time for a whole vector.
+ *
+ * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps neither A nor B.
+ *
+ *   acc    = chain over p = 0 ... k-1 of fma(a[i,p], b[p,j], acc), from +0
+ *   c[i,j] = fma(alpha, acc, beta*c[i,j]), with beta*c[i,j] rounded on its own; beta == 0 does not read C, and gives alpha*acc
+ *
+ * Between blocks of k the sums are kept as they are. k == 0 gives alpha times +0: call it with alpha = 1 and beta = 0 for zeros, and leave
+ * alpha == 0 to other kernels.
+ *
+ * BM BN BK  the tile of C that a group computes at a time, and the rows of B that are packed at once
+ * TM TN     the block of C in registers; they divide BM and BN
+ * VW        elements of a vector: 1, 2, 4, 8 or 16; divides TN
+ * KU        steps of k that are unrolled
+ * vectors   not used: vectors of any alignment are as good here
+ *
+ * Launch: groups of one work-item. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number of groups covers
+ * any shape; ceil(n/BN) by ceil(m/BM) give each group one tile.
+ */
+#define PASTE2(a, b) a##b
+#define PASTE(a, b) PASTE2(a, b)
+#if VW == 1
+#define V T
+#define LOAD(p) (*(p))
+#define STORE(v, p) (*(p) = (v))
+#else
+#define V PASTE(T, VW)
+#define LOAD(p) PASTE(vload, VW)(0, p)
+#define STORE(v, p) PASTE(vstore, VW)(v, 0, p)
+#endif
+#define NV (TN / VW) /* vectors across a block */
+#if BM % TM || BN % TN || TN % VW
+#error "matmul_cpu: TM must divide BM, TN must divide BN, and VW must divide TN"
+#endif
+
+__kernel WG_SIZE(1, 1, 1)
+void matmul_cpu(const int m, const int n, const int k, const T alpha,
+                __global const T *restrict a, const ulong aoff, const ulong lda,
+                __global const T *restrict b, const ulong boff, const ulong ldb,
+                const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors) {
+  __local T panels[BN / TN][BK * TN] __attribute__((aligned(64)));
+  V sums[BM / TM][BN / TN][TM][NV];
+  const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
+
+  for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
+    for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
+      const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
+      const int rows = min(BM, m - row0), cols = min(BN, n - col0);
+      int p0 = 0;
+      do {
+        const int depth = min(BK, k - p0);
+        const int first = p0 == 0, last = p0 + depth == k;
+
+        /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. */
+        for (int p = 0; p < depth; p++) {
+          __global const T *bp = b + boff + (p0 + p) * ldb + col0;
+          for (int j = 0; j < cols; j += VW) {
+            __local T *to = &panels[j / TN][p * TN + j % TN];
+            if (j + VW <= cols) {
+              STORE(LOAD(bp + j), to);
+            } else {
+              for (int e = 0; e < VW; e++) to[e] = j + e < cols ? bp[j + e] : (T)0;
+            }
+          }
+        }
+
+        for (int y = 0; y * TM < rows; y++) {
+          __global const T *ap[TM]; /* rows beyond the last repeat it; what is computed from them is not stored */
+          #pragma unroll
+          for (int i = 0; i < TM; i++) ap[i] = a + aoff + (row0 + min(y * TM + i, rows - 1)) * lda + p0;
+
+          for (int x = 0; x * TN < cols; x++) {
+            V acc[TM][NV];
+            #pragma unroll
+            for (int i = 0; i < TM; i++) {
+              #pragma unroll
+              for (int v = 0; v < NV; v++) acc[i][v] = first ? (V)0 : sums[y][x][i][v];
+            }
+            #pragma unroll KU
+            for (int p = 0; p < depth; p++) {
+              V bv[NV];
+              #pragma unroll
+              for (int v = 0; v < NV; v++) bv[v] = LOAD(&panels[x][p * TN + v * VW]);
+              #pragma unroll
+              for (int i = 0; i < TM; i++) {
+                const V av = (V)(ap[i][p]);
+                #pragma unroll
+                for (int v = 0; v < NV; v++) acc[i][v] = MAC(av, bv[v], acc[i][v]);
+              }
+            }
+            if (!last) {
+              #pragma unroll
+              for (int i = 0; i < TM; i++) {
+                #pragma unroll
+                for (int v = 0; v < NV; v++) sums[y][x][i][v] = acc[i][v];
+              }
+              continue;
+            }
+            /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. */
+            #pragma unroll
+            for (int i = 0; i < TM; i++) {
+              if (y * TM + i >= rows) continue;
+              #pragma unroll
+              for (int v = 0; v < NV; v++) {
+                const int j = x * TN + v * VW;
+                __global T *cp = c + coff + (row0 + y * TM + i) * ldc + col0 + j;
+                if (j + VW <= cols) {
+                  V old = (V)NEG0;
+                  if (beta != 0) old = beta * LOAD(cp);
+                  STORE(MAC((V)alpha, acc[i][v], old), cp);
+                } else {
+                  T part[VW];
+                  STORE(acc[i][v], part);
+                  for (int e = 0; j + e < cols; e++) {
+                    T old = NEG0;
+                    if (beta != 0) old = beta * cp[e];
+                    cp[e] = MAC(alpha, part[e], old);
+                  }
+                }
+              }
+            }
+          }
+        }
+        p0 += BK;
+      } while (p0 < k);
+    }
+  }
+}

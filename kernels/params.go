@@ -1,0 +1,202 @@
+package kernels
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// maxItems is the most work-items of a group of any kernel: AMD's OpenCL takes no more unless asked to.
+const maxItems = 256
+
+// MatMulParams are the parameters of [MatMul]. They decide its speed, never a bit of its result. They are comparable: together with
+// the [Type] they identify a compiled kernel.
+type MatMulParams struct {
+	CPU bool `json:"cpu,omitempty"` // the shape for CPUs: one work-item computes a tile
+	BM  int  `json:"bm"`            // rows of a tile of C, which a group computes
+	BN  int  `json:"bn"`            // columns of a tile of C
+	BK  int  `json:"bk"`            // columns of A and rows of B that are staged at once
+	TM  int  `json:"tm"`            // rows of a block of C in registers
+	TN  int  `json:"tn"`            // columns of a block of C in registers
+	KU  int  `json:"ku"`            // steps of k that are unrolled
+	VW  int  `json:"vw,omitempty"`  // CPU shape: elements of a vector
+
+	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go spreads a whole product over the cores.
+	Whole bool `json:"-"`
+}
+
+// Validate returns nil when the parameters fit type t and each other, or says which rule is broken.
+func (p MatMulParams) Validate(t Type) error {
+	if err := p.validate(t); err != nil {
+		return &backend.Error{Op: "kernels.MatMulParams", Err: backend.ErrArgument, Detail: fmt.Sprintf("%v in %s %+v", err, t, p)}
+	}
+	return nil
+}
+
+// Bounds on what a person may set, so that sizes do not overflow and private memory stays small.
+const (
+	maxTile      = 4096      // rows, columns and depth of a tile
+	maxBlock     = 32        // rows of a block in registers, and vectors across it
+	maxSumsBytes = 512 << 10 // the sums that a work-item of the CPU shape keeps between blocks of k
+)
+
+func (p MatMulParams) validate(t Type) error {
+	for _, v := range []struct {
+		name       string
+		value, max int
+	}{{"bm", p.BM, maxTile}, {"bn", p.BN, maxTile}, {"bk", p.BK, maxTile}, {"tm", p.TM, maxBlock}, {"tn", p.TN, 16 * maxBlock}, {"ku", p.KU, maxTile}} {
+		if v.value < 1 || v.value > v.max {
+			return fmt.Errorf("%s must be 1 to %d, not %d", v.name, v.max, v.value)
+		}
+	}
+	if p.BM%p.TM != 0 || p.BN%p.TN != 0 {
+		return fmt.Errorf("tm must divide bm, and tn must divide bn")
+	}
+	if p.CPU {
+		return p.validateCPU(t)
+	}
+	return p.validateGPU(t)
+}
+
+func (p MatMulParams) validateCPU(t Type) error {
+	switch {
+	case p.VW < 1 || p.VW > 16 || p.VW&(p.VW-1) != 0:
+		return fmt.Errorf("vw must be 1, 2, 4, 8 or 16, not %d", p.VW)
+	case p.TN%p.VW != 0 || p.TN/p.VW > maxBlock:
+		return fmt.Errorf("tn must be a multiple of vw, %d times at most", maxBlock)
+	case p.BM*p.BN*t.Size() > maxSumsBytes:
+		return fmt.Errorf("bm*bn elements take %d bytes, more than %d", p.BM*p.BN*t.Size(), maxSumsBytes)
+	}
+	return nil
+}
+
+func (p MatMulParams) validateGPU(t Type) error {
+	vw := 16 / t.Size()
+	if p.TM%vw != 0 || p.TN%vw != 0 || p.BK%vw != 0 {
+		return fmt.Errorf("tm, tn and bk must be multiples of %d", vw)
+	}
+	items := p.items()
+	switch ax, bx := p.BK/vw, p.BN/vw; {
+	case p.VW != 0:
+		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
+	case items > maxItems:
+		return fmt.Errorf("(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
+	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
+		return fmt.Errorf("%d work-items a group do not share the loads of a tile evenly", items)
+	}
+	return nil
+}
+
+// items is the number of work-items of a group of the GPU shape.
+func (p MatMulParams) items() int { return p.BM / p.TM * (p.BN / p.TN) }
+
+func (p MatMulParams) group() [3]int {
+	if p.CPU {
+		return [3]int{1, 1, 1}
+	}
+	return [3]int{p.items(), 1, 1}
+}
+
+// LocalMemory is the local memory of a group in bytes.
+func (p MatMulParams) LocalMemory(t Type) int {
+	if p.CPU {
+		return p.BK * p.BN * t.Size()
+	}
+	return 2 * p.BK * (p.BM + 16/t.Size() + p.BN) * t.Size()
+}
+
+// Fits tells whether the device of info can run [MatMul] with these parameters, as far as its limits tell.
+func (p MatMulParams) Fits(info *backend.Info, t Type) bool {
+	return fits(info, p.group(), p.LocalMemory(t))
+}
+
+// fits tells whether a group stays below the limits of a device. A limit of 0 is unknown.
+func fits(info *backend.Info, group [3]int, local int) bool {
+	for d, limit := range info.MaxGroupDims {
+		if limit > 0 && group[d] > limit {
+			return false
+		}
+	}
+	return (info.MaxGroup <= 0 || group[0]*group[1]*group[2] <= info.MaxGroup) && (info.LocalMemory <= 0 || int64(local) <= info.LocalMemory)
+}
+
+func (p MatMulParams) macros() map[string]string {
+	m := map[string]string{
+		"BM": strconv.Itoa(p.BM), "BN": strconv.Itoa(p.BN), "BK": strconv.Itoa(p.BK),
+		"TM": strconv.Itoa(p.TM), "TN": strconv.Itoa(p.TN), "KU": strconv.Itoa(p.KU),
+	}
+	if p.CPU {
+		m["VW"] = strconv.Itoa(p.VW)
+	}
+	return m
+}
+
+// TransposeParams are the parameters of [Transpose]. They decide its speed, never a bit of its result. They are comparable: together with
+// the [Type] they identify a compiled kernel.
+type TransposeParams struct {
+	CPU  bool `json:"cpu,omitempty"`  // the shape for CPUs: one work-item moves a tile
+	Tile int  `json:"tile"`           // rows and columns of a tile, which a group moves
+	Step int  `json:"step,omitempty"` // GPU shape: work-items of a group in y; there are Tile in x
+
+	// Whole: one group moves all tiles. It is for the cpu device, whose implementation in Go spreads a whole transpose over the cores.
+	Whole bool `json:"-"`
+}
+
+// TextbookTranspose is the padded tile of [TransposeTiled]: 32x33 elements, moved by 32x8 work-items that loop.
+var TextbookTranspose = TransposeParams{Tile: 32, Step: 8}
+
+// Validate returns nil when the parameters fit type t and each other, or says which rule is broken.
+func (p TransposeParams) Validate(t Type) error {
+	if err := p.validate(t); err != nil {
+		return &backend.Error{Op: "kernels.TransposeParams", Err: backend.ErrArgument, Detail: fmt.Sprintf("%v in %s %+v", err, t, p)}
+	}
+	return nil
+}
+
+func (p TransposeParams) validate(t Type) error {
+	line := cacheLine / t.Size()
+	switch {
+	case p.Tile < 1 || p.Tile > maxTile:
+		return fmt.Errorf("tile must be 1 to %d, not %d", maxTile, p.Tile)
+	case p.CPU && p.Step != 0:
+		return fmt.Errorf("step is for the GPU shape; it must be 0, not %d", p.Step)
+	case p.CPU && p.Tile%line != 0:
+		return fmt.Errorf("tile must be a multiple of the %d elements in a cache line, not %d", line, p.Tile)
+	case !p.CPU && (p.Step < 1 || p.Tile%p.Step != 0):
+		return fmt.Errorf("step must divide tile; it is %d", p.Step)
+	case !p.CPU && p.Tile*p.Step > maxItems:
+		return fmt.Errorf("tile*step is %d work-items a group, more than %d", p.Tile*p.Step, maxItems)
+	}
+	return nil
+}
+
+// cacheLine is the bytes of a line of the caches of every CPU that matters here; a wrong guess costs speed alone.
+const cacheLine = 64
+
+func (p TransposeParams) group() [3]int {
+	if p.CPU {
+		return [3]int{1, 1, 1}
+	}
+	return [3]int{p.Tile, p.Step, 1}
+}
+
+// LocalMemory is the local memory of a group in bytes.
+func (p TransposeParams) LocalMemory(t Type) int {
+	if p.CPU {
+		return 0
+	}
+	return p.Tile * (p.Tile + 1) * t.Size()
+}
+
+// Fits tells whether the device of info can run [Transpose] with these parameters, as far as its limits tell.
+func (p TransposeParams) Fits(info *backend.Info, t Type) bool {
+	return fits(info, p.group(), p.LocalMemory(t))
+}
+
+func (p TransposeParams) macros() map[string]string {
+	if p.CPU {
+		return map[string]string{"TILE": strconv.Itoa(p.Tile)}
+	}
+	return map[string]string{"TILE": strconv.Itoa(p.Tile), "STEP": strconv.Itoa(p.Step)}
+}
