@@ -1,0 +1,373 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// An Array is a dense row-major matrix on the device of its session: element (i, j) lies Offset + i*Stride + j elements into its buffer.
+//
+// Methods that compute make the receiver the destination; they enqueue the work and return. Those that copy from or to host memory block. Commands of one session run
+// in the order of the calls. The arrays of one call belong to one session.
+type Array[T Element] struct {
+	s                  *Session
+	buf                backend.Buffer
+	rows, cols, stride int
+	off                int // elements
+	view               bool
+}
+
+// NewArray makes a packed rows by cols array of zeros: Numba's device_array, with the contents defined.
+func NewArray[T Element](s *Session, rows, cols int) (*Array[T], error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	n, err := elements(rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	size, err := byteSize[T](n)
+	if err != nil {
+		return nil, err
+	}
+	buf, err := s.device.Alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	return &Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols}, nil
+}
+
+// Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
+func Upload[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
+	if err := m.check("the matrix"); err != nil {
+		return nil, err
+	}
+	a, err := NewArray[T](s, m.Rows, m.Cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.CopyFrom(m); err != nil {
+		a.Free()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Register makes an array of m's own memory, without a copy, where the device shares the host's memory, and is backend.ErrUnsupported
+// elsewhere: Numba's roc.register. While the array lives, the host may touch m only after Wait, and before it enqueues more. Free ends it.
+// The memory of two registered matrices must not overlap.
+func Register[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := m.check("the matrix"); err != nil {
+		return nil, err
+	}
+	mem := m.bytes()
+	if len(mem) == 0 {
+		return NewArray[T](s, m.Rows, m.Cols)
+	}
+	buf, err := s.device.Register(mem)
+	if err != nil {
+		return nil, err
+	}
+	return &Array[T]{s: s, buf: buf, rows: m.Rows, cols: m.Cols, stride: m.Stride}, nil
+}
+
+// Dims is the number of rows and columns.
+func (a *Array[T]) Dims() (rows, cols int) { return a.rows, a.cols }
+
+// Stride is the distance in elements from one row to the next.
+func (a *Array[T]) Stride() int { return a.stride }
+
+// Offset is the position in elements of element (0, 0) in the buffer. It is 0 but for a Slice.
+func (a *Array[T]) Offset() int { return a.off }
+
+// Buffer is the memory of the array, from the start of the array that it is a Slice of. A kernel that takes it of a Slice needs Offset as
+// an argument of its own.
+func (a *Array[T]) Buffer() backend.Buffer { return a.buf }
+
+// Session is the session that the array belongs to.
+func (a *Array[T]) Session() *Session { return a.s }
+
+// Slice is the part of rows i to k-1 and columns j to l-1, without a copy. It ends with the array that it is a part of. It panics unless
+// 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's Dense.Slice does.
+func (a *Array[T]) Slice(i, k, j, l int) *Array[T] {
+	checkSlice(i, k, j, l, a.rows, a.cols)
+	return &Array[T]{s: a.s, buf: a.buf, rows: k - i, cols: l - j, stride: a.stride, off: a.off + i*a.stride + j, view: true}
+}
+
+// Free releases the memory, once the commands that use it are done. It is idempotent, and does nothing for a Slice.
+func (a *Array[T]) Free() error {
+	if a.view {
+		return nil
+	}
+	return a.buf.Free()
+}
+
+// String is the shape, type and place, for messages.
+func (a *Array[T]) String() string {
+	var t T
+	return fmt.Sprintf("%dx%d %T on %s", a.rows, a.cols, t, a.s.info.Name)
+}
+
+// launchArg passes the address of the array's first element.
+func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
+	if a == nil {
+		return backend.Arg{}, fmt.Errorf("%w: a nil array", backend.ErrLaunch)
+	}
+	return backend.At(a.buf, a.bytes(a.off)), nil
+}
+
+func (a *Array[T]) bytes(elements int) int64 {
+	var t T
+	return int64(elements) * int64(unsafe.Sizeof(t))
+}
+
+// CopyFrom copies m, of the same shape, into the array. It blocks until m may be reused.
+func (a *Array[T]) CopyFrom(m Matrix[T]) error { return a.copyFrom(context.Background(), m) }
+
+// CopyTo copies the array into m, of the same shape, after the commands enqueued before. It blocks until m is filled. Elements of m.Data
+// beyond its columns stay as they are.
+func (a *Array[T]) CopyTo(m Matrix[T]) error { return a.copyTo(context.Background(), m) }
+
+// Download copies the array to a new matrix in host memory, after the commands enqueued before: Numba's copy_to_host.
+func (a *Array[T]) Download() (Matrix[T], error) {
+	m := NewMatrix[T](a.rows, a.cols, nil)
+	if err := a.CopyTo(m); err != nil {
+		return Matrix[T]{}, err
+	}
+	return m, nil
+}
+
+// chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory stays small.
+const chunkBytes = 32 << 20
+
+func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
+	if err := a.checkCopy(m, "the source"); err != nil {
+		return err
+	}
+	var staging []T
+	return a.chunks(ctx, func(i, k int) error {
+		part := m.Slice(i, k, 0, m.Cols)
+		switch {
+		case a.stride != a.cols && k-i > 1:
+			return a.eachRow(i, k, func(r int) error {
+				return a.s.queue.Write(a.buf, a.bytes(a.off+r*a.stride), backend.Bytes(m.Row(r)))
+			})
+		case m.Stride != m.Cols:
+			if staging == nil {
+				staging = make([]T, (k-i)*m.Cols)
+			}
+			packed := NewMatrix(k-i, m.Cols, staging[:(k-i)*m.Cols])
+			for r := range packed.Rows {
+				copy(packed.Row(r), part.Row(r))
+			}
+			part = packed
+		}
+		return a.s.queue.Write(a.buf, a.bytes(a.off+i*a.stride), part.bytes())
+	})
+}
+
+func (a *Array[T]) copyTo(ctx context.Context, m Matrix[T]) error {
+	if err := a.checkCopy(m, "the destination"); err != nil {
+		return err
+	}
+	var staging []T
+	return a.chunks(ctx, func(i, k int) error {
+		part, at := m.Slice(i, k, 0, m.Cols), a.bytes(a.off+i*a.stride)
+		switch {
+		case a.stride > 2*a.cols && k-i > 1:
+			return a.eachRow(i, k, func(r int) error {
+				return a.s.queue.Read(backend.Bytes(m.Row(r)), a.buf, a.bytes(a.off+r*a.stride))
+			})
+		case a.stride == a.cols && m.Stride == m.Cols:
+			return a.s.queue.Read(part.bytes(), a.buf, at)
+		}
+		if staging == nil {
+			staging = make([]T, span(k-i, a.cols, a.stride))
+		}
+		packed := Matrix[T]{Rows: k - i, Cols: a.cols, Stride: a.stride, Data: staging}
+		if err := a.s.queue.Read(packed.bytes(), a.buf, at); err != nil {
+			return err
+		}
+		for r := range packed.Rows {
+			copy(part.Row(r), packed.Row(r))
+		}
+		return nil
+	})
+}
+
+func (a *Array[T]) checkCopy(m Matrix[T], name string) error {
+	if err := a.s.open(); err != nil {
+		return err
+	}
+	if err := m.check(name); err != nil {
+		return err
+	}
+	if m.Rows != a.rows || m.Cols != a.cols {
+		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a)
+	}
+	return nil
+}
+
+// chunks calls f with ranges of rows of bounded size, and looks at ctx between them.
+func (a *Array[T]) chunks(ctx context.Context, f func(i, k int) error) error {
+	if a.rows == 0 || a.cols == 0 {
+		return ctx.Err()
+	}
+	step := max(1, int(chunkBytes/a.bytes(a.stride)))
+	for i := 0; i < a.rows; i += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(i, min(a.rows, i+step)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Array[T]) eachRow(i, k int, f func(r int) error) error {
+	for r := i; r < k; r++ {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds, as the package says. The receiver must not share
+// elements with a or b.
+func (c *Array[T]) Mul(a, b *Array[T]) error {
+	return c.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0)
+}
+
+// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with blas.Trans or blas.ConjTrans, its transpose.
+// C must not share elements with A or B. A transposed operand is transposed into temporary memory first.
+func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
+	return c.gemm(context.Background(), alpha, tA, a, tB, b, beta)
+}
+
+// Transpose makes the receiver the transpose of a, with which it must not share elements.
+func (c *Array[T]) Transpose(a *Array[T]) error {
+	if err := c.checkOperands("Transpose", a); err != nil {
+		return err
+	}
+	if c.rows != a.cols || c.cols != a.rows {
+		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a, c)
+	}
+	if c.overlaps(a) {
+		return fmt.Errorf("%w: Transpose", ErrOverlap)
+	}
+	if c.rows == 0 || c.cols == 0 {
+		return nil
+	}
+	t := kernels.TypeOf[T]()
+	p := kernels.ChooseTranspose(&c.s.info, t, a.rows, a.cols)
+	return c.s.run(kernels.Transpose(t, p), kernels.TransposeGrid(p, a.rows, a.cols),
+		kernels.TransposeArgs(nil, a.rows, a.cols, operand(a), operand(c)))
+}
+
+// Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
+func (c *Array[T]) Add(a, b *Array[T]) error {
+	if err := c.checkElementwise("Add", a, b); err != nil || c.rows == 0 || c.cols == 0 {
+		return err
+	}
+	rows, cols, o := collapse(a, b, c)
+	return c.s.run(kernels.Add(kernels.TypeOf[T]()), kernels.ElementwiseGrid(&c.s.info, rows, cols),
+		kernels.AddArgs(nil, rows, cols, o[0], o[1], o[2]))
+}
+
+// Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
+func (c *Array[T]) Scale(alpha T, a *Array[T]) error {
+	if err := c.checkElementwise("Scale", a); err != nil || c.rows == 0 || c.cols == 0 {
+		return err
+	}
+	rows, cols, o := collapse(a, c)
+	return c.s.run(kernels.Scale(kernels.TypeOf[T]()), kernels.ElementwiseGrid(&c.s.info, rows, cols),
+		kernels.ScaleArgs(nil, rows, cols, alpha, o[0], o[1]))
+}
+
+// collapse is the shape and the operands as the elementwise kernels see them: packed arrays are one long row.
+func collapse[T Element](arrays ...*Array[T]) (rows, cols int64, operands []kernels.Operand) {
+	rows, cols = int64(arrays[0].rows), int64(arrays[0].cols)
+	packed := true
+	for _, a := range arrays {
+		operands = append(operands, operand(a))
+		packed = packed && (a.stride == a.cols || a.rows == 1)
+	}
+	if packed {
+		rows, cols = 1, rows*cols
+		for i := range operands {
+			operands[i].Stride = cols
+		}
+	}
+	return rows, cols, operands
+}
+
+func operand[T Element](a *Array[T]) kernels.Operand {
+	return kernels.Operand{Buffer: a.buf, Offset: int64(a.off), Stride: int64(a.stride)}
+}
+
+// run compiles a built-in kernel, once, and enqueues it.
+func (s *Session) run(src *backend.Source, g backend.Grid, args []backend.Arg) error {
+	k, err := s.kernel(src)
+	if err != nil {
+		return err
+	}
+	return s.queue.Launch(k, g, args...)
+}
+
+// checkOperands checks that the arrays exist, belong to one open session, and have a type that the device keeps the contract in.
+func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) error {
+	for _, a := range operands {
+		if a == nil {
+			return fmt.Errorf("%w: %s of a nil array", ErrShape, op)
+		}
+		if a.s != c.s {
+			return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + ": the arrays belong to different sessions; Download and Upload move one"}
+		}
+	}
+	if err := c.s.open(); err != nil {
+		return err
+	}
+	return c.s.supports(kernels.TypeOf[T]())
+}
+
+// supports says whether the device keeps the numerics contract in t.
+func (s *Session) supports(t kernels.Type) error {
+	if !t.Supported(&s.info) {
+		return &backend.Error{
+			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does", s.info.Name, t, s.info.Note),
+		}
+	}
+	return nil
+}
+
+func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) error {
+	if err := c.checkOperands(op, operands...); err != nil {
+		return err
+	}
+	for _, a := range operands {
+		if a.rows != c.rows || a.cols != c.cols {
+			return fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a, c)
+		}
+		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
+			return fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
+		}
+	}
+	return nil
+}
+
+// overlaps tells whether the arrays share elements.
+func (c *Array[T]) overlaps(a *Array[T]) bool {
+	return c.buf == a.buf && overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
+}

@@ -1,0 +1,232 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// MatMul is the product of a and b, on the default device. The shapes are a: m x k, b: k x n, and the result, which is packed and new: m x n.
+// Each element is one chain of fused multiply-adds, as the package says. Where k is 0 the result is zero.
+func MatMul[T Element](a, b Matrix[T]) (Matrix[T], error) {
+	return MatMulContext(context.Background(), nil, a, b)
+}
+
+// Transpose is the transpose of a, on the default device: packed and new.
+func Transpose[T Element](a Matrix[T]) (Matrix[T], error) {
+	return TransposeContext(context.Background(), nil, a)
+}
+
+// Add is the sum of a and b, which have one shape, on the default device: packed and new.
+func Add[T Element](a, b Matrix[T]) (Matrix[T], error) {
+	return AddContext(context.Background(), nil, a, b)
+}
+
+// Scale is alpha*a, on the default device: packed and new.
+func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
+	return ScaleContext(context.Background(), nil, alpha, a)
+}
+
+// Gemm makes c = alpha*op(a)*op(b) + beta*c, on the default device, where op is the matrix or, with blas.Trans or blas.ConjTrans, its
+// transpose. c must not share memory with a or b. After an error the elements of c are undefined.
+func Gemm[T Element](alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T, c Matrix[T]) error {
+	return GemmContext(context.Background(), nil, alpha, tA, a, tB, b, beta, c)
+}
+
+// MatMulContext is MatMul on session s, or on the default device where s is nil. It returns ctx's error soon after ctx is done.
+func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+	if a.Cols != b.Rows {
+		return Matrix[T]{}, fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the second", ErrShape, a, b)
+	}
+	return compute(ctx, s, a.Rows, b.Cols, []Matrix[T]{a, b}, func(c *Array[T], in []*Array[T]) error {
+		return c.gemm(ctx, 1, blas.NoTrans, in[0], blas.NoTrans, in[1], 0)
+	})
+}
+
+// TransposeContext is Transpose on session s, or on the default device where s is nil. It returns ctx's error soon after ctx is done.
+func TransposeContext[T Element](ctx context.Context, s *Session, a Matrix[T]) (Matrix[T], error) {
+	return compute(ctx, s, a.Cols, a.Rows, []Matrix[T]{a}, func(c *Array[T], in []*Array[T]) error {
+		return c.Transpose(in[0])
+	})
+}
+
+// AddContext is Add on session s, or on the default device where s is nil. It returns ctx's error soon after ctx is done.
+func AddContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		return Matrix[T]{}, fmt.Errorf("%w: sum of %s and %s", ErrShape, a, b)
+	}
+	return compute(ctx, s, a.Rows, a.Cols, []Matrix[T]{a, b}, func(c *Array[T], in []*Array[T]) error {
+		return c.Add(in[0], in[1])
+	})
+}
+
+// ScaleContext is Scale on session s, or on the default device where s is nil. It returns ctx's error soon after ctx is done.
+func ScaleContext[T Element](ctx context.Context, s *Session, alpha T, a Matrix[T]) (Matrix[T], error) {
+	return compute(ctx, s, a.Rows, a.Cols, []Matrix[T]{a}, func(c *Array[T], in []*Array[T]) error {
+		return c.Scale(alpha, in[0])
+	})
+}
+
+// GemmContext is Gemm on session s, or on the default device where s is nil. It returns ctx's error soon after ctx is done; the elements of c
+// are undefined then.
+func GemmContext[T Element](ctx context.Context, s *Session, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T, c Matrix[T]) error {
+	return into(ctx, s, c, beta != 0, []Matrix[T]{a, b}, func(dst *Array[T], in []*Array[T]) error {
+		return dst.gemm(ctx, alpha, tA, in[0], tB, in[1], beta)
+	})
+}
+
+// compute runs f over copies of in on the device, and gives back its rows by cols result.
+func compute[T Element](ctx context.Context, s *Session, rows, cols int, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (Matrix[T], error) {
+	for i, m := range in {
+		if err := m.check(operandName(i)); err != nil {
+			return Matrix[T]{}, err
+		}
+	}
+	if _, err := elements(rows, cols); err != nil {
+		return Matrix[T]{}, err
+	}
+	out := NewMatrix[T](rows, cols, nil)
+	if err := into(ctx, s, out, false, in, f); err != nil {
+		return Matrix[T]{}, err
+	}
+	return out, nil
+}
+
+func operandName(i int) string { return "operand " + string(rune('A'+i)) }
+
+// into runs f over in and out on the device and leaves the result in out; keep tells that f reads out. Where the device shares the host's memory,
+// it works on that; elsewhere on copies.
+func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s == nil {
+		if s, err = Default(); err != nil {
+			return err
+		}
+	}
+	if err := out.check("the destination"); err != nil {
+		return err
+	}
+	for i, m := range in {
+		if err := m.check(operandName(i)); err != nil {
+			return err
+		}
+	}
+	if s.info.UnifiedMemory {
+		return inPlace(s, out, in, f)
+	}
+	return onCopies(ctx, s, out, keep, in, f)
+}
+
+func onCopies[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
+	var arrays []*Array[T]
+	defer func() { err = freeAll(arrays, err) }()
+	for i, m := range append(in[:len(in):len(in)], out) {
+		a, err := NewArray[T](s, m.Rows, m.Cols)
+		if err != nil {
+			return err
+		}
+		arrays = append(arrays, a)
+		if i < len(in) || keep {
+			if err := a.copyFrom(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	c := arrays[len(in)]
+	if err := f(c, arrays[:len(in)]); err != nil {
+		return err
+	}
+	return c.copyTo(ctx, out)
+}
+
+// inPlace registers the matrices' own memory. Operands may share memory: each connected piece is registered once.
+func inPlace[T Element](s *Session, out Matrix[T], in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
+	all := append(in[:len(in):len(in)], out)
+	pieces := connected(all)
+	var registered []*Array[T]
+	defer func() { err = freeAll(registered, err) }()
+	for _, p := range pieces {
+		a, err := Register(s, NewMatrix(1, len(p), p))
+		if err != nil {
+			return err
+		}
+		registered = append(registered, a)
+	}
+	arrays := make([]*Array[T], len(all))
+	for i, m := range all {
+		if arrays[i] = locate(s, m, pieces, registered); arrays[i] != nil {
+			continue
+		}
+		if arrays[i], err = NewArray[T](s, m.Rows, m.Cols); err != nil {
+			return err
+		}
+		registered = append(registered, arrays[i])
+	}
+	if err := f(arrays[len(in)], arrays[:len(in)]); err != nil {
+		s.queue.Wait() // nothing of the caller's may be in use when it gets it back
+		return err
+	}
+	return s.queue.Wait()
+}
+
+// connected is the memory of the matrices, where pieces that overlap are one.
+func connected[T Element](matrices []Matrix[T]) [][]T {
+	var pieces [][]T
+	for _, m := range matrices {
+		piece := m.Data[:span(m.Rows, m.Cols, m.Stride)]
+		if len(piece) == 0 {
+			continue
+		}
+		rest := pieces[:0]
+		for _, p := range pieces {
+			if bytesOverlap(backend.Bytes(p), backend.Bytes(piece)) {
+				piece = union(p, piece)
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		pieces = append(rest, piece)
+	}
+	return pieces
+}
+
+// union is the memory from the first element of two overlapping slices to the last.
+func union[T Element](a, b []T) []T {
+	d := distance(a, b)
+	if d < 0 {
+		a, b, d = b, a, -d
+	}
+	return unsafe.Slice(unsafe.SliceData(a), max(len(a), d+len(b)))
+}
+
+// distance is how many elements b starts after a.
+func distance[T Element](a, b []T) int {
+	var t T
+	return (int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) - int(uintptr(unsafe.Pointer(unsafe.SliceData(a))))) / int(unsafe.Sizeof(t))
+}
+
+// locate finds m in the piece of registered memory that holds it; nil for a matrix without elements.
+func locate[T Element](s *Session, m Matrix[T], pieces [][]T, registered []*Array[T]) *Array[T] {
+	mem := m.Data[:span(m.Rows, m.Cols, m.Stride)]
+	for i, p := range pieces {
+		if bytesOverlap(backend.Bytes(p), backend.Bytes(mem)) {
+			return &Array[T]{s: s, buf: registered[i].buf, rows: m.Rows, cols: m.Cols, stride: m.Stride, off: distance(p, mem), view: true}
+		}
+	}
+	return nil
+}
+
+func freeAll[T Element](arrays []*Array[T], err error) error {
+	for _, a := range arrays {
+		if e := a.Free(); err == nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package linalg
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Element is the type of a matrix's elements.
+type Element interface{ float32 | float64 | int32 }
+
+// Matrix is a dense row-major matrix in host memory: element (i, j) is Data[i*Stride+j]. Rows and Cols may be 0. The elements between
+// Cols and Stride belong to nobody: they are neither read nor written.
+type Matrix[T Element] struct {
+	Rows, Cols int
+	Stride     int // elements from one row to the next, at least Cols
+	Data       []T
+}
+
+// NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros. It panics when a dimension is
+// negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
+func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
+	n, err := elements(rows, cols)
+	if err != nil {
+		panic(err)
+	}
+	if data == nil {
+		data = make([]T, n)
+	}
+	if len(data) != n {
+		panic(fmt.Errorf("%w: %d values for a %dx%d matrix", ErrShape, len(data), rows, cols))
+	}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
+}
+
+// At is element (i, j). It panics outside the matrix.
+func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
+
+// Set makes v element (i, j). It panics outside the matrix.
+func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
+
+func (m Matrix[T]) index(i, j int) int {
+	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
+		panic(fmt.Errorf("%w: element (%d, %d) of a %dx%d matrix", ErrShape, i, j, m.Rows, m.Cols))
+	}
+	return i*m.Stride + j
+}
+
+// Row is row i. It shares memory with m.
+func (m Matrix[T]) Row(i int) []T {
+	if uint(i) >= uint(m.Rows) {
+		panic(fmt.Errorf("%w: row %d of a %dx%d matrix", ErrShape, i, m.Rows, m.Cols))
+	}
+	return m.Data[i*m.Stride : i*m.Stride+m.Cols : i*m.Stride+m.Cols]
+}
+
+// Slice is the part of rows i to k-1 and columns j to l-1. It shares memory with m. It panics unless 0 <= i <= k <= Rows and
+// 0 <= j <= l <= Cols.
+func (m Matrix[T]) Slice(i, k, j, l int) Matrix[T] {
+	checkSlice(i, k, j, l, m.Rows, m.Cols)
+	part := Matrix[T]{Rows: k - i, Cols: l - j, Stride: m.Stride}
+	if n := span(part.Rows, part.Cols, part.Stride); n > 0 {
+		part.Data = m.Data[i*m.Stride+j:][:n]
+	}
+	return part
+}
+
+func checkSlice(i, k, j, l, rows, cols int) {
+	if i < 0 || k < i || rows < k || j < 0 || l < j || cols < l {
+		panic(fmt.Errorf("%w: rows %d to %d and columns %d to %d of a %dx%d matrix", ErrShape, i, k, j, l, rows, cols))
+	}
+}
+
+// Packed is a copy of m without gaps between its rows.
+func (m Matrix[T]) Packed() Matrix[T] {
+	p := NewMatrix[T](m.Rows, m.Cols, nil)
+	for i := range m.Rows {
+		copy(p.Row(i), m.Row(i))
+	}
+	return p
+}
+
+// String is the shape and type, for messages: "5x7 float32".
+func (m Matrix[T]) String() string {
+	var t T
+	return fmt.Sprintf("%dx%d %T", m.Rows, m.Cols, t)
+}
+
+// FromDense is d as a Matrix. They share memory.
+func FromDense(d *mat.Dense) Matrix[float64] {
+	g := d.RawMatrix()
+	return Matrix[float64]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+}
+
+// ToDense is m as gonum's Dense. They share memory. A matrix without elements gives an empty Dense, since gonum has no others.
+func ToDense(m Matrix[float64]) *mat.Dense {
+	var d mat.Dense
+	if m.Rows > 0 && m.Cols > 0 {
+		d.SetRawMatrix(blas64.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data})
+	}
+	return &d
+}
+
+// FromGeneral is g as a Matrix. They share memory.
+func FromGeneral(g blas32.General) Matrix[float32] {
+	return Matrix[float32]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+}
+
+// ToGeneral is m as gonum's float32 matrix. They share memory.
+func ToGeneral(m Matrix[float32]) blas32.General {
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data}
+}

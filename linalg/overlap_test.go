@@ -1,0 +1,49 @@
+package linalg
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// overlap against looking at every element of two rectangles of one array.
+func TestOverlap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 200_000 {
+		stride := 1 + rng.IntN(8)
+		xr, xc := rng.IntN(5), rng.IntN(stride+1)
+		yr, yc := rng.IntN(5), rng.IntN(stride+1)
+		off := rng.IntN(80) - 40
+		used := map[int]bool{}
+		for i := range xr {
+			for j := range xc {
+				used[i*stride+j] = true
+			}
+		}
+		want := false
+		for i := range yr {
+			for j := range yc {
+				want = want || used[off+i*stride+j]
+			}
+		}
+		if got := overlap(xr, xc, stride, off, yr, yc, stride); got != want {
+			t.Fatalf("x %dx%d, y %dx%d at %d, stride %d: %v, want %v", xr, xc, yr, yc, off, stride, got, want)
+		}
+	}
+}
+
+// With different strides the answer may be too careful, but never says no to elements that are shared.
+func TestOverlapStrides(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 50_000 {
+		xs, ys := 1+rng.IntN(6), 1+rng.IntN(6)
+		xr, xc, yr, yc := rng.IntN(4), rng.IntN(xs+1), rng.IntN(4), rng.IntN(ys+1)
+		off := rng.IntN(40) - 20
+		for i := range xr * xc {
+			for j := range yr * yc {
+				if i/xc*xs+i%xc == off+j/yc*ys+j%yc && !overlap(xr, xc, xs, off, yr, yc, ys) {
+					t.Fatalf("x %dx%d/%d, y %dx%d/%d at %d", xr, xc, xs, yr, yc, ys, off)
+				}
+			}
+		}
+	}
+}
