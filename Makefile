@@ -1,0 +1,55 @@
+# The commands of the project. `make test` is the whole test run; CONTRIBUTING.md says more.
+
+GOFUMPT     = go run mvdan.cc/gofumpt@v0.12.0
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a checking simulator, the compiler.
+DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19 llvm-19
+SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+# Devices and tools that must be there for `make test`; without this, tests of what is missing are skipped and say so.
+REQUIRE = opencl,oclgrind,clang
+
+PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+
+.PHONY: test setup check race variants build generate bench fmt
+
+# Everything that must pass, with what it needs installed first.
+test: setup
+	TANDEM_REQUIRE=$(REQUIRE) go test -timeout 20m ./...
+
+setup:
+	@command -v apt-get >/dev/null || { echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
+	missing=$$(for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	[ -z "$$missing" ] || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; }
+
+# Quick checks before a commit.
+check:
+	@bad=$$($(GOFUMPT) -l .); [ -z "$$bad" ] || { echo "not formatted by gofumpt: $$bad"; exit 1; }
+	go vet ./...
+	$(STATICCHECK) ./...
+	go mod tidy -diff
+
+race:
+	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
+
+# The paths that a plain run does not take: no assembly, no cgo, other CPU levels.
+variants:
+	go test -short -tags purego ./internal/host ./backend/cpu ./linalg
+	CGO_ENABLED=0 go test -short ./...
+
+build:
+	@for p in $(PLATFORMS); do \
+		echo "build and vet $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... && CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \
+	done
+	CGO_ENABLED=1 go build ./...
+
+generate:
+	go generate ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./internal/host ./linalg
+
+fmt:
+	$(GOFUMPT) -w .
