@@ -37,6 +37,26 @@ func (g Grid) Group(i int) (x, y, z int) {
 	return x, i % g.Groups[1], i / g.Groups[1]
 }
 
+// Each calls f with the global id of every work-item of the groups lo to hi-1: what a GoKernel without barriers loops over.
+func (g Grid) Each(lo, hi int, f func(x, y, z int)) {
+	l := g.Local
+	for i := lo; i < hi; i++ {
+		gx, gy, gz := g.Group(i)
+		for z := gz * l[2]; z < (gz+1)*l[2]; z++ {
+			for y := gy * l[1]; y < (gy+1)*l[1]; y++ {
+				for x := gx * l[0]; x < (gx+1)*l[0]; x++ {
+					f(x, y, z)
+				}
+			}
+		}
+	}
+}
+
+// Size is the number of work-items of the whole grid in x, y and z: OpenCL's global size.
+func (g Grid) Size() (x, y, z int) {
+	return g.Groups[0] * g.Local[0], g.Groups[1] * g.Local[1], g.Groups[2] * g.Local[2]
+}
+
 // String is the grid as the CLI takes it: "6x6 groups of 6x6".
 func (g Grid) String() string { return dims(g.Groups) + " groups of " + dims(g.Local) }
 

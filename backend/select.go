@@ -54,7 +54,7 @@ func (s Spec) String() string {
 }
 
 // Open opens the device that spec names: a driver ("cuda", "opencl", "cpu", "cudasim"), with an optional device by index ("cuda:1") or by
-// a part of its device, platform or architecture name in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and
+// a part of its name, platform, architecture, vendor or version in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and
 // "auto", or nothing anywhere, the first that opens of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device. A named choice
 // never falls back: it opens, or the error, which matches ErrNoDevice, says why.
 func Open(spec string) (Device, error) {
@@ -159,13 +159,13 @@ func pick(s Spec) (Info, error) {
 	}
 	want := strings.ToLower(s.Device)
 	for _, info := range ranked(infos) {
-		for _, name := range []string{info.Name, info.Platform, info.Arch} {
+		for _, name := range []string{info.Name, info.Platform, info.Arch, info.Vendor, info.Version} {
 			if strings.Contains(strings.ToLower(name), want) {
 				return info, nil
 			}
 		}
 	}
-	return Info{}, specError("backend %q: no device, platform or architecture has %q in its name; there are\n%s", s, s.Device, listing(infos))
+	return Info{}, specError("backend %q: no device has %q in its name, platform, architecture, vendor or version; there are\n%s", s, s.Device, listing(infos))
 }
 
 func listing(infos []Info) string {

@@ -93,11 +93,17 @@ func (a *Array[T]) Offset() int { return a.off }
 // an argument of its own.
 func (a *Array[T]) Buffer() backend.Buffer { return a.buf }
 
+// Operand is the array as the argument helpers of package kernels take it.
+func (a *Array[T]) Operand() kernels.Operand {
+	return kernels.Operand{Buffer: a.buf, Offset: int64(a.off), Stride: int64(a.stride)}
+}
+
 // Session is the session that the array belongs to.
 func (a *Array[T]) Session() *Session { return a.s }
 
 // Slice is the part of rows i to k-1 and columns j to l-1, without a copy. It ends with the array that it is a part of. It panics unless
-// 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's Dense.Slice does.
+// 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's Dense.Slice does. As an argument of a kernel of the user's own its first element must lie at
+// a multiple of Info.OffsetAlign bytes; every method takes any.
 func (a *Array[T]) Slice(i, k, j, l int) *Array[T] {
 	checkSlice(i, k, j, l, a.rows, a.cols)
 	return &Array[T]{s: a.s, buf: a.buf, rows: k - i, cols: l - j, stride: a.stride, off: a.off + i*a.stride + j, view: true}
@@ -119,8 +125,11 @@ func (a *Array[T]) String() string {
 
 // launchArg passes the address of the array's first element.
 func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
-	if a == nil {
-		return backend.Arg{}, fmt.Errorf("%w: a nil array", backend.ErrLaunch)
+	switch {
+	case a == nil:
+		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
+	case a.s != s:
+		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
 	}
 	return backend.At(a.buf, a.bytes(a.off)), nil
 }
@@ -272,7 +281,7 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	t := kernels.TypeOf[T]()
 	p := kernels.ChooseTranspose(&c.s.info, t, a.rows, a.cols)
 	return c.s.run(kernels.Transpose(t, p), kernels.TransposeGrid(p, a.rows, a.cols),
-		kernels.TransposeArgs(nil, a.rows, a.cols, operand(a), operand(c)))
+		kernels.TransposeArgs(nil, a.rows, a.cols, a.Operand(), c.Operand()))
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
@@ -300,7 +309,7 @@ func collapse[T Element](arrays ...*Array[T]) (rows, cols int64, operands []kern
 	rows, cols = int64(arrays[0].rows), int64(arrays[0].cols)
 	packed := true
 	for _, a := range arrays {
-		operands = append(operands, operand(a))
+		operands = append(operands, a.Operand())
 		packed = packed && (a.stride == a.cols || a.rows == 1)
 	}
 	if packed {
@@ -310,10 +319,6 @@ func collapse[T Element](arrays ...*Array[T]) (rows, cols int64, operands []kern
 		}
 	}
 	return rows, cols, operands
-}
-
-func operand[T Element](a *Array[T]) kernels.Operand {
-	return kernels.Operand{Buffer: a.buf, Offset: int64(a.off), Stride: int64(a.stride)}
 }
 
 // run compiles a built-in kernel, once, and enqueues it.

@@ -127,7 +127,7 @@ func (c *Array[T]) launchMatMul(alpha T, k int, a, b *Array[T], beta T) error {
 	t := kernels.TypeOf[T]()
 	p := kernels.ChooseMatMul(&c.s.info, t, c.rows, c.cols, k)
 	return c.s.run(kernels.MatMul(t, p), kernels.MatMulGrid(p, c.rows, c.cols),
-		kernels.MatMulArgs(nil, c.rows, c.cols, k, alpha, operand(a), operand(b), beta, operand(c)))
+		kernels.MatMulArgs(nil, c.rows, c.cols, k, alpha, a.Operand(), b.Operand(), beta, c.Operand()))
 }
 
 type progressKey struct{}

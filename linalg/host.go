@@ -116,6 +116,9 @@ func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, 
 		if err := m.check(operandName(i)); err != nil {
 			return err
 		}
+		if shareElements(out, m) {
+			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandName(i))
+		}
 	}
 	if s.info.UnifiedMemory {
 		return inPlace(s, out, in, f)
@@ -194,6 +197,12 @@ func connected[T Element](matrices []Matrix[T]) [][]T {
 		pieces = append(rest, piece)
 	}
 	return pieces
+}
+
+// shareElements tells whether two matrices in host memory have an element in common.
+func shareElements[T Element](x, y Matrix[T]) bool {
+	a, b := x.Data[:span(x.Rows, x.Cols, x.Stride)], y.Data[:span(y.Rows, y.Cols, y.Stride)]
+	return bytesOverlap(backend.Bytes(a), backend.Bytes(b)) && overlap(x.Rows, x.Cols, x.Stride, distance(a, b), y.Rows, y.Cols, y.Stride)
 }
 
 // union is the memory from the first element of two overlapping slices to the last.

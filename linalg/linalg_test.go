@@ -37,6 +37,33 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 			}
 		})
 	}
+	t.Run("copies", func(t *testing.T) {
+		d, err := backend.Open("cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := linalg.NewSession(discrete{d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// discrete is a device with memory of its own, as most GPUs have: host memory is copied to it and back.
+type discrete struct{ backend.Device }
+
+func (d discrete) Info() backend.Info {
+	info := d.Device.Info()
+	info.UnifiedMemory = false
+	return info
+}
+
+func (d discrete) Register([]byte) (backend.HostBuffer, error) {
+	return nil, &backend.Error{Driver: "discrete", Op: "Device.Register", Err: backend.ErrUnsupported}
 }
 
 const guard = -77 // fills what must not change

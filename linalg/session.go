@@ -132,7 +132,7 @@ func (s *Session) CompileSource(src *backend.Source) (backend.Kernel, error) {
 
 // Launch runs k over g: CUDA's kernel[grid, block](args). An argument is
 //
-//   - an [Array], a backend.Buffer, or a backend.Arg;
+//   - an [Array], a backend.Buffer, a backend.Arg, or a []backend.Arg, which stands for all its elements;
 //   - an int32, uint32, int64, uint64, float32 or float64 (an int is an error: its width is the host's);
 //   - a slice of int32, uint32, int64, uint64, float32, float64 or byte, or a [Matrix], in host memory. It is copied to the device before and back
 //     after the launch, or used in place where the device shares the host's memory. Slices may be the same, but must not overlap otherwise.
@@ -149,11 +149,17 @@ func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err err
 			err = e
 		}
 	}()
-	list := make([]backend.Arg, len(args))
-	for i, a := range args {
-		if list[i], err = l.arg(s, a); err != nil {
-			return fmt.Errorf("linalg: argument %d of kernel %s: %w", i, k.Name(), err)
+	list := make([]backend.Arg, 0, len(args))
+	for _, a := range args {
+		if several, ok := a.([]backend.Arg); ok {
+			list = append(list, several...)
+			continue
 		}
+		arg, err := l.arg(s, a)
+		if err != nil {
+			return fmt.Errorf("linalg: argument %d of kernel %s: %w", len(list), k.Name(), err)
+		}
+		list = append(list, arg)
 	}
 	if err := s.queue.Launch(k, g, list...); err != nil {
 		return err
@@ -223,6 +229,8 @@ func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
 		return l.host(s, backend.Bytes(a))
 	case []float64:
 		return l.host(s, backend.Bytes(a))
+	case nil:
+		return backend.Arg{}, fmt.Errorf("%w: it is nil", backend.ErrLaunch)
 	case int, uint:
 		return backend.Arg{}, fmt.Errorf("%w: a kernel has no %T: use int32 or int64, as the kernel declares it", backend.ErrLaunch, a)
 	}
