@@ -121,7 +121,8 @@ type Kernel interface {
 	Release() error
 }
 
-// A Queue runs its commands in order, one after the other.
+// A Queue runs its commands in order, one after the other. A range outside a buffer, and a nil buffer or one of another device, is ErrArgument;
+// in Launch it is ErrLaunch.
 type Queue interface {
 	// Write copies src to dst at byte off, after the queue's earlier commands, and blocks until src may be reused.
 	Write(dst Buffer, off int64, src []byte) error
@@ -148,7 +149,7 @@ type Queue interface {
 
 // An Event marks a point in a queue.
 type Event interface {
-	// Wait blocks until the queue has reached the event.
+	// Wait blocks until the queue has reached the event. What earlier ReadAsync commands of that queue copied is there then.
 	Wait() error
 	// Since is the device's own time in nanoseconds from earlier to this event, both of the same device. It waits for both.
 	Since(earlier Event) (int64, error)

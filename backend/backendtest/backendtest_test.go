@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		{"subnormal products flushed", []string{"Float32/Multiply"}},
 		{"-0 lost in sums", []string{"Float64/Add"}},
 		{"int32 saturates", []string{"Int32/Wrap"}},
-		{"kernel holds the arguments", []string{"Concurrency/OneQueue", "Concurrency/OwnQueues"}},
+		{"arguments of concurrent launches mixed", []string{"Concurrency/Compile", "Concurrency/OneQueue"}},
 		{"Queue.Close does not wait", []string{"Close/Waits"}},
 		{"Device.Close does not wait", []string{"Close/Waits"}},
 		{"NewQueue leaks a goroutine", []string{"Close/Goroutines"}},

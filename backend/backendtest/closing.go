@@ -187,7 +187,7 @@ func closeGoroutines(e *env) {
 		e.must("Device.Close", t.dev.Close())
 	}
 	// A goroutine that was told to end may take a moment.
-	for range 1000 {
+	for range 500 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

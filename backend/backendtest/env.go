@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -208,9 +209,9 @@ func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x7a9d3)
 
 // randomBytes is n random bytes.
 func randomBytes(r *rand.Rand, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
 	}
-	return b
+	return b[:n]
 }

@@ -209,7 +209,8 @@ func launchGroup(e *env) {
 	bad := []backend.Grid{
 		backend.Grid1(1, 0), backend.Grid1(1, -1), backend.Grid1(-1, 16), backend.Grid3(1, 1, 1, 16, 0, 1), backend.Grid3(1, 1, -1, 16, 1, 1),
 		backend.Grid1(1, info.MaxGroup+1), backend.Grid2(1, 1, info.MaxGroup, 2), backend.Grid1(1, math.MaxInt32),
-		backend.Grid3(1, 1, 1, 1<<11, 1<<11, 1<<11), backend.Grid3(1, 1, 1, 1, 1, info.MaxGroupDims[2]+1), {},
+		backend.Grid3(1, 1, 1, 1<<11, 1<<11, 1<<11), backend.Grid3(1, 1, 1, 1, 1, info.MaxGroupDims[2]+1),
+		{},
 	}
 	for d, max := range info.MaxGroups {
 		if max > 0 && max < math.MaxInt {

@@ -92,6 +92,9 @@ func TestRegistered(t *testing.T) {
 	if !i.UnifiedMemory || !i.Float32 || !i.Float64 || i.GPU || i.ComputeUnits < 1 || i.MaxAlloc < 1<<20 || i.MaxGroup != 1024 || i.OffsetAlign != 4 {
 		t.Errorf("Info = %+v", i)
 	}
+	if !strings.HasPrefix(i.Note, "products in ") {
+		t.Errorf("Note = %q", i.Note)
+	}
 	if runtime.GOOS == "linux" && i.Memory < 1<<20 {
 		t.Errorf("Memory = %d", i.Memory)
 	}

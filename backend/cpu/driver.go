@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 const driverName = "cpu"
@@ -62,7 +63,16 @@ func info() backend.Info {
 		VectorFloat32: 1,
 		VectorFloat64: 1,
 		VectorInt32:   1,
+		Note:          note(host.InstructionSet()),
 	}
+}
+
+// note tells how fast a product will be.
+func note(instructionSet string) string {
+	if instructionSet == "go" {
+		return "products in portable Go: exact, but slow"
+	}
+	return "products in " + instructionSet + " assembly"
 }
 
 // hardware is what the operating system tells about the machine.

@@ -9,6 +9,10 @@ import (
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
+// oclgrind is the platform of a simulator that looks for errors of kernels. Its check for uninitialized values takes what the host
+// writes to registered memory, and what clEnqueueFillBuffer writes, for uninitialized, and may crash on it: neither is used there.
+const oclgrind = "Oclgrind"
+
 // newEntry describes a device as its driver does.
 func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	kind := dev.Type()
@@ -36,6 +40,9 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 		VectorFloat64: 1,
 		VectorInt32:   1,
 	}
+	if info.Platform == oclgrind {
+		info.UnifiedMemory = false
+	}
 	copy(info.MaxGroupDims[:], dev.MaxWorkItemSizes())
 	if !gpu {
 		info.VectorFloat32 = max(1, dev.NativeVectorWidthFloat())
@@ -43,8 +50,14 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 		info.VectorInt32 = max(1, dev.NativeVectorWidthInt())
 	}
 	info.Arch = arch(info.Name, kind)
+	if major, minor := dev.ComputeCapability(); major > 0 {
+		info.Arch = fmt.Sprintf("sm_%d%d", major, minor)
+	}
 	if board := dev.BoardName(); board != "" {
 		info.Name = board
+	}
+	if !atLeast12(dev) {
+		info.Float32, info.Float64, info.Note = false, false, "needs OpenCL 1.2, has "+dev.Version()
 	}
 	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), dev.Version(), dev.DriverVersion()}, "\n")
 	return &entry{dev: dev, id: id, info: info}
@@ -60,6 +73,12 @@ func arch(name string, kind cl.DeviceType) string {
 		return runtime.GOARCH
 	}
 	return name
+}
+
+// atLeast12 tells whether the device has OpenCL 1.2, which fills buffers.
+func atLeast12(dev *cl.Device) bool {
+	major, minor := version(dev.Version())
+	return major > 1 || major == 1 && minor >= 2
 }
 
 // version reads "OpenCL 1.2 ...". Other text is version 0.0.

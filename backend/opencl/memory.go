@@ -212,8 +212,12 @@ func (s *deviceState) sized(err error, n int64) error {
 
 // zero fills a new buffer and waits for it: OpenCL allocates on first use, and this is where a lack of memory shows.
 func (m *memory) zero() error {
-	var zeros [16]byte
 	size := max(1, int(m.size))
+	if m.dev.info.Platform == oclgrind {
+		ev, err := m.dev.inner.EnqueueWriteBuffer(m.mem, true, 0, size, unsafe.Pointer(unsafe.SliceData(make([]byte, size))), nil)
+		return m.dev.await("clEnqueueWriteBuffer", ev, err)
+	}
+	var zeros [16]byte
 	pattern := size & -size // the largest power of 2 that divides size
 	ev, err := m.dev.inner.EnqueueFillBuffer(m.mem, unsafe.Pointer(&zeros), min(pattern, len(zeros)), 0, size, nil)
 	return m.dev.sized(m.dev.await("clEnqueueFillBuffer", ev, err), m.size)

@@ -108,8 +108,8 @@ func findDevices() ([]*entry, error) {
 
 // open makes a device of its own context, with what the probe found.
 func (e *entry) open() (*device, error) {
-	if major, minor := version(e.dev.Version()); major < 1 || major == 1 && minor < 2 {
-		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s has %s; this driver needs OpenCL 1.2", e.info.Name, e.dev.Version())
+	if !atLeast12(e.dev) {
+		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: %s", e.info.Name, e.info.Note)
 	}
 	d, err := newDevice(e)
 	if err != nil {

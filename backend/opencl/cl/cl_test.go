@@ -517,6 +517,9 @@ func TestLaunch(t *testing.T) {
 	f.ok(f.queue.LaunchNDRange(k, 1, [3]int{1}, [3]int{1}))
 	f.ok(f.queue.Flush())
 	f.ok(f.queue.Finish())
+	if f.queue.Device() != f.device {
+		t.Error("the queue is for another device")
+	}
 }
 
 func TestBuildErrors(t *testing.T) {

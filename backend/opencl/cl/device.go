@@ -328,3 +328,11 @@ func (d *Device) BoardName() string {
 	}
 	return d.text(0x4038)
 }
+
+// ComputeCapability is the compute capability of an NVIDIA GPU, 0.0 on other devices.
+func (d *Device) ComputeCapability() (major, minor int) {
+	if !d.HasExtension("cl_nv_device_attribute_query") {
+		return 0, 0
+	}
+	return d.uint(0x4000), d.uint(0x4001)
+}

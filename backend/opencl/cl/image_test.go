@@ -279,6 +279,45 @@ func TestKernelReadsImage(t *testing.T) {
 	}
 }
 
+// The size of a pixel that guards CreateImage is the one that the driver tells of the image, for every format that it lists.
+func TestPixelSizes(t *testing.T) {
+	f := setUpImages(t)
+	formats, err := f.GetSupportedImageFormats(cl.MemReadWrite, cl.MemObjectTypeImage2D)
+	f.ok(err)
+	data := make([]byte, 32)
+	checked := 0
+	for _, format := range formats {
+		desc := cl.ImageDescription{Type: cl.MemObjectTypeImage2D, Width: 1, Height: 1}
+		create, read := 1, 1
+		var m *cl.MemObject
+		for ; create < len(data); create++ {
+			if m, err = f.CreateImage(cl.MemReadWrite|cl.MemCopyHostPtr, format, desc, data[:create]); err != cl.ErrInvalidHostPtr {
+				break
+			}
+		}
+		if err != nil {
+			continue // listed, but not for this
+		}
+		for ; read < len(data); read++ {
+			ev, err := f.queue.EnqueueReadImage(m, true, [3]int{}, [3]int{1, 1, 1}, 0, 0, data[:read], nil)
+			if err == nil {
+				ev.Release()
+			}
+			if err != cl.ErrInvalidValue {
+				break
+			}
+		}
+		m.Release()
+		if create != read {
+			t.Errorf("%v of %v: %d bytes to create, %d to read", format.ChannelOrder, format.ChannelDataType, create, read)
+		}
+		checked++
+	}
+	if checked == 0 && len(formats) > 0 {
+		t.Error("no image could be made of any format")
+	}
+}
+
 func TestWrongImages(t *testing.T) {
 	f := setUpImages(t)
 	f.supports(cl.MemObjectTypeImage2D, rgba8)

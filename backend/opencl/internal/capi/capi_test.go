@@ -41,7 +41,8 @@ func TestTableIsTheHeaders(t *testing.T) {
 	for i := range table.NumField() {
 		f := table.Field(i)
 		name := dl.SymbolNames(f)[0]
-		m := regexp.MustCompile(`(?s)extern\s+CL_API_ENTRY\s+(?:CL_API_PREFIX__VERSION\w+\s+)?([\w *]+?)\s*CL_API_CALL\s+` + name + `\((.*?)\)\s*CL_API`).FindStringSubmatch(text)
+		prototype := `(?s)extern\s+CL_API_ENTRY\s+(?:CL_API_PREFIX__VERSION\w+\s+)?([\w *]+?)\s*CL_API_CALL\s+` + name + `\((.*?)\)\s*CL_API`
+		m := regexp.MustCompile(prototype).FindStringSubmatch(text)
 		if m == nil {
 			t.Errorf("%s is not in the header", name)
 			continue

@@ -63,8 +63,9 @@ func Wrap(hook func(c *Call) []reflect.Value) (restore func()) {
 	return func() { capi.Swap(old) }
 }
 
-// Serialise lets one call run at a time, for libraries that are not safe for concurrent use, as Oclgrind's. A call that waits
-// for another one then waits for ever.
+// Serialise lets one call run at a time, for libraries that are not safe for concurrent use, as Oclgrind's (which must be named in
+// TANDEM_OPENCL_LIBRARY: loaded beside another driver, its compiler and the other's get into each other's way). A call that waits
+// for what another goroutine has yet to call waits for ever.
 func Serialise() (restore func()) {
 	var mu sync.Mutex
 	return Wrap(func(c *Call) []reflect.Value {
