@@ -259,10 +259,12 @@ func TestGemmBlocks(t *testing.T) {
 
 func gemmBlocks[T Element](t *testing.T) {
 	in := inputs[T]()[0]
-	for _, s := range [][3]int{{130, 70, 257}, {5, 1030, 410}, {1030, 5, 410}, {1, 1, 5000}, {300, 90, 80}} {
-		checkGemm(t, in, s[0], s[1], s[2], 3, 1, 0)
+	for _, s := range [][3]int{{130, 70, 257}, {5, 1030, 410}, {1030, 5, 410}, {1, 1, 5000}} {
+		if !isShort() {
+			checkGemm(t, in, s[0], s[1], s[2], 3, 1, 0)
+		}
 	}
-	checkGemm(t, in, 150, 130, 140, 1, 2, 1)
+	checkGemm(t, in, 150, 130, 110, 1, 2, 1)
 
 	// The same kernel with blocks so small that all loops turn often.
 	list := kernels[T]()
@@ -274,8 +276,8 @@ func gemmBlocks[T Element](t *testing.T) {
 	for _, in := range inputs[T]() {
 		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, 0)
 		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, -3)
-		checkGemm(t, in, 131, 129, 130, 2, 1, 0) // beyond serialWork
 	}
+	checkGemm(t, in, 131, 129, 125, 2, 1, 0) // beyond serialWork
 }
 
 // A product with a temporary that takes several bands of rows and of columns.

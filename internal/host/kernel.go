@@ -35,3 +35,6 @@ func kernels[T Element]() []*microKernel[T] {
 	}
 	return *list.(*[]*microKernel[T])
 }
+
+// InstructionSet names what Gemm runs on here: "avx512", "avx2", "neon", or "go" where there is no assembly for the processor.
+func InstructionSet() string { return kernelsF32[0].name }

@@ -54,7 +54,10 @@ func testTranspose[T Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	in := input[T]{"bits", randomBits[T]}
 	for _, s := range shapes {
-		for _, gap := range []int{0, 3} {
+		for _, gap := range []int{3, 0} {
+			if isShort() && gap == 0 {
+				continue
+			}
 			src := in.matrix(rng, s[0], s[1], gap)
 			dst := newMatrix(s[1], s[0], gap*2, func(int, int) T { return poison[T]() })
 			want := newMatrix(s[1], s[0], gap*2, func(i, j int) T { return src.data[j*src.ld+i] })
@@ -78,8 +81,11 @@ func TestAddAndScale(t *testing.T) {
 
 func testAddAndScale[T Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, in := range inputs[T]() {
+	for n, in := range inputs[T]() {
 		for _, s := range shapes {
+			if n > 0 && s[0]*s[1] > 10_000 {
+				continue // the size matters there, not the kind of input
+			}
 			x, y := in.matrix(rng, s[0], s[1], 1), in.matrix(rng, s[0], s[1], 2)
 			alpha := in.next(rng)
 			z := newMatrix(s[0], s[1], 3, func(int, int) T { return poison[T]() })
