@@ -264,6 +264,15 @@ func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpo
 	return c.gemm(context.Background(), alpha, tA, a, tB, b, beta)
 }
 
+// GemmContext is Gemm that waits for its result, and that ends with ctx's error soon after ctx is done; the receiver's elements are undefined then. A function
+// given by [WithProgress] learns how far it is.
+func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
+	if err := c.gemm(ctx, alpha, tA, a, tB, b, beta); err != nil {
+		return err
+	}
+	return c.s.Wait()
+}
+
 // Transpose makes the receiver the transpose of a, with which it must not share elements.
 func (c *Array[T]) Transpose(a *Array[T]) error {
 	if err := c.checkOperands("Transpose", a); err != nil {

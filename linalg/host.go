@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // MatMul is the product of a and b, on the default device. The shapes are a: m x k, b: k x n, and the result, which is packed and new: m x n.
@@ -86,7 +87,13 @@ func compute[T Element](ctx context.Context, s *Session, rows, cols int, in []Ma
 			return Matrix[T]{}, err
 		}
 	}
-	if _, err := elements(rows, cols); err != nil {
+	if s == nil {
+		var err error
+		if s, err = Default(); err != nil {
+			return Matrix[T]{}, err
+		}
+	}
+	if err := s.canHold(rows, cols, kernels.TypeOf[T]()); err != nil {
 		return Matrix[T]{}, err
 	}
 	out := NewMatrix[T](rows, cols, nil)
@@ -94,6 +101,22 @@ func compute[T Element](ctx context.Context, s *Session, rows, cols int, in []Ma
 		return Matrix[T]{}, err
 	}
 	return out, nil
+}
+
+// canHold says whether a result of rows by cols can be one buffer of the device, before the host makes room for it: Go does not
+// return from a make that is too large.
+func (s *Session) canHold(rows, cols int, t kernels.Type) error {
+	n, err := elements(rows, cols)
+	if err != nil {
+		return err
+	}
+	if limit := s.info.MaxAlloc; limit > 0 && int64(n) > limit/int64(t.Size()) {
+		return &backend.Error{
+			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
+			Detail: fmt.Sprintf("a result of %dx%d %s; the largest buffer of %s has %d bytes", rows, cols, t, s.info.Name, limit),
+		}
+	}
+	return nil
 }
 
 func operandName(i int) string { return "operand " + string(rune('A'+i)) }

@@ -424,6 +424,7 @@ func TestErrors(t *testing.T) {
 		_, sumErr := linalg.AddContext(ctx, s, m(2, 3), m(3, 2))
 		_, newErr := linalg.NewArray[float64](s, 1<<30, 1<<30)
 		_, dimErr := linalg.NewArray[float64](s, 1<<40, 1)
+		_, hugeErr := linalg.MatMulContext(ctx, s, m(1<<24, 1), m(1, 1<<24))
 		_, negErr := linalg.NewArray[float64](s, -1, 1)
 		cases := []struct {
 			what string
@@ -449,6 +450,7 @@ func TestErrors(t *testing.T) {
 			{"copy shape", x.CopyFrom(m(4, 6)), linalg.ErrShape, "4x6"},
 			{"canceled", canceledErr, context.Canceled, ""},
 			{"too much memory", newErr, backend.ErrOutOfMemory, ""},
+			{"too large a result", hugeErr, backend.ErrOutOfMemory, "16777216x16777216 float32"},
 			{"too large a dimension", dimErr, linalg.ErrShape, ""},
 			{"negative dimension", negErr, linalg.ErrShape, ""},
 		}
@@ -545,6 +547,15 @@ func TestProgressAndCancel(t *testing.T) {
 
 		// Cancelled between pieces: the first report cancels.
 		ctx, cancel := context.WithCancel(context.Background())
+		ctx = linalg.WithProgress(ctx, func(float64) { cancel() })
+		z, err := linalg.NewArray[int32](s, 500, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := z.GemmContext(ctx, 1, blas.NoTrans, upload(t, s, a), blas.NoTrans, upload(t, s, b), 0); !errors.Is(err, context.Canceled) {
+			t.Errorf("on arrays: %v, want Canceled", err)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
 		ctx = linalg.WithProgress(ctx, func(float64) { cancel() })
 		if c, err := linalg.MatMulContext(ctx, s, a, b); !errors.Is(err, context.Canceled) || c.Data != nil {
 			t.Errorf("%v and %s, want Canceled and nothing", err, c)

@@ -70,8 +70,8 @@ func ReadFile(path string) (*Array, error) {
 	return a, nil
 }
 
-// Read reads all of r, which holds size bytes, or an unknown number where size is negative. Only what r really holds is allocated, whatever the header
-// claims. The error matches ErrFormat, ErrType or ErrDims, or is r's own.
+// Read reads all of r, which holds size bytes, or an unknown number where size is negative. Only what r really holds is allocated,
+// whatever the header claims. The error matches ErrFormat, ErrType or ErrDims, or is r's own.
 func Read(r io.Reader, size int64) (*Array, error) {
 	header, err := readHeader(r)
 	if err != nil {
@@ -135,14 +135,17 @@ const magic = "\x93NUMPY"
 // readHeader reads the header, and returns it in a form that gonpy reads without failing: format 1.0 or 2.0, with the three fields that NumPy writes.
 func readHeader(r io.Reader) ([]byte, error) {
 	h := make([]byte, 10, 256)
-	if err := fill(r, h); err != nil {
+	n, err := io.ReadFull(r, h)
+	switch short := err == io.EOF || err == io.ErrUnexpectedEOF; {
+	case err != nil && !short:
 		return nil, err
-	}
-	if string(h[:6]) != magic {
+	case !strings.HasPrefix(magic, string(h[:min(n, len(magic))])):
 		return nil, formatError("it does not begin as one")
+	case short:
+		return nil, formatError("it ends within the header, after %d bytes", n)
 	}
 	major, minor := h[6], h[7]
-	n := int(binary.LittleEndian.Uint16(h[8:]))
+	n = int(binary.LittleEndian.Uint16(h[8:]))
 	switch {
 	case major < 1 || major > 3 || minor != 0:
 		return nil, formatError("format %d.%d is unknown; there are 1.0, 2.0 and 3.0", major, minor)

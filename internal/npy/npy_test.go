@@ -68,7 +68,8 @@ func TestRead(t *testing.T) {
 		{"no elements", file(1, text("<i4", "False", "(0,)"), nil), []int{0}, linalg.Matrix[int32]{Rows: 1, Cols: 0, Stride: 0, Data: []int32{}}},
 		{
 			"another order of the fields, tight", file(1, "{'shape':(1,4),'descr':'<i4','fortran_order':False}", encode(le, i4.Data)),
-			[]int{1, 4}, i4,
+			[]int{1, 4},
+			i4,
 		},
 	} {
 		for _, size := range []int64{int64(len(test.file)), -1} {

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+func TestOutputCommit(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, in(dir)("c.npy"), []byte("old"))
+	o, err := createOutput(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.abort()
+	if _, err := io.WriteString(o.f, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "old" {
+		t.Errorf("%q before commit", got)
+	}
+	if err := (outputs{o}).commit(); err != nil || read(t, path) != "new" {
+		t.Errorf("%v, %q after commit", err, read(t, path))
+	}
+	o.abort()
+	if names := inFolder(t, dir); !slices.Equal(names, []string{"c.npy"}) {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestOutputAbort(t *testing.T) {
+	dir := t.TempDir()
+	o, err := createOutput(in(dir)("c.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := inFolder(t, dir); len(names) != 1 || names[0] == "c.npy" {
+		t.Errorf("while it is made: %v", names)
+	}
+	o.abort()
+	o.abort()
+	if names := inFolder(t, dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// Of several outputs the last cannot be made: none of them is left.
+func TestOutputsFailTogether(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	if _, err := createOutputs([]string{at("a.npy"), at("b.npy"), filepath.Join(dir, "no", "c.npy")}); err == nil {
+		t.Error("no error")
+	}
+	if names := inFolder(t, dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestOutputPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no umask")
+	}
+	at := in(t.TempDir())
+	reference, err := os.Create(at("reference"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference.Close()
+	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{1}))
+	must(t, "transpose", a, "-o", at("b.npy"))
+	if got, want := stat(t, at("b.npy")).Mode(), stat(t, at("reference")).Mode(); got != want {
+		t.Errorf("mode %v, want %v as of any new file", got, want)
+	}
+}
+
+func stat(t *testing.T, path string) os.FileInfo {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// A link stays a link, and what it points to is replaced.
+func TestOutputThroughLink(t *testing.T) {
+	at := in(t.TempDir())
+	target := write(t, at("target.npy"), []byte("old"))
+	if err := os.Symlink(target, at("link.npy")); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{7}))
+	must(t, "transpose", a, "-o", at("link.npy"))
+	checkFile(t, target, []int{1, 1}, linalg.NewMatrix(1, 1, []int32{7}))
+	if info, err := os.Lstat(at("link.npy")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v %v", info, err)
+	}
+}
+
+// A device is written to, not replaced by a file.
+func TestOutputToDevice(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no /dev/null")
+	}
+	a := save(t, in(t.TempDir())("a.npy"), linalg.NewMatrix(1, 1, []int32{7}))
+	must(t, "transpose", a, "-o", os.DevNull)
+	if mode := stat(t, os.DevNull).Mode(); mode&os.ModeCharDevice == 0 {
+		t.Fatalf("%s is %v now", os.DevNull, mode)
+	}
+}
+
+func TestFitsHost(t *testing.T) {
+	if err := fitsHost(1 << 10); err != nil {
+		t.Error(err)
+	}
+	if err := fitsHost(1 << 60); err == nil || !strings.Contains(err.Error(), "1.0 EiB are needed") {
+		t.Error(err)
+	}
+}
+
+// Reading and writing end between two pieces when the context is done.
+func TestWatched(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &watchedReader{ctx: ctx, r: strings.NewReader("0123456789"), size: 10}
+	w := &watchedWriter{ctx: ctx, w: io.Discard, size: 10}
+	b := make([]byte, 4)
+	if n, err := r.Read(b); n != 4 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := w.Write(b); n != 4 || err != nil || w.done != 4 {
+		t.Error(n, err)
+	}
+	cancel()
+	if n, err := r.Read(b); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Error(n, err)
+	}
+	if n, err := w.Write(b); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Error(n, err)
+	}
+}
+
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if v, err := await(t.Context(), func() (int, error) { return 7, io.EOF }); v != 7 || err != io.EOF {
+			t.Error(v, err)
+		}
+		// Work that ends soon after the interruption is waited for.
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		if v, err := await(ctx, func() (int, error) { <-ctx.Done(); time.Sleep(grace / 2); return 1, ctx.Err() }); v != 1 || err != context.Canceled {
+			t.Error(v, err)
+		}
+		// Work that does not end is left alone.
+		forever := make(chan struct{})
+		defer close(forever)
+		start := time.Now()
+		if v, err := await(ctx, func() (int, error) { <-forever; return 1, nil }); v != 0 || err != context.Canceled {
+			t.Error(v, err)
+		}
+		if d := time.Since(start); d != grace {
+			t.Errorf("waited for %v", d)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen lockedBuffer
+		p := startProgress(&screen, time.Second)
+		p.begin("reading a.npy")
+		time.Sleep(900 * time.Millisecond)
+		p.at(0.5)
+		synctest.Wait()
+		if s := screen.take(); s != "" {
+			t.Errorf("before its time: %q", s)
+		}
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if s := screen.take(); !strings.Contains(s, "reading a.npy") || !strings.Contains(s, "50%") {
+			t.Errorf("no bar: %q", s)
+		}
+		p.begin("computing")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if s := screen.take(); !strings.Contains(s, "computing") || strings.Contains(s, "%") {
+			t.Errorf("no spinner: %q", s)
+		}
+		p.close()
+		p.close()
+		// The last thing on the screen is an empty line.
+		if s := screen.take(); strings.TrimSpace(s) != "" || !strings.HasSuffix(s, "\r") {
+			t.Errorf("not cleared: %q", s)
+		}
+	})
+	// No terminal, nothing to see.
+	var none *progress
+	none.begin("x")
+	none.at(1)
+	none.close()
+	if p := newProgress(io.Discard); p != nil {
+		t.Error("progress without a terminal")
+	}
+}

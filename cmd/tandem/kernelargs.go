@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// A kernelArg is one parsed --arg: a scalar, a file, or an array of zeros.
+type kernelArg struct {
+	text   string      // as the user gave it
+	scalar backend.Arg // Size is 0 for what is not a scalar
+	path   string      // the .npy file; "" for an array of zeros
+	typ    string      // f4, f8 or i4, of an array of zeros
+	shape  []int       // of an array of zeros
+	result bool        // written to a file of -o after the run
+}
+
+// maxDim is the largest dimension of a matrix.
+const maxDim = math.MaxInt32
+
+// parseKernelArg reads one --arg:
+//
+//	FILE.npy, in:FILE     an array, copied to the device
+//	inout:FILE            the same, and a result
+//	out:TYPE:SHAPE        an array of zeros and a result; TYPE is f4, f8 or i4, SHAPE is RxC or N
+//	i32:N u32:N i64:N u64:N f32:X f64:X   a number
+//
+// What precedes the first colon decides. Without one of these words it is a file name, which must end in .npy then.
+func parseKernelArg(text string) (kernelArg, error) {
+	arg := kernelArg{text: text}
+	kind, rest, named := strings.Cut(text, ":")
+	var err error
+	switch {
+	case named && (kind == "in" || kind == "inout"):
+		arg.path, arg.result = rest, kind == "inout"
+		if rest == "" {
+			err = errors.New("no file name after the colon")
+		}
+	case named && kind == "out":
+		arg.result = true
+		arg.typ, arg.shape, err = parseZeros(rest)
+	case named && scalars[kind] != nil:
+		arg.scalar, err = scalars[kind](rest)
+	case strings.HasSuffix(strings.ToLower(text), ".npy"):
+		arg.path = text
+	default:
+		err = errors.New("it is none of FILE.npy, in:FILE, inout:FILE, out:TYPE:SHAPE, and i32:, u32:, i64:, u64:, f32: or f64: with a number")
+	}
+	if err != nil {
+		return kernelArg{}, usagef("--arg %s: %w", text, err)
+	}
+	return arg, nil
+}
+
+// parseZeros reads TYPE:SHAPE.
+func parseZeros(text string) (typ string, shape []int, err error) {
+	typ, dims, ok := strings.Cut(text, ":")
+	if !ok {
+		return "", nil, errors.New("an array of zeros is out:TYPE:SHAPE, as in out:f4:64x64")
+	}
+	if typ != "f4" && typ != "f8" && typ != "i4" {
+		return "", nil, fmt.Errorf("the type %q is none of f4 (float32), f8 (float64) and i4 (int32)", typ)
+	}
+	shape, err = parseDims(dims, 2, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	elements := 1.0
+	for _, d := range shape {
+		elements *= float64(d)
+	}
+	if elements*8 > math.MaxInt64/2 {
+		return "", nil, fmt.Errorf("%s elements are more than any memory holds", dims)
+	}
+	return typ, shape, nil
+}
+
+// parseDims reads "6", "6x6" or "6x6x6": up to most whole numbers of at least least.
+func parseDims(text string, most, least int) ([]int, error) {
+	parts := strings.Split(text, "x")
+	if len(parts) > most {
+		return nil, fmt.Errorf("%q has %d dimensions; at most %d are possible", text, len(parts), most)
+	}
+	dims := make([]int, len(parts))
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 31)
+		if err != nil || int(n) < least {
+			return nil, fmt.Errorf("%q is not a whole number from %d to %d; dimensions are written as in 64 or 64x32", part, least, maxDim)
+		}
+		dims[i] = int(n)
+	}
+	return dims, nil
+}
+
+// scalars reads the number after the colon. Integers may be in any base that Go knows (0x1f, 0b11).
+var scalars = map[string]func(text string) (backend.Arg, error){
+	"i32": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseInt(text, 0, 32)
+		return backend.Int32(int32(v)), numberError(err, "an int32, from -2^31 to 2^31-1")
+	},
+	"u32": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseUint(text, 0, 32)
+		return backend.Uint32(uint32(v)), numberError(err, "a uint32, from 0 to 2^32-1")
+	},
+	"i64": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseInt(text, 0, 64)
+		return backend.Int64(v), numberError(err, "an int64, from -2^63 to 2^63-1")
+	},
+	"u64": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseUint(text, 0, 64)
+		return backend.Uint64(v), numberError(err, "a uint64, from 0 to 2^64-1")
+	},
+	"f32": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseFloat(text, 32)
+		return backend.Float32(float32(v)), numberError(err, "a float32")
+	},
+	"f64": func(text string) (backend.Arg, error) {
+		v, err := strconv.ParseFloat(text, 64)
+		return backend.Float64(v), numberError(err, "a float64")
+	},
+}
+
+func numberError(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New("it is not " + what)
+}
+
+// parseGrid reads --grid and --block.
+func parseGrid(groups, local string) (g backend.Grid, err error) {
+	for _, f := range []struct {
+		flag, text string
+		least      int
+		dims       *[3]int
+	}{{"--grid", groups, 0, &g.Groups}, {"--block", local, 1, &g.Local}} {
+		if f.text == "" {
+			return g, usagef("no %s: give %[1]s N, NxN or NxNxN", f.flag)
+		}
+		dims, err := parseDims(f.text, 3, f.least)
+		if err != nil {
+			return g, usagef("%s %s: %w", f.flag, f.text, err)
+		}
+		*f.dims = [3]int{1, 1, 1}
+		copy(f.dims[:], dims)
+	}
+	return g, nil
+}
+
+// parseMacros reads NAME=VALUE, or NAME for NAME=1.
+func parseMacros(defines []string) (map[string]string, error) {
+	macros := map[string]string{}
+	for _, d := range defines {
+		name, value, given := strings.Cut(d, "=")
+		if !given {
+			value = "1"
+		}
+		if !isIdentifier(name) {
+			return nil, usagef("-D %s: %q is not the name of a macro; write NAME=VALUE or NAME", d, name)
+		}
+		if _, twice := macros[name]; twice {
+			return nil, usagef("-D %s: %s is defined twice", d, name)
+		}
+		if strings.ContainsAny(value, "\n\r\x00") {
+			return nil, usagef("-D %q: a value is a single line", d)
+		}
+		macros[name] = value
+	}
+	return macros, nil
+}
+
+// isIdentifier tells whether s is a name in C.
+func isIdentifier(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,69 @@
+// Command tandem multiplies, transposes, adds and scales NumPy files on a GPU or on the CPU, with the same bits everywhere, runs kernels of the
+// user's own on them, and shows what devices there are. "tandem help" says more.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// The exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // the work failed
+	exitUsage = 2 // wrong flags or arguments: nothing was tried
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr, style: styleOf(stdout)}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "tandem: %s\n", message(ctx, err))
+	var usage usageError
+	if !a.started || errors.As(err, &usage) {
+		fmt.Fprintf(stderr, "'%s --help' says more\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitError
+}
+
+// A usageError is about wrong flags or arguments.
+type usageError struct{ error }
+
+func usagef(format string, v ...any) error { return usageError{fmt.Errorf(format, v...)} }
+
+// message is what a person reads of err.
+func message(ctx context.Context, err error) string {
+	var e *backend.Error
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return "interrupted; no output was written"
+	case errors.Is(err, backend.ErrBuild) && errors.As(err, &e) && e.Detail != "":
+		// The compiler's log begins on a line of its own.
+		head := strings.TrimSuffix(strings.TrimSuffix(err.Error(), e.Detail), ": ")
+		return head + ":\n" + strings.TrimRight(e.Detail, "\n")
+	}
+	return strings.TrimRight(err.Error(), "\n")
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// take gives what was written since the last time.
+func (l *lockedBuffer) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
+}
+
+// build makes the program.
+func build(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the program; left out by -short")
+	}
+	exe := filepath.Join(t.TempDir(), "tandem.exe")
+	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exe
+}
+
+// The real program: its exit codes, what goes where, and no escape sequences in a pipe.
+func TestProcess(t *testing.T) {
+	exe := build(t)
+	dir := t.TempDir()
+	at := in(dir)
+	a := save(t, at("a.npy"), linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
+	for _, test := range []struct {
+		code           int
+		stdout, stderr string // what they contain; "" for nothing at all
+		args           []string
+	}{
+		{0, "c.npy (float32 2x2)", "", []string{"matmul", a, a, "-o", at("c.npy")}},
+		{0, "* cpu:0", "", []string{"devices"}},
+		{0, runtime.Version(), "", []string{"version"}},
+		{0, "Examples:", "", []string{"run", "--help"}},
+		{1, "", "tandem: open ", []string{"transpose", at("nothing.npy"), "-o", at("d.npy")}},
+		{1, "", "unknown driver", []string{"transpose", a, "-o", at("d.npy"), "--backend", "abacus"}},
+		{2, "", "unknown flag", []string{"transpose", a, "--fast"}},
+		{2, "", "no output file", []string{"transpose", a}},
+	} {
+		cmd := exec.Command(exe, test.args...)
+		cmd.Env = append(os.Environ(), "TANDEM_BACKEND=cpu")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != test.code {
+			t.Errorf("%q: exit code %d, want %d", test.args, code, test.code)
+		}
+		for _, s := range []struct{ name, got, want string }{{"stdout", stdout.String(), test.stdout}, {"stderr", stderr.String(), test.stderr}} {
+			if !strings.Contains(s.got, s.want) || s.want == "" && s.got != "" {
+				t.Errorf("%q: %s is %q, want %q", test.args, s.name, s.got, s.want)
+			}
+			if strings.ContainsAny(s.got, "\x1b\r") {
+				t.Errorf("%q: escape sequences in a pipe: %q", test.args, s.got)
+			}
+		}
+	}
+	checkFile(t, at("c.npy"), []int{2, 2}, linalg.NewMatrix(2, 2, []float32{7, 10, 15, 22}))
+}
+
+// Ctrl-C, while the program waits for the rest of its input: no output file, none in the making, exit code 1.
+func TestProcessInterrupted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows cannot send an interrupt to one process")
+	}
+	exe := build(t)
+	dir := t.TempDir()
+	cmd := exec.Command(exe, "transpose", "/dev/stdin", "-o", in(dir)("out.npy"), "--backend", "cpu")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write(encode(layouts[0], linalg.NewMatrix[int32](100, 100, nil))[:200]); err != nil {
+		t.Fatal(err)
+	}
+	for len(inFolder(t, dir)) == 0 { // until it has begun
+		time.Sleep(time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitError || stderr.String() != "tandem: interrupted; no output was written\n" {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+	if names := inFolder(t, dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// A progress shows on a terminal what the program is doing, once that takes long. A nil progress shows nothing.
+type progress struct {
+	w          io.Writer
+	delay      time.Duration // until it shows
+	stop, done chan struct{}
+
+	mu       sync.Mutex
+	phase    string
+	fraction float64 // of the phase, negative where it is not known
+}
+
+const (
+	progressDelay = time.Second
+	progressTick  = 100 * time.Millisecond
+	progressSteps = 1000
+)
+
+// newProgress starts to show progress on w, if that is a terminal. close ends it.
+func newProgress(w io.Writer) *progress {
+	if !isTerminal(w) {
+		return nil
+	}
+	return startProgress(w, progressDelay)
+}
+
+func startProgress(w io.Writer, delay time.Duration) *progress {
+	p := &progress{w: w, delay: delay, fraction: -1, stop: make(chan struct{}), done: make(chan struct{})}
+	go p.show()
+	return p
+}
+
+// begin begins a phase whose length is not known before the first call of at.
+func (p *progress) begin(phase string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.phase, p.fraction = phase, -1
+}
+
+// at says how much of the phase is done.
+func (p *progress) at(fraction float64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fraction = fraction
+}
+
+// close takes what is shown from the terminal. It is idempotent, as the program's one goroutine calls it.
+func (p *progress) close() {
+	if p == nil {
+		return
+	}
+	select {
+	case <-p.done:
+	default:
+		close(p.stop)
+		<-p.done
+	}
+}
+
+// show draws, from its own goroutine, until close. Each phase has its own bar, or a spinner while its length is not known.
+func (p *progress) show() {
+	defer close(p.done)
+	select {
+	case <-p.stop:
+		return
+	case <-time.After(p.delay):
+	}
+	tick := time.NewTicker(progressTick)
+	defer tick.Stop()
+	var bar *progressbar.ProgressBar
+	var phase string
+	var known bool
+	for {
+		p.mu.Lock()
+		now, fraction := p.phase, p.fraction
+		p.mu.Unlock()
+		if bar == nil || now != phase || fraction >= 0 != known {
+			if bar != nil {
+				bar.Clear()
+			}
+			phase, known = now, fraction >= 0
+			bar = newBar(p.w, phase, known)
+		}
+		if known {
+			bar.Set(int(fraction * progressSteps))
+		} else {
+			bar.Add(1)
+		}
+		select {
+		case <-p.stop:
+			bar.Clear()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func newBar(w io.Writer, phase string, known bool) *progressbar.ProgressBar {
+	length := -1
+	if known {
+		length = progressSteps
+	}
+	return progressbar.NewOptions(length,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetDescription(phase),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+		progressbar.OptionSetRenderBlankState(true))
+}

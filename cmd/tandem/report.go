@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// A record is what a command reports: as JSON, or as some lines of text.
+type record struct {
+	Command string       `json:"command"`
+	Device  backend.Info `json:"device"`
+	Inputs  []fileRecord `json:"inputs"`
+	Outputs []fileRecord `json:"outputs"`
+
+	DeviceSeconds float64 `json:"device_seconds"`                 // by the device's own clock
+	DeviceFirst   bool    `json:"device_seconds_of_first_call"`   // they include compiling, and copies where the memory is not shared
+	CallSeconds   float64 `json:"call_seconds"`                   // of the first call, from host memory to host memory
+	TotalSeconds  float64 `json:"total_seconds"`                  // with files and opening the device
+	GFlops        float64 `json:"gflops,omitempty"`               // 10^9 operations a second of device time
+	GBytes        float64 `json:"gigabytes_per_second,omitempty"` // 10^9 bytes a second of device time, each operand counted once
+	integer       bool    // the operations are not floating-point
+}
+
+type fileRecord struct {
+	Path  string `json:"path"`
+	Type  string `json:"type"`
+	Shape []int  `json:"shape"`
+	Bytes int64  `json:"bytes,omitempty"` // of the whole file; for outputs
+}
+
+func (f fileRecord) String() string {
+	return describe(f.Path, f.Type, f.Shape)
+}
+
+func fileRecords(in []operand) []fileRecord {
+	r := []fileRecord{}
+	for _, o := range in {
+		r = append(r, fileRecord{Path: o.path, Type: o.Type(), Shape: o.Shape})
+	}
+	return r
+}
+
+// setTimes notes the times, and the rate of flops, or where these are 0 of bytes.
+func (r *record) setTimes(t times, flops, bytes float64) {
+	r.DeviceSeconds, r.DeviceFirst, r.CallSeconds = t.device.Seconds(), t.first, t.call.Seconds()
+	if t.device <= 0 {
+		return
+	}
+	if flops > 0 {
+		r.GFlops = flops / float64(t.device.Nanoseconds())
+	} else {
+		r.GBytes = bytes / float64(t.device.Nanoseconds())
+	}
+	r.integer = len(r.Inputs) > 0 && r.Inputs[0].Type == "int32"
+}
+
+// report prints r.
+func (a *app) report(r *record) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	var b strings.Builder
+	line := func(name, format string, v ...any) {
+		fmt.Fprintf(&b, "%s%*s  %s\n", a.style.bold(name), len("device ")-len(name), "", fmt.Sprintf(format, v...))
+	}
+	line("device", "%s  %s (%s)", deviceName(r.Device), r.Device.Name, r.Device.Platform)
+	line("input", "%s", joined(r.Inputs))
+	line("output", "%s", joined(r.Outputs))
+	line("time", "%s on the device%s%s", seconds(r.DeviceSeconds), r.rate(), r.remark())
+	line("", "%s for the first call, with %s", seconds(r.CallSeconds), r.overhead())
+	line("", "%s in all", seconds(r.TotalSeconds))
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func joined(files []fileRecord) string {
+	s := make([]string, len(files))
+	for i, f := range files {
+		s[i] = f.String()
+	}
+	return strings.Join(s, ", ")
+}
+
+func (r *record) rate() string {
+	switch {
+	case r.GFlops > 0 && r.integer:
+		return fmt.Sprintf(", %.3g Gop/s", r.GFlops)
+	case r.GFlops > 0:
+		return fmt.Sprintf(", %.3g GFLOP/s", r.GFlops)
+	case r.GBytes > 0:
+		return fmt.Sprintf(", %.3g GB/s", r.GBytes)
+	}
+	return ""
+}
+
+func (r *record) remark() string {
+	if r.DeviceFirst && r.DeviceSeconds > 0 {
+		return " (in the first call, with " + r.overhead() + ")"
+	}
+	return ""
+}
+
+// overhead is what a first call does besides.
+func (r *record) overhead() string {
+	if r.Device.UnifiedMemory {
+		return "compiling"
+	}
+	return "compiling and copies"
+}
+
+// describe is what a person should know of a file: "a.npy (float32 64x48)".
+func describe(path, dtype string, shape []int) string {
+	return fmt.Sprintf("%s (%s %s)", path, dtype, formatShape(shape))
+}
+
+// seconds is a time with three digits and a unit that suits it.
+func seconds(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.3g µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	case s < 100:
+		return fmt.Sprintf("%.3g s", s)
+	}
+	return time.Duration(s * 1e9).Round(time.Second).String()
+}
+
+// formatShape is a shape for a person: "64x48", "vector of 5", "number".
+func formatShape(shape []int) string {
+	switch len(shape) {
+	case 0:
+		return "number"
+	case 1:
+		return fmt.Sprintf("vector of %d", shape[0])
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "x")
+}
+
+// formatBytes is a size for a person.
+func formatBytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n)/1024, 0
+	for v >= 1024 && unit < len(units)-1 {
+		v, unit = v/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[unit])
+}

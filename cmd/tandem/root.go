@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// An app is what the commands share.
+type app struct {
+	stdout, stderr io.Writer
+	style          style
+	backend        string // --backend
+	json           bool   // --json
+	started        bool   // flags and arguments are right, the work has begun
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tandem",
+		Short: "GPU linear algebra on NumPy files, the same bits on every device",
+		Long: `Tandem multiplies, transposes, adds and scales NumPy files (.npy) on a GPU or on
+the CPU, and runs kernels of your own on them. Its results are the same bits on
+every device.
+
+Files hold float32, float64 or int32, in either byte order, in C or Fortran
+order. Results are written as numpy.save does, in C order. An output file is
+written whole or not at all.
+
+--backend, or else the environment variable TANDEM_BACKEND, chooses the device:
+auto, cpu, opencl, or one device by its index or a part of its name (opencl:1,
+opencl:gfx90a). auto takes the best GPU, else the CPU. A named choice works or
+fails; it never falls back.
+
+Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
+		Example: `  tandem devices
+  tandem matmul a.npy b.npy -o c.npy
+  tandem matmul a.npy b.npy -o c.npy --backend opencl:0 --json`,
+		Args:              cobra.NoArgs,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.backend, "backend", "", "device: auto, cpu, opencl, opencl:1, ... (default $"+backend.EnvBackend+")")
+	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
+	root.RegisterFlagCompletionFunc("backend", completeBackend)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newVersion(a))
+	return root
+}
+
+// runE wraps the work of a command: from here on an error is not about flags or arguments, unless it is a usageError.
+func (a *app) runE(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		return f(cmd.Context(), args)
+	}
+}
+
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// completeBackend offers auto, the drivers, and their devices.
+func completeBackend(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	values := []string{"auto\tthe best GPU, else the CPU"}
+	for _, d := range backend.Drivers() {
+		values = append(values, d.Name())
+		infos, err := d.Devices()
+		if err != nil {
+			continue
+		}
+		for _, i := range infos {
+			values = append(values, fmt.Sprintf("%s:%d\t%s", i.Driver, i.Index, i.Name))
+		}
+	}
+	return values, cobra.ShellCompDirectiveNoFileComp
+}
+
+// files completes n arguments with files of these extensions.
+func files(n int, extensions ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return extensions, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
