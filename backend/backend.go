@@ -72,7 +72,7 @@ type Device interface {
 	// Info describes the device. Unlike an entry of Driver.Devices, it says what was probed, not what was claimed.
 	Info() Info
 
-	// Alloc makes a buffer of n bytes, all zero. n == 0 is a buffer of no bytes. Too large a size is ErrOutOfMemory.
+	// Alloc makes a buffer of n bytes, all zero, that begins at a multiple of 16 bytes. n == 0 is a buffer of no bytes. Too large a size is ErrOutOfMemory.
 	Alloc(n int64) (Buffer, error)
 
 	// AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.

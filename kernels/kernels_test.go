@@ -87,19 +87,23 @@ func TestSourcesAreCached(t *testing.T) {
 	p, q := ChooseMatMul(&backend.Info{GPU: true}, Float32, 1000, 1000, 1000), ChooseTranspose(&backend.Info{}, Int32, 9, 9)
 	whole := p
 	whole.Whole = true
-	for name, equal := range map[string]bool{
-		"Scale":             Scale(Int32) == Scale(Int32),
-		"Add":               Add(Float64) == Add(Float64),
-		"MatMul":            MatMul(Float32, p) == MatMul(Float32, p),
-		"MatMul, Whole":     MatMul(Float32, p) == MatMul(Float32, whole),
-		"Transpose":         Transpose(Int32, q) == Transpose(Int32, q),
-		"TransposeTiled":    TransposeTiled(Int32) == Transpose(Int32, TextbookTranspose),
-		"types differ":      Scale(Int32) != Scale(Float32),
-		"kernels differ":    MatMulNaive(Int32) != MatMulTiled(Int32),
-		"parameters differ": MatMul(Float32, p) != MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}),
+	for _, c := range []struct {
+		name        string
+		first, next *backend.Source
+		same        bool
+	}{
+		{"Scale", Scale(Int32), Scale(Int32), true},
+		{"Add", Add(Float64), Add(Float64), true},
+		{"MatMul", MatMul(Float32, p), MatMul(Float32, p), true},
+		{"MatMul, Whole", MatMul(Float32, p), MatMul(Float32, whole), true},
+		{"Transpose", Transpose(Int32, q), Transpose(Int32, q), true},
+		{"TransposeTiled", TransposeTiled(Int32), Transpose(Int32, TextbookTranspose), true},
+		{"types", Scale(Int32), Scale(Float32), false},
+		{"kernels", MatMulNaive(Int32), MatMulTiled(Int32), false},
+		{"parameters", MatMul(Float32, p), MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}), false},
 	} {
-		if !equal {
-			t.Errorf("%s: wrong identity of the Source", name)
+		if (c.first == c.next) != c.same {
+			t.Errorf("%s: the same Source is %v, want %v", c.name, !c.same, c.same)
 		}
 	}
 }

@@ -74,15 +74,15 @@ void matmul(const int m, const int n, const int k, const T alpha,
   LOCALMEM ALIGN16 T as[2 * BK * PITCH];
   LOCALMEM ALIGN16 T bs[2 * BK * BN];
 
-  const int id = (int)get_local_id(0);
+  const uint id = (uint)get_local_id(0);
 #if WX % 8 == 0 && WY % 4 == 0 /* patches of 8 by 4: 32 neighbours read 8 vectors of B and 4 of A a step */
-  const int x = id / 32 % (WX / 8) * 8 + id % 8;
-  const int y = id / 32 / (WX / 8) * 4 + id / 8 % 4;
+  const int x = (int)(id / 32 % (WX / 8) * 8 + id % 8);
+  const int y = (int)(id / 32 / (WX / 8) * 4 + id / 8 % 4);
 #else
-  const int x = id % WX, y = id / WX;
+  const int x = (int)(id % WX), y = (int)(id / WX);
 #endif
-  const int arow = id / AX, acol = id % AX * VW; /* of the first vector that the work-item loads */
-  const int brow = id / BX, bcol = id % BX * VW;
+  const int arow = (int)(id / AX), acol = (int)(id % AX) * VW; /* of the first vector that the work-item loads */
+  const int brow = (int)(id / BX), bcol = (int)(id % BX) * VW;
   const int tiles = (int)(((uint)k + BK - 1) / BK);
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
 

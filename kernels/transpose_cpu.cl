@@ -5,8 +5,9 @@
  *   c[coff + j*ldc + i] = a[aoff + i*lda + j]   for A of rows by cols and C of cols by rows, which do not overlap
  *
  * Memory is the limit, so it is moved in whole cache lines of 64 bytes: blocks of LINE by LINE elements read LINE lines of A, four columns at a
- * time, and write LINE lines of C. Where C is aligned for it, the lines are written past the caches, because nobody will read them soon and they need
- * not be fetched first. Blocks that pass an edge are moved element by element.
+ * time, and write LINE lines of C. Where C is aligned for it, the lines are written past the caches: nobody will read them soon, and they need not
+ * be fetched first. Four by four elements change places in two rounds of perfect shuffles (Stone, "Parallel Processing with the Perfect
+ * Shuffle", IEEE Transactions on Computers 20, 1971). Blocks that pass an edge are moved element by element.
  *
  * TILE  rows and columns of the tile that a group moves at a time, a multiple of LINE
  *
@@ -25,10 +26,20 @@
 #error "transpose_cpu: TILE must be a multiple of the elements in a cache line"
 #endif
 
+/* What compilers of the LLVM family offer beyond OpenCL C: a shuffle of two vectors in one step, and a store that passes the caches by. Simulators,
+ * which compile to SPIR, do not know the store. */
 #ifdef __has_builtin
-#if __has_builtin(__builtin_nontemporal_store)
+#if __has_builtin(__builtin_shufflevector)
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#endif
+#if __has_builtin(__builtin_nontemporal_store) && !defined(__SPIR__)
 #define STREAM(v, p) __builtin_nontemporal_store(v, (__global V *)(p))
 #endif
+#endif
+#ifndef LOW /* interleave the lower halves, and the upper halves, of two vectors */
+#define LOW(a, b) (V)((a).x, (b).x, (a).y, (b).y)
+#define HIGH(a, b) (V)((a).z, (b).z, (a).w, (b).w)
 #endif
 #ifndef STREAM
 #define STREAM(v, p) vstore4(v, 0, p)
@@ -60,10 +71,11 @@ void transpose_cpu(const int rows, const int cols,
             for (int i = 0; i < LINE; i += 4) {
               const V r0 = vload4(0, from + i * lda), r1 = vload4(0, from + (i + 1) * lda);
               const V r2 = vload4(0, from + (i + 2) * lda), r3 = vload4(0, from + (i + 3) * lda);
-              line[0][i / 4] = (V)(r0.x, r1.x, r2.x, r3.x);
-              line[1][i / 4] = (V)(r0.y, r1.y, r2.y, r3.y);
-              line[2][i / 4] = (V)(r0.z, r1.z, r2.z, r3.z);
-              line[3][i / 4] = (V)(r0.w, r1.w, r2.w, r3.w);
+              const V s0 = LOW(r0, r2), s1 = HIGH(r0, r2), s2 = LOW(r1, r3), s3 = HIGH(r1, r3);
+              line[0][i / 4] = LOW(s0, s2);
+              line[1][i / 4] = HIGH(s0, s2);
+              line[2][i / 4] = LOW(s1, s3);
+              line[3][i / 4] = HIGH(s1, s3);
             }
             #pragma unroll
             for (int r = 0; r < 4; r++) {

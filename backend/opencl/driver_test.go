@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv(diskcache.EnvCache, dir)
-	if strings.Contains(os.Getenv("OCL_ICD_VENDORS"), "oclgrind") && cl.Load() == nil {
+	if strings.Contains(os.Getenv("OCL_ICD_VENDORS")+os.Getenv("TANDEM_OPENCL_LIBRARY"), "oclgrind") && cl.Load() == nil {
 		oneThread()
 	}
 	code := m.Run()
@@ -133,6 +133,7 @@ func wantError(t testing.TB, err, kind error, words ...string) {
 
 func TestInfo(t *testing.T) {
 	need(t)
+	capitest.Watch(t)
 	driver := backend.Lookup(driverName)
 	infos := must[[]backend.Info](t)(driver.Devices())
 	for i, info := range infos {
@@ -178,7 +179,7 @@ func TestNoDevice(t *testing.T) {
 	run := func(env string) string {
 		t.Helper()
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), envChild+"=1", env)
+		cmd.Env = append(os.Environ(), envChild+"=1", "TANDEM_OPENCL_LIBRARY=", env)
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.HasPrefix(string(out), "true true ") {
 			t.Fatalf("%v\n%s", err, out)

@@ -166,7 +166,7 @@ func sessionFails(t *testing.T, live *capitest.Live, title, name string, nth int
 		case !errors.As(err, &e) || e.Op != name || e.Code != code && name != "clGetDeviceIDs" && name != "clGetPlatformIDs":
 			t.Errorf("%v, want an error of %s", err, name)
 		}
-		for range 400 { // registered memory is released in the background
+		for range 2000 { // registered memory is released in the background
 			if live.Count() == 0 {
 				break
 			}

@@ -249,7 +249,8 @@ func compare[W uint32 | uint64](typ string, in, got, want []W, fraction W) strin
 			continue
 		}
 		v := in[i/6*3:]
-		note := fmt.Sprintf("%s is not supported: %s of a = %#x, b = %#x, c = %#x gives %#x, not %#x", typ, operations[i%6], v[0], v[1], v[2], got[i], want[i])
+		note := fmt.Sprintf("%s is not supported: %s of a = %#x, b = %#x, c = %#x gives %#x, not %#x",
+			typ, operations[i%6], v[0], v[1], v[2], got[i], want[i])
 		if got[i]<<1 == 0 && want[i]&fraction<<1 == want[i]<<1 {
 			note = typ + " flushes subnormals: " + note
 		}

@@ -332,7 +332,8 @@ func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg
 // globalSize is the number of work-items of a launch, of which the kernel may have fewer in a group than the device.
 func (k *kernelState) globalSize(g backend.Grid) (global [3]int, err error) {
 	if n := g.Items(); k.prog.maxGroup > 0 && n > k.prog.maxGroup {
-		return global, failure("Queue.Launch", backend.ErrLaunch, "kernel %s: grid of %s: %d work-items a group; this kernel runs with at most %d on %s",
+		return global, failure("Queue.Launch", backend.ErrLaunch,
+			"kernel %s: grid of %s: %d work-items a group; this kernel runs with at most %d on %s",
 			k.prog.name, g, n, k.prog.maxGroup, k.prog.dev.info.Name)
 	}
 	for d := range global {

@@ -69,7 +69,7 @@ func TestDeviceInfoParameters(t *testing.T) {
 		"HalfFPConfig": "CL_DEVICE_HALF_FP_CONFIG", "SingleFPConfig": "CL_DEVICE_SINGLE_FP_CONFIG", "VendorID": "CL_DEVICE_VENDOR_ID",
 		"Image2DMaxWidth": "CL_DEVICE_IMAGE2D_MAX_WIDTH", "Image2DMaxHeight": "CL_DEVICE_IMAGE2D_MAX_HEIGHT",
 		"Image3DMaxWidth": "CL_DEVICE_IMAGE3D_MAX_WIDTH", "Image3DMaxHeight": "CL_DEVICE_IMAGE3D_MAX_HEIGHT",
-		"Image3DMaxDepth": "CL_DEVICE_IMAGE3D_MAX_DEPTH", "BoardName": "CL_DEVICE_EXTENSIONS",
+		"Image3DMaxDepth": "CL_DEVICE_IMAGE3D_MAX_DEPTH", "BoardName": "CL_DEVICE_EXTENSIONS", "ComputeCapability": "CL_DEVICE_EXTENSIONS",
 	}
 	v := reflect.ValueOf(device)
 	for i := range v.NumMethod() {
