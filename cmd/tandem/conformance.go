@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/conformance"
+)
+
+func newConformance(a *app) *cobra.Command {
+	var quick bool
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Show that a device gives the contract's bits",
+		Long: `Conformance runs every built-in kernel on the device that --backend, or
+TANDEM_BACKEND, chooses (all: on every device of every driver), over inputs that
+anyone can reproduce, and compares the SHA-256 digest of each result with the one
+that the plain reference gives: on and off every tile, with gaps between rows,
+subnormal numbers, underflow, infinities and NaN, in every type that the device
+supports, with every set of tile parameters that fits it.
+
+The overall digest is what to quote: two machines that print the same one gave
+the same bits in every case. Each difference is listed, and makes the exit code 1.`,
+		Example: `  tandem conformance
+  tandem conformance --backend opencl:0 --quick
+  tandem conformance --backend all --json`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: a.runE(func(ctx context.Context, _ []string) error {
+			return a.conformance(ctx, quick)
+		}),
+	}
+	cmd.Flags().BoolVar(&quick, "quick", false, "the small cases alone, with the parameters that the device gets by itself")
+	return cmd
+}
+
+// errDiffer: a device ran the cases and gave other bits, or failed in some.
+var errDiffer = errors.New("results differ from golden")
+
+func (a *app) conformance(ctx context.Context, quick bool) error {
+	specs, failures := []string{a.backend}, []error{}
+	if a.backend == "all" {
+		specs, failures = nil, nil
+		for _, d := range backend.Drivers() {
+			infos, err := d.Devices()
+			if err != nil {
+				if !errors.Is(err, backend.ErrNoDevice) {
+					failures = append(failures, err)
+				}
+				continue
+			}
+			for _, i := range infos {
+				specs = append(specs, deviceName(i))
+			}
+		}
+	}
+	reports := []conformanceReport{}
+	for _, spec := range specs {
+		r, err := a.conformanceOf(ctx, spec, quick)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		reports = append(reports, *r)
+		if !r.Passed() {
+			failures = append(failures, fmt.Errorf("%s: %w", deviceName(r.Device), errDiffer))
+		}
+		if !a.json {
+			a.printConformance(r)
+		}
+	}
+	if a.json {
+		if err := a.printJSON(reports); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// conformanceReport is what --json prints of a device.
+type conformanceReport struct {
+	conformance.Report
+	Pass    bool    `json:"pass"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conformanceReport, error) {
+	p := newProgress(a.stderr)
+	defer p.close()
+	p.begin("opening " + spec)
+	dev, err := backend.Open(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	p.begin(deviceName(dev.Info()))
+	start := time.Now()
+	r, err := conformance.Run(ctx, dev, conformance.Options{
+		Quick:    quick,
+		Progress: func(done, total int) { p.at(float64(done) / float64(total)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", deviceName(dev.Info()), err)
+	}
+	return &conformanceReport{*r, r.Passed(), time.Since(start).Seconds()}, nil
+}
+
+// maxFailures is how many failures are printed; --json has all.
+const maxFailures = 10
+
+func (a *app) printConformance(r *conformanceReport) {
+	d := r.Device
+	fmt.Fprintf(a.stdout, "device   %s  %s (%s)\n", deviceName(d), d.Name, d.Platform)
+	fmt.Fprintf(a.stdout, "driver   %s\n", d.Version)
+	fmt.Fprintf(a.stdout, "cases    %d, %d with all parameters, in %.1f s\n", r.Cases, r.Variants, r.Seconds)
+	if r.Skipped > 0 {
+		fmt.Fprintf(a.stdout, "skipped  %d of types that the device refuses: %s\n", r.Skipped, d.Note)
+	}
+	for i, f := range r.Failures {
+		if i == maxFailures {
+			fmt.Fprintf(a.stdout, "         and %d more; --json lists all\n", len(r.Failures)-i)
+			break
+		}
+		what := f.Error
+		if what == "" {
+			what = fmt.Sprintf("%.16s..., golden %.16s...", f.Digest, f.Golden)
+		}
+		fmt.Fprintf(a.stdout, "%s  %s %s: %s\n", a.style.red("differs"), f.Case, f.Params, what)
+	}
+	verdict := a.style.green("golden")
+	if !r.Passed() {
+		verdict = a.style.red("not golden: " + r.Golden)
+	}
+	fmt.Fprintf(a.stdout, "digest   %s  %s\n\n", r.Digest, verdict)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestConformance(t *testing.T) {
+	onBackends(t, func(t *testing.T, name string) {
+		out := must(t, "conformance", "--quick", "--backend", name)
+		if !strings.Contains(out, name+":0") || !strings.Contains(out, "  golden\n") {
+			t.Errorf("it prints\n%s", out)
+		}
+	})
+}
+
+// The devices of one machine print one digest.
+func TestConformanceAll(t *testing.T) {
+	out := must(t, "conformance", "--quick", "--backend", "all", "--json")
+	var reports []struct {
+		Pass   bool
+		Digest string
+		Cases  int
+		Device struct{ Driver string }
+	}
+	if err := json.Unmarshal([]byte(out), &reports); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) == 0 {
+		t.Fatal("no reports")
+	}
+	for _, r := range reports {
+		if !r.Pass || r.Cases == 0 || r.Digest != reports[0].Digest {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestConformanceErrors(t *testing.T) {
+	code, stdout, stderr := tandem("conformance", "--backend", "nonsense")
+	if code != exitError || stdout != "" || !strings.Contains(stderr, `"nonsense"`) {
+		t.Errorf("unknown backend: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, _ := tandem("conformance", "extra"); code != exitUsage {
+		t.Errorf("an argument too many: exit code %d", code)
+	}
+}

@@ -1,0 +1,225 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// A Case is one operation on one set of inputs.
+type Case struct {
+	Kernel string       // "matmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive", "transpose_tiled", "add", "scale"
+	Type   kernels.Type // of the elements
+	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and K is 0.
+	M, N, K int
+	Quick   bool // part of the quick run, and of runs on simulated devices
+
+	values      values
+	gap, offset int // elements after each row, and before the first
+	alpha, beta float64
+}
+
+// Name identifies the case: "matmul/float32/uniform/130x70x17/packed/1,0".
+func (c *Case) Name() string {
+	shape := fmt.Sprintf("%dx%d", c.M, c.N)
+	if c.product() {
+		shape += fmt.Sprintf("x%d", c.K)
+	}
+	layout := "packed"
+	if c.gap > 0 || c.offset > 0 {
+		layout = fmt.Sprintf("gap%d,offset%d", c.gap, c.offset)
+	}
+	return fmt.Sprintf("%s/%s/%s/%s/%s/%v,%v", c.Kernel, c.Type, c.values, shape, layout, c.alpha, c.beta)
+}
+
+func (c *Case) product() bool {
+	return c.Kernel == "matmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
+}
+
+func (c *Case) transpose() bool {
+	return c.Kernel == "transpose" || c.Kernel == "transpose_naive" || c.Kernel == "transpose_tiled"
+}
+
+// Cases lists every case in a fixed order.
+func Cases() []*Case { return slices.Clone(allCases) }
+
+var allCases = makeCases()
+
+// products are the shapes m, n, k of matmul: on and off every tile, without elements, tall, wide and deep.
+var products = [][3]int{
+	{1, 1, 1}, {5, 7, 23}, {16, 16, 16}, {33, 31, 65}, {64, 64, 64}, {130, 70, 17}, {127, 129, 257}, {3, 300, 0}, {0, 4, 5}, {4, 0, 5},
+	{1, 300, 70}, {300, 1, 70}, {2, 3, 1000}, {17, 40, 513}, {256, 192, 128},
+}
+
+// quickProducts is how many of them, from the first on, the quick run takes.
+const quickProducts = 6
+
+// matrices are the shapes m, n of the other kernels.
+var matrices = [][2]int{{1, 1}, {5, 23}, {32, 32}, {33, 31}, {64, 48}, {0, 5}, {5, 0}, {1, 1000}, {1000, 1}, {130, 257}, {256, 256}}
+
+const quickMatrices = 5
+
+// scalars are alpha and beta of C = alpha*A*B + beta*C, rounded to the type; int32 has its own.
+var (
+	scalars    = [][2]float64{{1, 0}, {-0.3, 0}, {1, 1}, {0.7, -1.3}, {-3, 0.1}}
+	intScalars = [][2]float64{{1, 0}, {-3, 0}, {1, 1}, {2, -1}, {-7, 5}}
+)
+
+func makeCases() (cases []*Case) {
+	for _, t := range kernels.Types() {
+		kinds, scalars := []values{uniform, subnormal, underflow, wide, special}, scalars
+		if t == kernels.Int32 {
+			kinds, scalars = kinds[:1], intScalars
+		}
+		for i, s := range products {
+			for j, kind := range kinds {
+				c := Case{Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts, values: kind, alpha: 1}
+				cases = append(cases, &c)
+				strided := c
+				strided.gap, strided.offset = 1+(i+j)%4, (3*i+j)%7
+				if sc := scalars[(i+j)%len(scalars)]; c.K > 0 {
+					strided.alpha, strided.beta = sc[0], sc[1]
+				}
+				cases = append(cases, &strided)
+				for _, name := range []string{"matmul_naive", "matmul_tiled"} {
+					if i >= quickProducts+5 || i%2 == 1 && j > 0 {
+						continue // they differ from matmul in little
+					}
+					simple := strided
+					simple.Kernel, simple.alpha, simple.beta = name, 1, 0
+					cases = append(cases, &simple)
+				}
+			}
+		}
+		for i, s := range matrices {
+			for j, kind := range kinds {
+				for _, name := range []string{"transpose", "transpose_naive", "transpose_tiled", "add", "scale"} {
+					c := Case{Kernel: name, Type: t, M: s[0], N: s[1], Quick: i < quickMatrices, values: kind, alpha: 1}
+					if c.transpose() && j > 0 {
+						continue // moves bits, whatever they are
+					}
+					if name == "scale" {
+						c.alpha = scalars[1+i%4][0]
+					}
+					packed := c
+					cases = append(cases, &packed)
+					c.gap, c.offset = 1+(i+j)%4, (3*i+j)%7
+					cases = append(cases, &c)
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// operands makes a, b and c of the case, packed: c is what the output holds before where beta reads it.
+func operands[T host.Element](c *Case) (a, b, out matrix[T]) {
+	switch {
+	case c.product():
+		a, b = generate[T](c, c.M, c.K, "a"), generate[T](c, c.K, c.N, "b")
+		out = generate[T](c, c.M, c.N, "c")
+	case c.transpose():
+		a, out = generate[T](c, c.M, c.N, "a"), matrix[T]{c.N, c.M, make([]T, c.M*c.N)}
+	default:
+		a, b = generate[T](c, c.M, c.N, "a"), generate[T](c, c.M, c.N, "b")
+		out = matrix[T]{c.M, c.N, make([]T, c.M*c.N)}
+	}
+	return a, b, out
+}
+
+// matrix is a packed matrix.
+type matrix[T host.Element] struct {
+	rows, cols int
+	data       []T
+}
+
+func generate[T host.Element](c *Case, rows, cols int, operand string) matrix[T] {
+	g := newGenerator(fmt.Sprintf("%s/%s/%dx%d/%s", c.Type, c.values, rows, cols, operand))
+	m := matrix[T]{rows, cols, make([]T, rows*cols)}
+	for i := range m.data {
+		m.data[i] = element[T](c.values, operand, g.next())
+	}
+	return m
+}
+
+// reference computes the result by the definition.
+func reference[T host.Element](c *Case) matrix[T] {
+	a, b, out := operands[T](c)
+	switch {
+	case c.product():
+		host.GemmReference(c.M, c.N, c.K, T(c.alpha), a.data, max(c.K, 1), b.data, max(c.N, 1), T(c.beta), out.data, max(c.N, 1))
+	case c.transpose():
+		for i := range c.M {
+			for j := range c.N {
+				out.data[j*c.M+i] = a.data[i*c.N+j]
+			}
+		}
+	case c.Kernel == "add":
+		for i := range out.data {
+			out.data[i] = host.Add(a.data[i], b.data[i])
+		}
+	default:
+		for i := range out.data {
+			out.data[i] = host.Mul(T(c.alpha), a.data[i])
+		}
+	}
+	return out
+}
+
+// Reference is the digest of the result by the definition: what golden.json holds.
+func (c *Case) Reference() string {
+	switch c.Type {
+	case kernels.Float32:
+		return digest(reference[float32](c).data)
+	case kernels.Float64:
+		return digest(reference[float64](c).data)
+	}
+	return digest(reference[int32](c).data)
+}
+
+// variants is every way in which a device can run the case: the parameters that are chosen for it, and all others of the tuning data
+// that fit it.
+func (c *Case) variants(info *backend.Info, all bool) []variant {
+	t := c.Type
+	switch c.Kernel {
+	case "matmul":
+		chosen := kernels.ChooseMatMul(info, t, c.M, c.N, c.K)
+		v := []variant{{"", kernels.MatMul(t, chosen), kernels.MatMulGrid(chosen, c.M, c.N)}}
+		for _, p := range kernels.TunedMatMul(info, t) {
+			if all && p != chosen {
+				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N)})
+			}
+		}
+		return v
+	case "matmul_naive":
+		return []variant{{"", kernels.MatMulNaive(t), kernels.NaiveGrid(c.M, c.N)}}
+	case "matmul_tiled":
+		return []variant{{"", kernels.MatMulTiled(t), kernels.TiledGrid(c.M, c.N)}}
+	case "transpose":
+		chosen := kernels.ChooseTranspose(info, t, c.M, c.N)
+		v := []variant{{"", kernels.Transpose(t, chosen), kernels.TransposeGrid(chosen, c.M, c.N)}}
+		for _, p := range kernels.TunedTranspose(info, t) {
+			if all && p != chosen {
+				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N)})
+			}
+		}
+		return v
+	case "transpose_naive":
+		return []variant{{"", kernels.TransposeNaive(t), kernels.NaiveGrid(c.M, c.N)}}
+	case "transpose_tiled":
+		return []variant{{"", kernels.TransposeTiled(t), kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)}}
+	case "add":
+		return []variant{{"", kernels.Add(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
+	}
+	return []variant{{"", kernels.Scale(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
+}
+
+// A variant is a kernel and the grid that covers the case.
+type variant struct {
+	params string // "" for those that the device gets by itself
+	source *backend.Source
+	grid   backend.Grid
+}

@@ -1,0 +1,169 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	"github.com/tandem-gpu/tandem/conformance"
+)
+
+var update = flag.Bool("update", false, "rewrite golden.json from the plain reference")
+
+// golden.json is what the plain reference computes, for exactly the cases that there are.
+func TestGolden(t *testing.T) {
+	reference := map[string]string{}
+	for _, c := range conformance.Cases() {
+		if _, twice := reference[c.Name()]; twice {
+			t.Errorf("two cases are named %s", c.Name())
+		}
+		reference[c.Name()] = c.Reference()
+	}
+	if *update {
+		data, err := json.MarshalIndent(reference, "", "\t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("golden.json", append(data, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if golden := conformance.Golden(); !maps.Equal(golden, reference) {
+		t.Errorf("golden.json has %d digests, the reference %d, and they differ: go test ./conformance -update rewrites it; BITS in CHANGELOG.md if results change", len(golden), len(reference))
+	}
+}
+
+func run(t *testing.T, dev backend.Device, o conformance.Options) *conformance.Report {
+	t.Helper()
+	r, err := conformance.Run(context.Background(), dev, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func open(t *testing.T, spec string) backend.Device {
+	t.Helper()
+	dev, err := backend.Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dev.Close() })
+	return dev
+}
+
+func TestCPU(t *testing.T) {
+	dev := open(t, "cpu")
+	full, quick := run(t, dev, conformance.Options{}), run(t, dev, conformance.Options{Quick: true})
+	for _, r := range []*conformance.Report{full, quick} {
+		for _, f := range r.Failures {
+			t.Errorf("%+v", f)
+		}
+		if !r.Passed() || r.Skipped > 0 {
+			t.Errorf("digest %s, golden %s, %d skipped", r.Digest, r.Golden, r.Skipped)
+		}
+	}
+	if full.Cases != len(conformance.Cases()) || quick.Cases == 0 || quick.Cases >= full.Cases {
+		t.Errorf("%d and %d cases run of %d", full.Cases, quick.Cases, len(conformance.Cases()))
+	}
+}
+
+// A device that computes almost right must fail in the cases that show it.
+func TestBrokenDevice(t *testing.T) {
+	faults := map[string]struct {
+		break_ func(g backend.Grid, args []backend.Arg)
+		kernel string
+	}{
+		"an element too many": {func(g backend.Grid, args []backend.Arg) {
+			out := lastBuffer(args)
+			mem := backend.Mem[byte](out)
+			mem[len(mem)-1] = 0
+		}, "scale/"},
+		"a source overwritten": {func(g backend.Grid, args []backend.Arg) {
+			for _, a := range args {
+				if a.Buffer != nil {
+					backend.Mem[byte](a)[0] ^= 1
+					return
+				}
+			}
+		}, "transpose/"},
+		"one bit wrong": {func(g backend.Grid, args []backend.Arg) {
+			off := args[len(args)-3].Int64()
+			if m := backend.Mem[int32](lastBuffer(args)); args[0].Int32() > 0 && args[1].Int32() > 0 && len(m) > 300 {
+				m[off] ^= 1
+			}
+		}, "matmul/int32"},
+	}
+	for name, f := range faults {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, brokenDevice{open(t, "cpu"), strings.TrimSuffix(f.kernel[:strings.IndexByte(f.kernel, '/')], "/"), f.break_}, conformance.Options{Quick: true})
+			if r.Passed() {
+				t.Fatal("it passes")
+			}
+			found := false
+			for _, failure := range r.Failures {
+				found = found || strings.HasPrefix(failure.Case, f.kernel)
+			}
+			if !found {
+				t.Errorf("no case of %s fails: %+v", f.kernel, r.Failures[0])
+			}
+		})
+	}
+}
+
+func lastBuffer(args []backend.Arg) (last backend.Arg) {
+	for _, a := range args {
+		if a.Buffer != nil {
+			last = a
+		}
+	}
+	return last
+}
+
+// brokenDevice does something wrong after each launch of one kernel.
+type brokenDevice struct {
+	backend.Device
+	kernel string
+	after  func(g backend.Grid, args []backend.Arg)
+}
+
+func (d brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
+	if s.Name != d.kernel && s.Name != d.kernel+"_cpu" && s.Name != d.kernel+"_tiled" {
+		return d.Device.Compile(s)
+	}
+	broken := *s
+	broken.Go = func(g backend.Grid, lo, hi int, args []backend.Arg) error {
+		err := s.Go(g, lo, hi, args)
+		d.after(g, args)
+		return err
+	}
+	return d.Device.Compile(&broken)
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := conformance.Run(ctx, open(t, "cpu"), conformance.Options{Progress: func(done, total int) {
+		if done == 3 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want Canceled", err)
+	}
+}
+
+func TestClosedDevice(t *testing.T) {
+	dev := open(t, "cpu")
+	dev.Close()
+	if _, err := conformance.Run(context.Background(), dev, conformance.Options{}); !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("%v, want ErrClosed", err)
+	}
+}
