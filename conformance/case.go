@@ -50,8 +50,21 @@ var allCases = makeCases()
 
 // products are the shapes m, n, k of matmul: on and off every tile, without elements, tall, wide and deep.
 var products = [][3]int{
-	{1, 1, 1}, {5, 7, 23}, {16, 16, 16}, {33, 31, 65}, {64, 64, 64}, {130, 70, 17}, {127, 129, 257}, {3, 300, 0}, {0, 4, 5}, {4, 0, 5},
-	{1, 300, 70}, {300, 1, 70}, {2, 3, 1000}, {17, 40, 513}, {256, 192, 128},
+	{1, 1, 1},
+	{5, 7, 23},
+	{16, 16, 16},
+	{33, 31, 65},
+	{64, 64, 64},
+	{130, 70, 17},
+	{127, 129, 257},
+	{3, 300, 0},
+	{0, 4, 5},
+	{4, 0, 5},
+	{1, 300, 70},
+	{300, 1, 70},
+	{2, 3, 1000},
+	{17, 40, 513},
+	{256, 192, 128},
 }
 
 // quickProducts is how many of them, from the first on, the quick run takes.

@@ -9,15 +9,15 @@ import (
 // TunedMatMul lists every set of parameters of the tuning data that the device of info can run in type t, whether it would be chosen
 // there or not: what must give the same bits.
 func TunedMatMul(info *backend.Info, t Type) []MatMulParams {
-	return tuned(builtin.MatMul, t, func(p MatMulParams) bool { return p.Validate(t) == nil && p.Fits(info, t) })
+	return fitting(builtin.MatMul, t, func(p MatMulParams) bool { return p.Validate(t) == nil && p.Fits(info, t) })
 }
 
 // TunedTranspose is [TunedMatMul] for transposes.
 func TunedTranspose(info *backend.Info, t Type) []TransposeParams {
-	return tuned(builtin.Transpose, t, func(p TransposeParams) bool { return p.Validate(t) == nil && p.Fits(info, t) })
+	return fitting(builtin.Transpose, t, func(p TransposeParams) bool { return p.Validate(t) == nil && p.Fits(info, t) })
 }
 
-func tuned[P comparable](rules []rule[P], t Type, fit func(P) bool) (all []P) {
+func fitting[P comparable](rules []rule[P], t Type, fit func(P) bool) (all []P) {
 	for _, r := range rules {
 		for _, p := range r.Params {
 			if r.Type == t.String() && fit(p) && !slices.Contains(all, p) {
