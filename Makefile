@@ -12,11 +12,25 @@ REQUIRE = opencl,oclgrind,clang
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test setup check race variants build generate bench fmt
+.PHONY: test oclgrind setup check race variants build generate bench fmt
 
 # Everything that must pass, with what it needs installed first.
 test: setup
 	TANDEM_REQUIRE=$(REQUIRE) go test -timeout 20m ./...
+	$(MAKE) --no-print-directory oclgrind
+
+# The built-in kernels under oclgrind, at reduced shapes: no access outside a buffer, no data race, nothing read before it was written, no wrong
+# call. Its exit code tells nothing: the log must be empty, and the count of instructions shows that kernels ran.
+OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
+	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log TANDEM_CACHE=off
+
+oclgrind:
+	@mkdir -p build; : >build/oclgrind.log
+	$(OCLGRIND) TANDEM_REQUIRE=opencl go test -count=1 -p 1 -v -short -run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise)$$' ./kernels >build/oclgrind.out 2>&1 || \
+		{ tail -40 build/oclgrind.out; exit 1; }
+	@if [ -s build/oclgrind.log ]; then head -40 build/oclgrind.log; exit 1; fi
+	@grep -q 'Instructions executed for kernel' build/oclgrind.out || { echo 'no kernel ran under oclgrind'; exit 1; }
+	@echo "oclgrind: $$(grep -c 'Instructions executed for kernel' build/oclgrind.out) launches, nothing to report"
 
 setup:
 	@command -v apt-get >/dev/null || { echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
