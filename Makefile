@@ -5,10 +5,16 @@ STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a checking simulator, the compiler.
 DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19 llvm-19
+# NVIDIA's assembler and run-time compiler, as wheels; neither needs a GPU.
+WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem-test
+CUDA   = 13.5.37
+PTXAS  = $(WHEELS)/nvidia-cuda-nvcc-$(CUDA)/nvidia/cu13/bin/ptxas
+NVRTC  = $(WHEELS)/nvidia-cuda-nvrtc-$(CUDA)/nvidia/cu13/lib/libnvrtc.so.13
+PIP    = python3 -m pip install -q --disable-pip-version-check --no-deps --target
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are skipped and say so.
-REQUIRE = opencl,oclgrind,clang
+REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
@@ -16,7 +22,7 @@ PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 # Everything that must pass, with what it needs installed first.
 test: setup
-	TANDEM_REQUIRE=$(REQUIRE) go test -timeout 20m ./...
+	TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go test -timeout 20m ./...
 	$(MAKE) --no-print-directory oclgrind
 
 # The built-in kernels under oclgrind, at reduced shapes: no access outside a buffer, no data race, nothing read before it was written, no wrong
@@ -35,7 +41,10 @@ oclgrind:
 setup:
 	@command -v apt-get >/dev/null || { echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
 	missing=$$(for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	python3 -m pip --version >/dev/null 2>&1 || missing="$$missing python3-pip"; \
 	[ -z "$$missing" ] || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; }
+	@[ -x $(PTXAS) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvcc-$(CUDA) nvidia-cuda-nvcc==$(CUDA)
+	@[ -f $(NVRTC) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvrtc-$(CUDA) nvidia-cuda-nvrtc==$(CUDA)
 
 # Quick checks before a commit.
 check:

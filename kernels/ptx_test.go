@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 )
 
@@ -39,7 +40,7 @@ func TestEmbeddedPTX(t *testing.T) {
 			if n := len(ptxtest.Entries(s.PTX)); n != 1 {
 				t.Errorf("%d kernels", n)
 			}
-			checkArithmetic(t, file, ptxtest.Opcodes(s.PTX))
+			checkArithmetic(t, s, ptxtest.Opcodes(s.PTX))
 			if s.Name == "matmul" && !slices.ContainsFunc(ptxtest.Opcodes(s.PTX), func(op string) bool { return strings.HasPrefix(op, "ld.global.nc.v") }) {
 				t.Error("A and B are not read as vectors through the read-only cache")
 			}
@@ -56,44 +57,34 @@ func TestEmbeddedPTX(t *testing.T) {
 	}
 }
 
-// checkArithmetic fails when a kernel computes with elements in another way than the contract has it for its operation and type.
-func checkArithmetic(t *testing.T, file string, opcodes []string) {
+// checkArithmetic fails when a kernel computes with floating-point numbers in another way than its formula says.
+func checkArithmetic(t *testing.T, s *backend.Source, opcodes []string) {
 	t.Helper()
-	name, rest, _ := strings.Cut(file, "_"+typeIn(file))
-	_ = rest
+	suffix := ""
+	if s.Macros[types[Float32].macro] != "" {
+		suffix = ".rn.f32"
+	} else if s.Macros[types[Float64].macro] != "" {
+		suffix = ".rn.f64"
+	}
 	var want []string
-	if f, ok := map[string]string{Float32.String(): ".f32", Float64.String(): ".f64"}[typeIn(file)]; ok {
-		switch name {
-		case "scale":
-			want = []string{"mul.rn" + f}
-		case "add":
-			want = []string{"add.rn" + f}
-		case "matmul":
-			want = []string{"fma.rn" + f, "mul.rn" + f} // beta*c is rounded on its own
-		case "matmul_naive", "matmul_tiled":
-			want = []string{"fma.rn" + f}
+	if suffix != "" {
+		for _, op := range map[string][]string{
+			"scale": {"mul"}, "add": {"add"}, "matmul_naive": {"fma"}, "matmul_tiled": {"fma"},
+			"matmul": {"fma", "mul"}, // beta*c is rounded on its own
+		}[s.Name] {
+			want = append(want, op+suffix)
 		}
 	}
+	moves := []string{"ld", "st", "mov", "setp", "selp"}
 	var got []string
 	for _, op := range opcodes {
-		base, _, _ := strings.Cut(op, ".")
-		if arithmetic := slices.Contains([]string{"add", "sub", "mul", "fma", "mad", "div", "neg", "abs", "min", "max", "cvt"}, base); arithmetic && strings.Contains(op, ".f") {
+		if base, _, _ := strings.Cut(op, "."); strings.Contains(op, ".f") && !slices.Contains(moves, base) {
 			got = append(got, op)
 		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("computes with %v, want %v", got, want)
 	}
-}
-
-// typeIn is the type in the name of a file.
-func typeIn(file string) string {
-	for _, t := range Types() {
-		if strings.Contains(file, "_"+t.String()) {
-			return t.String()
-		}
-	}
-	return ""
 }
 
 // Other parameters than those of the tuning data have no PTX, and never that of others.

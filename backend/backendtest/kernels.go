@@ -1,7 +1,7 @@
 package backendtest
 
 import (
-	_ "embed" // the kernels' text
+	_ "embed" // the kernels' text and PTX
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -13,14 +13,26 @@ var (
 	float64Text string
 )
 
+//go:generate go run ./internal/ptxgen
+
+// The PTX of all kernels of a text, so that a driver without a compiler can run the suite.
+var (
+	//go:embed ptx/kernels.ptx
+	kernelsPTX []byte
+	//go:embed ptx/kernels_step3.ptx
+	triplePTX []byte
+	//go:embed ptx/float64.ptx
+	float64PTX []byte
+)
+
 // source is an entry point of kernels.cl with its Go implementation.
 func source(name string, f backend.GoKernel) *backend.Source {
-	return &backend.Source{Name: name, File: "kernels.cl", Text: kernelsText, Go: f}
+	return &backend.Source{Name: name, File: "kernels.cl", Text: kernelsText, PTX: kernelsPTX, Go: f}
 }
 
 // source64 is an entry point of float64.cl.
 func source64(name string, f backend.GoKernel) *backend.Source {
-	return &backend.Source{Name: name, File: "float64.cl", Text: float64Text, Go: f}
+	return &backend.Source{Name: name, File: "float64.cl", Text: float64Text, PTX: float64PTX, Go: f}
 }
 
 var (
@@ -36,7 +48,7 @@ var (
 // tripleSource is the affine kernel with STEP = 3.
 func tripleSource() *backend.Source {
 	s := source("affine", affineGo(3))
-	s.Macros = map[string]string{"STEP": "3"}
+	s.Macros, s.PTX = map[string]string{"STEP": "3"}, triplePTX
 	return s
 }
 

@@ -39,6 +39,7 @@ var rules = []rule{
 	{pkg: "internal/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}}, // the only importer of purego
 	{pkg: "internal/diskcache"},
 	{pkg: "internal/archtest"},
+	{pkg: "internal/ptxgen/...", may: []string{"backend", "internal/ptxgen"}}, // for generators and tests
 
 	// Drivers never import each other, kernels or linalg. They alone import internal/diskcache.
 	{pkg: "backend/cpu/...", may: []string{"backend", "internal/host", "internal/diskcache"}, mods: []string{"golang.org/x/sys/..."}},
@@ -49,7 +50,9 @@ var rules = []rule{
 	{pkg: "backend/cuda/ptxsim/...", may: []string{"backend/cuda/ptxsim/...", "internal/host"}},
 
 	{pkg: "backend/backendtest", may: []string{"backend", "conformance"}},
+	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
 	{pkg: "kernels/...", may: []string{"backend", "internal/host", "kernels/..."}},
+	{pkg: "kernels/internal/ptxgen", may: []string{"kernels", "internal/ptxgen"}},
 	{pkg: "conformance", may: []string{"backend", "kernels", "internal/host"}},
 
 	{pkg: "linalg", may: []string{"backend", "kernels", "internal/host"}, mods: []string{"gonum.org/v1/gonum/..."}},

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
+)
+
+const pkg = "../.." // the package's folder
+
+func TestGenerated(t *testing.T) {
+	ptxtest.Generated(t, filepath.Join(pkg, "ptx"), func() (map[string][]byte, error) { return compile(pkg) })
+}
+
+func TestAssembles(t *testing.T) { t.Log("\n" + ptxtest.Assemble(t, filepath.Join(pkg, "ptx"))) }
+
+// The PTX has every kernel of the text, with the parameters and the group that the text says.
+func TestPTX(t *testing.T) {
+	for file, kernels := range map[string][]string{
+		"kernels":       {"ids", "affine", "chain", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
+		"kernels_step3": {"ids", "affine", "chain", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
+		"float64":       {"ops_f64", "doubles"},
+	} {
+		text := "kernels.cl"
+		if file == "float64" {
+			text = "float64.cl"
+		}
+		ptx, cl := read(t, "ptx", file+".ptx"), read(t, text)
+		if got := len(ptxtest.Entries(ptx)); got != len(kernels) {
+			t.Errorf("%s has %d kernels, want %v", file, got, kernels)
+		}
+		for _, name := range kernels {
+			t.Run(file+"/"+name, func(t *testing.T) {
+				s := &backend.Source{Name: name, Text: string(cl)}
+				var err error
+				if s.Params, s.Group, err = backend.ParseParams(s); err != nil {
+					t.Fatal(err)
+				}
+				ptxtest.Check(t, ptx, s)
+			})
+		}
+	}
+}
+
+func read(t *testing.T, path ...string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{pkg}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,24 @@
+// Ptxgen writes the PTX of the built-in kernels into the folder ptx of package kernels: run go generate there.
+package main
+
+import (
+	"log"
+
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+func main() {
+	files, err := compile()
+	if err == nil {
+		err = ptxgen.Write("ptx", files)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// compile is what the folder should hold.
+func compile() (map[string][]byte, error) {
+	return ptxgen.CompileAll(kernels.PTXSources(), "kernels/internal/ptxgen")
+}

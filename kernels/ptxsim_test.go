@@ -1,0 +1,255 @@
+package kernels_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/cuda/ptxsim"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// The PTX that ships runs on the simulator, whatever driver there is, and gives the bits of package host. The simulator also fails a launch that
+// accesses memory outside its buffers, reads what nothing has written, or races.
+
+// A simKernel is a kernel's PTX on a simulated device.
+type simKernel struct {
+	dev *ptxsim.Device
+	fn  *ptxsim.Function
+	src *backend.Source
+}
+
+func loadPTX(t *testing.T, s *backend.Source, ptx []byte) *simKernel {
+	t.Helper()
+	k := &simKernel{dev: ptxsim.New(ptxsim.Config{}), src: s}
+	m, err := k.dev.Load(ptx)
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	if k.fn, err = m.Function(s.Name); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// A simBuffer is memory of a simulated device.
+type simBuffer struct {
+	dev  *ptxsim.Device
+	addr uint64
+	n    int
+}
+
+func (b simBuffer) Len() int64  { return int64(b.n) }
+func (b simBuffer) Free() error { return b.dev.Free(b.addr) }
+
+// place copies an array to a simulated device, where nothing lies around it. It is freed with the test.
+func place[T host.Element](t *testing.T, k *simKernel, a array[T]) kernels.Operand {
+	t.Helper()
+	mem := backend.Bytes(a.data)
+	addr, err := k.dev.Alloc(uint64(len(mem)))
+	if err == nil {
+		err = k.dev.Write(addr, mem)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := simBuffer{k.dev, addr, len(mem)}
+	t.Cleanup(func() { b.Free() })
+	return kernels.Operand{Buffer: b, Offset: int64(a.off), Stride: int64(a.stride)}
+}
+
+// launchSim runs k and says how all of output's buffer differs from want, which includes what lies around the matrix.
+func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg, output kernels.Operand, want array[T]) error {
+	if len(args) != len(k.fn.Params) {
+		return fmt.Errorf("%d arguments, the PTX has %d parameters", len(args), len(k.fn.Params))
+	}
+	params := make([]byte, k.fn.ParamSize)
+	for i, a := range args {
+		word, size := a.Bits, a.Size
+		if b, ok := a.Buffer.(simBuffer); ok {
+			word, size = b.addr+uint64(a.Offset), 8
+		}
+		p := k.fn.Params[i]
+		if size != p.Size {
+			return fmt.Errorf("argument %d has %d bytes, the PTX's parameter %d", i, size, p.Size)
+		}
+		copy(params[p.Offset:][:size], binary.LittleEndian.AppendUint64(nil, word))
+	}
+	if err := k.dev.Launch(context.Background(), k.fn, g.Groups, g.Local, 0, params); err != nil {
+		return fmt.Errorf("grid of %s: %w", g, err)
+	}
+	got := make([]T, len(want.data))
+	if err := k.dev.Read(backend.Bytes(got), output.Buffer.(simBuffer).addr); err != nil {
+		return err
+	}
+	for i := range got {
+		if bits(got[i]) != bits(want.data[i]) {
+			return fmt.Errorf("grid of %s: element %d of the buffer is %v (%#x), want %v (%#x)", g, i, got[i], bits(got[i]), want.data[i], bits(want.data[i]))
+		}
+	}
+	return nil
+}
+
+func TestPTXOnSimulator(t *testing.T) {
+	for file, s := range kernels.PTXSources() {
+		t.Run(strings.TrimSuffix(file, ".ptx"), func(t *testing.T) {
+			t.Parallel()
+			k := loadPTX(t, s, s.PTX)
+			for _, err := range runPTX(t, k) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Broken PTX must show: what runs is what ships.
+func TestCorruptedPTXOnSimulator(t *testing.T) {
+	for _, c := range []struct {
+		src      *backend.Source
+		old, new string
+	}{
+		{kernels.Scale(kernels.Float32), "mul.rn.f32", "add.rn.f32"},
+		{kernels.Add(kernels.Float64), "add.rn.f64", "mul.rn.f64"},
+		{kernels.MatMulTiled(kernels.Float64), "fma.rn.f64", "fma.rz.f64"},
+		{kernels.MatMulNaive(kernels.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
+		{kernels.TransposeTiled(kernels.Int32), "bar.sync", "//"},
+		{kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmul_tiled_$_as[1024]", ".shared .align 4 .b8 matmul_tiled_$_as[1020]"},
+	} {
+		if !bytes.Contains(c.src.PTX, []byte(c.old)) {
+			t.Errorf("%s: the PTX has no %s", c.src.Name, c.old)
+			continue
+		}
+		k := loadPTX(t, c.src, bytes.ReplaceAll(c.src.PTX, []byte(c.old), []byte(c.new)))
+		if len(runPTX(t, k)) == 0 {
+			t.Errorf("%s with %s in place of %s gives the right results", c.src.Name, c.new, c.old)
+		}
+	}
+}
+
+// runPTX runs a kernel on shapes and values of all kinds and returns what is wrong.
+func runPTX(t *testing.T, k *simKernel) []error {
+	switch {
+	case k.src.Macros["T_FLOAT32"] != "":
+		return runPTXOf[float32](t, k)
+	case k.src.Macros["T_FLOAT64"] != "":
+		return runPTXOf[float64](t, k)
+	}
+	return runPTXOf[int32](t, k)
+}
+
+// simShapes are m, n, k: off every tile and on every tile, a single element, less than a tile, and longer than one group's part.
+func simShapes() [][3]int {
+	s := [][3]int{{33, 65, 17}, {128, 128, 16}}
+	if !testing.Short() {
+		s = append(s, [3]int{1, 1, 1}, [3]int{5, 7, 23}, [3]int{40, 24, 130}, [3]int{130, 70, 40})
+	}
+	return s
+}
+
+// simLayouts is how A, B and C lie in their buffers: packed, off every vector's alignment, and with aligned gaps.
+var simLayouts = [][3]layout{
+	{{0, 0}, {0, 0}, {0, 0}},
+	{{1, 3}, {2, 1}, {5, 7}},
+	{{8, 16}, {16, 8}, {4, 32}},
+}
+
+func runPTXOf[T host.Element](t *testing.T, k *simKernel) (failures []error) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for i, shape := range simShapes() {
+		for j, l := range simLayouts {
+			kind := (i + j) % kinds
+			for _, one := range []bool{false, true} {
+				if testing.Short() && one != (kind == plain) {
+					continue
+				}
+				if err := runPTXShape[T](t, k, shape, l, kind, one, rng); err != nil {
+					failures = append(failures, fmt.Errorf("%s, %v, layout %v, kind %d: %w", k.src.Name, shape, l, kind, err))
+				}
+			}
+		}
+	}
+	return failures
+}
+
+// runPTXShape runs a kernel once, on a grid that covers the shape, or on one group that walks over all of it.
+func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]layout, kind int, one bool, rng *rand.Rand) error {
+	m, n, depth := shape[0], shape[1], shape[2]
+	a := newArray(m, n, l[0], values[T](rng, kind))
+	out := newArray(m, n, l[2], values[T](rng, plain))
+	grid := func(g backend.Grid) backend.Grid {
+		if one {
+			g.Groups = [3]int{1, 1, 1}
+		}
+		return g
+	}
+	flat := grid(kernels.ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 2}, int64(m), int64(n)))
+	switch name := k.src.Name; name {
+	case "scale":
+		pa, pc := place(t, k, a), place(t, k, out)
+		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
+		return launchSim(k, flat, kernels.ScaleArgs(nil, int64(m), int64(n), T(3), pa, pc), pc, want)
+	case "add":
+		b := newArray(m, n, l[1], values[T](rng, kind))
+		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
+		return launchSim(k, flat, kernels.AddArgs(nil, int64(m), int64(n), pa, pb, pc), pc, elementwise(a, b, out, host.Add[T]))
+	case "transpose_naive", "transpose_tiled":
+		out = newArray(n, m, l[2], values[T](rng, plain))
+		want := out
+		want.data = slices.Clone(out.data)
+		for i := range m {
+			for j := range n {
+				want.data[want.off+j*want.stride+i] = a.data[a.off+i*a.stride+j]
+			}
+		}
+		g := kernels.NaiveGrid(m, n)
+		if name == "transpose_tiled" {
+			g = kernels.TransposeGrid(kernels.TransposeParams{Tile: number(t, k, "TILE"), Step: number(t, k, "STEP")}, m, n)
+		}
+		pa, pc := place(t, k, a), place(t, k, out)
+		return launchSim(k, grid(g), kernels.TransposeArgs(nil, m, n, pa, pc), pc, want)
+	}
+	a, b := newArray(m, depth, l[0], values[T](rng, kind)), newArray(depth, n, l[1], values[T](rng, kind))
+	pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
+	if k.src.Name != "matmul" {
+		return launchSim(k, grid(kernels.NaiveGrid(m, n)), kernels.ProductArgs(nil, m, n, depth, pa, pb, pc), pc, reference(1, a, b, 0, out))
+	}
+	alpha, beta := T(1), T(0)
+	if one {
+		alpha, beta = -2, 3
+	}
+	p := kernels.MatMulParams{
+		BM: number(t, k, "BM"), BN: number(t, k, "BN"), BK: number(t, k, "BK"),
+		TM: number(t, k, "TM"), TN: number(t, k, "TN"), KU: number(t, k, "KU"),
+	}
+	args := kernels.MatMulArgs(nil, m, n, depth, alpha, pa, pb, beta, pc)
+	return launchSim(k, grid(kernels.MatMulGrid(p, m, n)), args, pc, reference(alpha, a, b, beta, out))
+}
+
+// elementwise is out with f of x and y in its matrix.
+func elementwise[T host.Element](x, y, out array[T], f func(x, y T) T) array[T] {
+	out.data = slices.Clone(out.data)
+	for i := range out.rows {
+		for j := range out.cols {
+			out.data[out.off+i*out.stride+j] = f(x.data[x.off+i*x.stride+j], y.data[y.off+i*y.stride+j])
+		}
+	}
+	return out
+}
+
+// number is the value of a kernel's macro.
+func number(t *testing.T, k *simKernel, macro string) int {
+	t.Helper()
+	n, err := strconv.Atoi(k.src.Macros[macro])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
