@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,18 +13,19 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	_ "github.com/tandem-gpu/tandem/backend/cuda"
 	_ "github.com/tandem-gpu/tandem/backend/opencl"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// onDevices runs f on every device of the drivers cpu and opencl. Without OpenCL the test is skipped there, or fails where TANDEM_REQUIRE asks for it.
+// onDevices runs f on every device of every driver. Where a driver has none the test is skipped, or fails if TANDEM_REQUIRE asks for it.
 func onDevices(t *testing.T, f func(t *testing.T, d *device)) {
-	for _, name := range []string{"cpu", "opencl"} {
+	for _, name := range []string{"cpu", "cuda", "cudasim", "opencl"} {
 		infos, err := backend.Lookup(name).Devices()
 		if err != nil {
 			t.Run(name, func(t *testing.T) {
-				if slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), name) {
+				if required(name) {
 					t.Fatalf("TANDEM_REQUIRE asks for %s: %v", name, err)
 				}
 				t.Skip(err)
@@ -48,6 +50,30 @@ func onDevices(t *testing.T, f func(t *testing.T, d *device)) {
 			})
 		}
 	}
+}
+
+func required(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), name)
+}
+
+// runs tells whether the device takes a kernel. CUDA has no CPU shapes, and needs NVRTC for parameters that come without PTX.
+func (d *device) runs(t *testing.T, s *backend.Source, cpuShape bool) bool {
+	if d.info.Driver != "cuda" && d.info.Driver != "cudasim" {
+		return true
+	}
+	if cpuShape || s.PTX != nil {
+		return !cpuShape
+	}
+	k, err := d.Compile(s)
+	if errors.Is(err, backend.ErrUnsupported) && !required("nvrtc") {
+		t.Logf("%s %v is left out: %v", s.Name, s.Defines(), err)
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Release()
+	return true
 }
 
 // A device is one to test on.
@@ -194,8 +220,9 @@ func (d *device) productShapes() [][3]int {
 	return s
 }
 
-// simulated tells whether the device is Oclgrind, which looks for wrong accesses and data races and takes thousands of times longer.
-func (d *device) simulated() bool { return d.info.Platform == "Oclgrind" }
+// simulated tells whether the device is Oclgrind or the simulated GPU, which look for wrong accesses and data races and take thousands of
+// times longer.
+func (d *device) simulated() bool { return d.info.Platform == "Oclgrind" || d.info.Driver == "cudasim" }
 
 // grids is the grids to run a kernel on, given the one that covers the shape exactly: that one, one too large, one with two groups, and one
 // with a single group.
@@ -256,7 +283,9 @@ func testProducts[T host.Element](t *testing.T, d *device) {
 	naive, tiled := d.compile(t, kernels.MatMulNaive(typ)), d.compile(t, kernels.MatMulTiled(typ))
 	fast := map[kernels.MatMulParams]backend.Kernel{}
 	for _, p := range variants(typ, &d.info) {
-		fast[p] = d.compile(t, kernels.MatMul(typ, p))
+		if d.runs(t, kernels.MatMul(typ, p), p.CPU) {
+			fast[p] = d.compile(t, kernels.MatMul(typ, p))
+		}
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, shape := range d.productShapes() {
@@ -305,6 +334,9 @@ func TestMatMulDoesNotReadC(t *testing.T) {
 	const n = 32
 	onDevices(t, func(t *testing.T, d *device) {
 		for _, p := range variants(kernels.Float32, &d.info)[:3] {
+			if !d.runs(t, kernels.MatMul(kernels.Float32, p), p.CPU) {
+				continue
+			}
 			a, b := newArray(n, n, layout{}, func() float32 { return 1 }), newArray(n, n, layout{}, func() float32 { return 2 })
 			c := newArray(n, n, layout{}, func() float32 { return float32(math.NaN()) })
 			out := upload(t, d, c)
@@ -337,6 +369,9 @@ func TestTallMatrices(t *testing.T) {
 		run(kernels.MatMulNaive(kernels.Int32), kernels.NaiveGrid(m, 1), product)
 		run(kernels.MatMulTiled(kernels.Int32), kernels.TiledGrid(m, 1), product)
 		for _, p := range []kernels.MatMulParams{variants(kernels.Int32, &d.info)[1], kernels.ChooseMatMul(&d.info, kernels.Int32, m, 1, 1)} {
+			if !d.runs(t, kernels.MatMul(kernels.Int32, p), p.CPU) {
+				continue
+			}
 			run(kernels.MatMul(kernels.Int32, p), kernels.MatMulGrid(p, m, 1), func(out kernels.Operand) []backend.Arg {
 				return kernels.MatMulArgs(nil, m, 1, 1, int32(1), da, db, 0, out)
 			})
@@ -350,6 +385,9 @@ func TestTallMatrices(t *testing.T) {
 		}
 		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), transpose)
 		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16}} {
+			if !d.runs(t, kernels.Transpose(kernels.Int32, p), p.CPU) {
+				continue
+			}
 			run(kernels.Transpose(kernels.Int32, p), kernels.TransposeGrid(p, m, 1), transpose)
 		}
 	})
@@ -375,6 +413,9 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 	}
 	all := []tiled{{d.compile(t, kernels.TransposeNaive(typ)), kernels.NaiveGrid}}
 	for _, p := range []kernels.TransposeParams{kernels.TextbookTranspose, {CPU: true, Tile: 32}, {Tile: 8, Step: 8}, kernels.ChooseTranspose(&d.info, typ, 999, 999)} {
+		if !d.runs(t, kernels.Transpose(typ, p), p.CPU) {
+			continue
+		}
 		all = append(all, tiled{
 			d.compile(t, kernels.Transpose(typ, p)),
 			func(rows, cols int) backend.Grid { return kernels.TransposeGrid(p, rows, cols) },

@@ -59,8 +59,8 @@ func Upload[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
 	return a, nil
 }
 
-// Register makes an array of m's own memory, without a copy, where the device shares the host's memory, and is backend.ErrUnsupported
-// elsewhere: Numba's roc.register. While the array lives, the host may touch m only after Wait, and before it enqueues more. Free ends it.
+// Register makes an array of m's own memory, without a copy, where the device can reach the host's memory, and is backend.ErrUnsupported
+// elsewhere: Numba's roc.register. On a GPU with memory of its own each access crosses the bus. While the array lives, the host may touch m only after Wait, and before it enqueues more. Free ends it.
 // The memory of two registered matrices must not overlap.
 func Register[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := s.open(); err != nil {

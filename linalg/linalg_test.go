@@ -19,9 +19,20 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
+// eachCompiler is eachBackend for tests that compile text. What CUDA needs for that may be missing.
+func eachCompiler(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		if info := s.Info(); info.Driver == "cuda" || info.Driver == "cudasim" {
+			_, err := s.Compile("__kernel void nothing(const int n) {}", "nothing")
+			backendtest.Require(t, "nvrtc", err)
+		}
+		f(t, s)
+	})
+}
+
 // eachBackend runs f with a session on every backend that the machine has.
 func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
-	for _, spec := range []string{"cpu", "opencl"} {
+	for _, spec := range []string{"cpu", "opencl", "cuda", "cudasim"} {
 		t.Run(spec, func(t *testing.T) {
 			s, err := linalg.Open(spec)
 			if err != nil {
@@ -388,6 +399,9 @@ func TestTall(t *testing.T) {
 		want.Data[i] = a.Data[i] * b.Data[0]
 	}
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		if s.Info().Driver == "cudasim" && testing.Short() {
+			t.Skip("some 16 s of simulation")
+		}
 		got, err := linalg.MatMulContext(context.Background(), s, a, b)
 		if err != nil {
 			t.Fatal(err)

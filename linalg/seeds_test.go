@@ -202,7 +202,7 @@ func TestSeedAdd(t *testing.T) {
 	const n = 64 * 64
 	a := arange[int32](64, 64)
 	want := filled(64, 64, func(i int) int32 { return 2 * int32(i) })
-	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+	eachCompiler(t, func(t *testing.T, s *linalg.Session) {
 		x := upload(t, s, a)
 		for _, c := range []struct {
 			kernel string

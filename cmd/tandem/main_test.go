@@ -60,7 +60,7 @@ func need(t *testing.T, driver string) {
 
 // onBackends runs f for each backend as a subtest.
 func onBackends(t *testing.T, f func(t *testing.T, backend string)) {
-	for _, name := range []string{"cpu", "opencl"} {
+	for _, name := range []string{"cpu", "opencl", "cuda", "cudasim"} {
 		t.Run(name, func(t *testing.T) {
 			need(t, name)
 			f(t, name)

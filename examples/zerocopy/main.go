@@ -44,7 +44,7 @@ func run(w io.Writer, spec string) error {
 	y, errY := linalg.Register(s, b)
 	z, errZ := linalg.Register(s, c)
 	if err := errors.Join(errX, errY, errZ); errors.Is(err, backend.ErrUnsupported) {
-		fmt.Fprintln(w, "does not share the host's memory; use Upload")
+		fmt.Fprintln(w, "cannot reach the host's memory; use Upload")
 		return nil
 	} else if err != nil {
 		return err

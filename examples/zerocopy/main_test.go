@@ -14,8 +14,9 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		want := "device: *\ndoes not share the host's memory; use Upload\n"
-		if s.Info().UnifiedMemory {
+		want := "device: *\ncannot reach the host's memory; use Upload\n"
+		if x, err := linalg.Register(s, linalg.NewMatrix[float32](1, 16, nil)); err == nil {
+			x.Free()
 			want = `device: *
 first call:  *s
 second call: *s

@@ -1,0 +1,514 @@
+package cuda
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+)
+
+// driverName is the driver under test: go test ./backend/cuda -driver=cuda runs the tests of this package on a GPU.
+var driverName = flag.String("driver", "cudasim", "the driver under `test`, cudasim or cuda")
+
+// envChild makes the test program print why there is no device, and end.
+const envChild = "TANDEM_TEST_NO_DEVICE"
+
+// The tests share a disk cache of their own, so that each kernel is compiled once.
+func TestMain(m *testing.M) {
+	if os.Getenv(envChild) != "" {
+		_, err1 := backend.Lookup("cuda").Devices()
+		_, err2 := backend.Open("cuda")
+		auto, err3 := backend.Open("auto")
+		fmt.Println(errors.Is(err1, backend.ErrNoDevice), errors.Is(err2, backend.ErrNoDevice), err3 == nil && auto.Info().Driver == "cpu", err2)
+		os.Exit(0)
+	}
+	dir, err := os.MkdirTemp("", "tandem-cuda-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv(diskcache.EnvCache, dir)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// under is the registered driver under test. The test is skipped where it has no device, or fails where TANDEM_REQUIRE asks for one.
+func under(t testing.TB) *driver {
+	t.Helper()
+	d := backend.Lookup(*driverName).(*driver)
+	_, err := d.Devices()
+	backendtest.Require(t, *driverName, err)
+	return d
+}
+
+// fresh is another driver over the same library, which has listed no devices yet.
+func fresh(t testing.TB) *driver {
+	d := under(t)
+	return &driver{name: d.name, load: d.load, simulated: d.simulated}
+}
+
+// table is the function table of the driver under test.
+func table(t testing.TB) *capi.API {
+	t.Helper()
+	api, err := under(t).load()
+	check(t, err)
+	return api
+}
+
+// needNVRTC skips the test where there is no NVRTC, or fails it where TANDEM_REQUIRE asks for it.
+func needNVRTC(t testing.TB) {
+	t.Helper()
+	_, err := capi.LoadNVRTC(0)
+	backendtest.Require(t, "nvrtc", err)
+}
+
+// open opens the first device, and checks at the end of the test that nothing of it is left.
+func open(t testing.TB) *device {
+	t.Helper()
+	capitest.Watch(t, table(t))
+	return openAgain(t)
+}
+
+// openAgain opens the first device in a test that watches handles already.
+func openAgain(t testing.TB) *device {
+	t.Helper()
+	d := must[backend.Device](t)(under(t).Open(0))
+	t.Cleanup(func() { check(t, d.Close()) })
+	return d.(*device)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+func newQueue(t testing.TB, d *device) backend.Queue {
+	t.Helper()
+	return must[backend.Queue](t)(d.NewQueue())
+}
+
+func alloc(t testing.TB, d *device, n int64) backend.Buffer {
+	t.Helper()
+	return must[backend.Buffer](t)(d.Alloc(n))
+}
+
+// wantError checks the sentinel, and that the error is a *backend.Error of the driver under test that contains words.
+func wantError(t testing.TB, err, kind error, words ...string) {
+	t.Helper()
+	wantErrorOf(t, *driverName, err, kind, words...)
+}
+
+func wantErrorOf(t testing.TB, driver string, err, kind error, words ...string) {
+	t.Helper()
+	var e *backend.Error
+	if !errors.Is(err, kind) || !errors.As(err, &e) {
+		t.Errorf("%v, want %v", err, kind)
+		return
+	}
+	if e.Driver != driver || e.Op == "" {
+		t.Errorf("%v: driver %q, op %q", err, e.Driver, e.Op)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%v, want it to say %q", err, w)
+		}
+	}
+}
+
+func TestInfo(t *testing.T) {
+	d := under(t)
+	capitest.Watch(t, table(t))
+	infos := must[[]backend.Info](t)(d.Devices())
+	for i, info := range infos {
+		if info.Driver != *driverName || info.Index != i || info.Name == "" || info.Platform != "CUDA" || info.Vendor == "" || !strings.HasPrefix(info.Arch, "sm_") ||
+			!strings.HasPrefix(info.Version, "CUDA 1") {
+			t.Errorf("device %d: %+v", i, info)
+		}
+		if !info.GPU || info.ComputeUnits < 1 || info.MaxAlloc < 1<<20 || info.Memory < info.MaxAlloc || info.MaxGroup < 256 || info.OffsetAlign != 4 || info.LocalMemory < 48<<10 {
+			t.Errorf("device %d: limits %+v", i, info)
+		}
+		if info.MaxGroups != [3]int{math.MaxInt32, 65535, 65535} || info.MaxGroupDims[0] < 256 || info.MaxGroupDims[2] < 64 {
+			t.Errorf("device %d: grids %+v", i, info)
+		}
+		dev := must[backend.Device](t)(d.Open(i))
+		probed := dev.Info()
+		check(t, dev.Close())
+		if again := must[[]backend.Info](t)(d.Devices()); again[i] != probed {
+			t.Errorf("device %d: listed as %+v, open as %+v", i, again[i], probed)
+		}
+		if !probed.Float32 || !probed.Float64 || d.simulated != (probed.Note == simulatedNote) {
+			t.Errorf("device %d: %+v", i, probed)
+		}
+	}
+	for _, i := range []int{-1, len(infos)} {
+		_, err := d.Open(i)
+		wantError(t, err, backend.ErrNoDevice, fmt.Sprint(i))
+	}
+}
+
+// Without NVIDIA's driver there is one error, which names the library and what to do, and auto goes on to another driver.
+func TestNoDevice(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envChild+"=1", capi.EnvLibrary+"=/nowhere/libcuda.so.1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "true true true cuda: ") || strings.Count(string(out), "\n") != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, w := range []string{"/nowhere/libcuda.so.1", capi.EnvLibrary, remedy} {
+		if !strings.Contains(string(out), w) {
+			t.Errorf("no %q in: %s", w, out)
+		}
+	}
+}
+
+// A library that finds no GPU says why.
+func TestNoGPU(t *testing.T) {
+	api := table(t)
+	for _, c := range []struct {
+		name  string
+		code  int32
+		words []string
+	}{
+		{"cuInit", 100, []string{"cuInit", "CUDA_ERROR_NO_DEVICE", remedy}},
+		{"cuInit", 803, []string{"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "reboot"}},
+		{"cuDriverGetVersion", 3, []string{"cuDriverGetVersion", "CUDA_ERROR_NOT_INITIALIZED"}},
+		{"cuDeviceGetCount", 2, []string{"cuDeviceGetCount", "CUDA_ERROR_OUT_OF_MEMORY"}},
+		{"cuDeviceGetName", 101, []string{"cuDeviceGetName of device 0", "CUDA_ERROR_INVALID_DEVICE"}},
+	} {
+		restore := failNth(api, c.name, 1, c.code)
+		d := fresh(t)
+		_, err := d.Devices()
+		wantError(t, err, backend.ErrNoDevice, c.words...)
+		restore()
+		if _, err := d.Devices(); err != nil {
+			t.Errorf("after %s failed once: %v", c.name, err)
+		}
+	}
+	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+		results := c.Run()
+		if c.Name == "cuDeviceGetCount" {
+			*c.Args[0].Interface().(*int32) = 0
+		}
+		return results
+	})()
+	_, err := fresh(t).Open(0)
+	wantError(t, err, backend.ErrNoDevice, "no GPU", remedy)
+}
+
+// The probe's table is what exact arithmetic gives.
+func TestProbeVectors(t *testing.T) {
+	exact := func(a, b, c float64) *big.Float {
+		f := func(x float64) *big.Float { return new(big.Float).SetPrec(4000).SetFloat64(x) }
+		p := new(big.Float).SetPrec(4000).Mul(f(a), f(b))
+		return p.Add(p, f(c))
+	}
+	finite := func(v ...float64) bool {
+		return !slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || x != x })
+	}
+	for _, v := range vectors32 {
+		a, b, c := float64(math.Float32frombits(v[0])), float64(math.Float32frombits(v[1])), float64(math.Float32frombits(v[2]))
+		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
+			continue
+		}
+		if r, _ := exact(a, b, c).Float32(); math.Float32bits(r) != v[3] {
+			t.Errorf("fma(%#x, %#x, %#x) is %#x, the table says %#x", v[0], v[1], v[2], math.Float32bits(r), v[3])
+		}
+	}
+	for _, v := range vectors64 {
+		a, b, c := math.Float64frombits(v[0]), math.Float64frombits(v[1]), math.Float64frombits(v[2])
+		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
+			continue
+		}
+		if r, _ := exact(a, b, c).Float64(); math.Float64bits(r) != want64(v)[0] {
+			t.Errorf("fma(%#x, %#x, %#x) is %#x, math.FMA says %#x", v[0], v[1], v[2], math.Float64bits(r), want64(v)[0])
+		}
+	}
+}
+
+// A device that computes wrongly: the probe's PTX is changed before the driver gets it.
+func TestProbeFindsWrongArithmetic(t *testing.T) {
+	d := open(t)
+	for _, c := range []struct {
+		name, old, new   string
+		float32, float64 bool
+		note             string
+	}{
+		{"sound", "", "", true, true, ""},
+		{"flushed subnormals", "fma.rn.f32", "fma.rn.ftz.f32", false, true, "float32 flushes subnormals"},
+		{"contraction", "add.rn.f32 %r, %r, %c;", "fma.rn.f32 %r, %a, %b, %c;", false, true, "float32 is not supported: a*b + c"},
+		{"directed rounding", "mul.rn.f64", "mul.rz.f64", true, false, "float64 is not supported"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer capitest.Wrap(d.api, func(call *capitest.Call) []reflect.Value {
+				if call.Name == "cuModuleLoadDataEx" && c.old != "" {
+					image := capi.GoString(call.Args[1].Interface().(*byte))
+					call.Args[1] = reflect.ValueOf(capi.CString(strings.Replace(image, c.old, c.new, 1)))
+				}
+				return call.Run()
+			})()
+			f, err := d.examine()
+			check(t, err)
+			var info backend.Info
+			f.apply(&info)
+			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) || c.note == "" && info.Note != "" {
+				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note, c.float32, c.float64, c.note)
+			}
+		})
+	}
+}
+
+// A device opened twice is two devices, and neither takes what the other made.
+func TestTwoDevices(t *testing.T) {
+	d, other := open(t), openAgain(t)
+	q, b := newQueue(t, d), alloc(t, d, 8)
+	otherQueue, otherBuffer := newQueue(t, other), alloc(t, other, 8)
+	ev := must[backend.Event](t)(otherQueue.Record())
+	k := must[backend.Kernel](t)(other.Compile(fillSource))
+	wantError(t, q.Read(make([]byte, 8), otherBuffer, 0), backend.ErrArgument, "another device")
+	wantError(t, q.Copy(b, 0, otherBuffer, 0, 8), backend.ErrArgument, "another device")
+	wantError(t, q.WaitEvent(ev), backend.ErrArgument, "another device")
+	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch)
+	mine := must[backend.Kernel](t)(d.Compile(fillSource))
+	wantError(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(otherBuffer), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch, "another device")
+	wantError(t, q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch)
+	wantError(t, q.Read(make([]byte, 8), nil, 0), backend.ErrArgument)
+	wantError(t, q.WaitEvent(nil), backend.ErrArgument)
+	_, err := ev.Since(nil)
+	wantError(t, err, backend.ErrArgument)
+	check(t, other.Close())
+	check(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)))
+	check(t, q.Wait())
+}
+
+// Everything says ErrClosed after its device was closed, whatever the order, and closing again is no error.
+func TestClosed(t *testing.T) {
+	d := open(t)
+	q, b := newQueue(t, d), alloc(t, d, 64)
+	h := must[backend.HostBuffer](t)(d.AllocHost(64))
+	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	ev := must[backend.Event](t)(q.Record())
+	check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
+
+	freed := alloc(t, d, 64)
+	check(t, freed.Free())
+	check(t, freed.Free())
+	wantError(t, q.Read(make([]byte, 1), freed, 0), backend.ErrClosed)
+	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(freed), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+	released := must[backend.Kernel](t)(d.Compile(fillSource))
+	check(t, released.Release())
+	check(t, released.Release())
+	wantError(t, q.Launch(released, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+	second := newQueue(t, d)
+	check(t, second.Close())
+	wantError(t, second.Wait(), backend.ErrClosed)
+
+	check(t, d.Close())
+	check(t, d.Close())
+	for i, err := range useOfClosed(d, q, b, h, k, ev) {
+		if !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("call %d: %v, want ErrClosed", i, err)
+		}
+	}
+	if h.Bytes() != nil {
+		t.Error("Bytes of a closed buffer")
+	}
+	for _, err := range []error{b.Free(), h.Free(), k.Release(), ev.Release(), q.Close()} {
+		check(t, err)
+	}
+}
+
+// useOfClosed makes every call, and returns their errors.
+func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuffer, k backend.Kernel, ev backend.Event) []error {
+	_, err1 := d.Alloc(1)
+	_, err2 := d.AllocHost(1)
+	_, err3 := d.Register(make([]byte, 1))
+	_, err4 := d.Compile(fillSource)
+	_, err5 := d.NewQueue()
+	_, err6 := q.Record()
+	_, err7 := ev.Since(ev)
+	return []error{
+		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}), q.Read([]byte{1}, b, 0),
+		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
+		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
+	}
+}
+
+// What a program forgets, the garbage collector releases: Watch waits for that.
+func TestForgotten(t *testing.T) {
+	capitest.Watch(t, table(t))
+	func() {
+		d := must[backend.Device](t)(under(t).Open(0))
+		q := must[backend.Queue](t)(d.NewQueue())
+		k := must[backend.Kernel](t)(d.Compile(fillSource))
+		b := must[backend.Buffer](t)(d.Alloc(1 << 10))
+		h := must[backend.HostBuffer](t)(d.AllocHost(1 << 10))
+		must[backend.HostBuffer](t)(d.Register(make([]byte, 1<<10)))
+		check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
+		check(t, q.ReadAsync(h, 0, b, 0, 1<<10))
+		must[backend.Event](t)(q.Record())
+	}()
+}
+
+// Close during calls of other goroutines: they end with ErrClosed or well, and nothing is left.
+func TestCloseDuringCalls(t *testing.T) {
+	capitest.Watch(t, table(t))
+	for range 5 {
+		d := openAgain(t)
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range 8 {
+			wg.Go(func() {
+				<-start
+				for {
+					if err := useAll(d); errors.Is(err, backend.ErrClosed) {
+						return
+					} else if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		close(start)
+		check(t, useAll(d))
+		check(t, d.Close())
+		wg.Wait()
+	}
+}
+
+func useAll(d *device) (err error) {
+	q, err := d.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer also(&err, q.Close)
+	k, err := d.Compile(fillSource)
+	if err != nil {
+		return err
+	}
+	defer also(&err, k.Release)
+	b, err := d.Alloc(400)
+	if err != nil {
+		return err
+	}
+	defer also(&err, b.Free)
+	mem := make([]int32, 100)
+	h, err := d.Register(backend.Bytes(mem))
+	if err != nil {
+		return err
+	}
+	defer also(&err, h.Free)
+	for _, buf := range []backend.Buffer{b, h} {
+		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100), backend.Int32(7)); err != nil {
+			return err
+		}
+	}
+	e, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, e.Release)
+	got := make([]int32, 100)
+	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
+		return err
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	for i := range got {
+		if got[i] != int32(i)+7 || mem[i] != int32(i)+7 {
+			return fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i], i+7)
+		}
+	}
+	return nil
+}
+
+// testPTX holds fill and inc, and race, whose work-items all write one word of local memory.
+var testPTX = `
+.version 6.4
+.target sm_50
+.address_size 64
+` + loopPTX + `
+
+.visible .entry race(.param .u64 .ptr .global .align 4 a)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %a;
+	.shared .align 4 .b32 t;
+	mov.u32 %r0, %tid.x;
+	st.shared.b32 [t], %r0;
+	bar.sync 0;
+	ld.shared.b32 %r1, [t];
+	ld.param.u64 %a, [a];
+	cvta.to.global.u64 %a, %a;
+	st.global.b32 [%a], %r1;
+	ret;
+}
+`
+
+var loopPTX = strings.ReplaceAll(fillPTX, "NAME", "fill") +
+	strings.NewReplacer("NAME", "inc", "mov.u32 %old, %i;", "ld.global.u32 %old, [%at];").Replace(fillPTX)
+
+const fillPTX = `
+.visible .entry NAME(.param .u64 .ptr .global .align 4 a, .param .u32 n, .param .u32 v)
+{
+	.reg .pred %p;
+	.reg .b32 %i, %n, %v, %size, %groups, %id, %step, %old, %new;
+	.reg .b64 %a, %at;
+	ld.param.u64 %a, [a];
+	ld.param.u32 %n, [n];
+	ld.param.u32 %v, [v];
+	cvta.to.global.u64 %a, %a;
+	mov.u32 %i, %ctaid.x;
+	mov.u32 %size, %ntid.x;
+	mov.u32 %groups, %nctaid.x;
+	mov.u32 %id, %tid.x;
+	mad.lo.u32 %i, %i, %size, %id;
+	mul.lo.u32 %step, %size, %groups;
+NEXT:
+	setp.ge.s32 %p, %i, %n;
+	@%p bra DONE;
+	mul.wide.s32 %at, %i, 4;
+	add.u64 %at, %a, %at;
+	mov.u32 %old, %i;
+	add.u32 %new, %old, %v;
+	st.global.u32 [%at], %new;
+	add.u32 %i, %i, %step;
+	bra NEXT;
+DONE:
+	ret;
+}
+`
+
+// fillSource writes i + v to a[i].
+var fillSource = &backend.Source{Name: "fill", PTX: []byte(testPTX), Text: `
+__kernel void fill(__global int *a, const int n, const int v)
+{
+	for (int i = get_global_id(0); i < n; i += get_global_size(0)) a[i] = i + v;
+}
+`}

@@ -1,0 +1,239 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+)
+
+// A session is what a program does with a device, on a driver of its own: list, open with the probe, compile, run, close.
+func session(drv *driver) (err error) {
+	d, err := drv.Open(0)
+	if err != nil {
+		return err
+	}
+	defer also(&err, d.Close)
+	if err := useAll(d.(*device)); err != nil {
+		return err
+	}
+	return useMore(d.(*device))
+}
+
+// also makes the error of f, a Close or the like, a part of err.
+func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
+
+// useMore makes the calls that useAll does not.
+func useMore(d *device) (err error) {
+	q, err := d.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer also(&err, q.Close)
+	k, err := d.Compile(incSource)
+	if err != nil {
+		return err
+	}
+	defer also(&err, k.Release)
+	b, err := d.Alloc(8)
+	if err != nil {
+		return err
+	}
+	defer also(&err, b.Free)
+	h, err := d.AllocHost(4)
+	if err != nil {
+		return err
+	}
+	defer also(&err, h.Free)
+	h.Bytes()[0] = 5
+	first, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, first.Release)
+	for _, step := range []func() error{
+		func() error { return q.Write(b, 4, []byte{1, 0, 0, 0}) },
+		func() error { return q.WriteAsync(b, 4, h, 0, 4) },
+		func() error {
+			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, 4), backend.Int32(1), backend.Int32(2))
+		},
+		func() error { return q.Copy(b, 0, b, 4, 4) },
+		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
+		func() error { return q.WaitEvent(first) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	last, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer also(&err, last.Release)
+	if _, err := last.Since(first); err != nil {
+		return err
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	if got := h.Bytes()[0]; got != 7 {
+		return fmt.Errorf("the sum is %d, want 7", got)
+	}
+	return nil
+}
+
+// tolerated are calls that may fail without a failure of the session: a handle is then C's to lose, a text is missing from a message.
+var tolerated = []string{
+	"cuGetErrorName", "cuGetErrorString", "cuDevicePrimaryCtxRelease", "cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuStreamDestroy",
+	"cuEventDestroy", "cuModuleUnload",
+}
+
+// late are calls that are also made where nobody takes an error any more: before something is released.
+var late = []string{"cuStreamSynchronize", "cuCtxSetCurrent"}
+
+// Each C call of a session fails once, at its first, second, ... and last use. The error names the call, nothing leaks,
+// and the next session works.
+func TestEveryCallFails(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is released is released by the driver
+	api := table(t)
+	live := capitest.Watch(t, api)
+	for _, probe := range []bool{true, false} {
+		cache := "off"
+		if !probe {
+			cache = t.TempDir()
+		}
+		t.Setenv(diskcache.EnvCache, cache)
+		check(t, session(fresh(t)))
+		counts := callCounts(api, func() { check(t, session(fresh(t))) })
+		if calls := len(counts); calls < 30 {
+			t.Fatalf("only %d functions are called", calls)
+		}
+		for name, n := range counts {
+			for _, nth := range slices.Compact([]int64{1, min(2, n), (n + 1) / 2, n}) {
+				mayPass := slices.Contains(tolerated, name) || slices.Contains(late, name) && nth > 1
+				sessionFails(t, live, api, fmt.Sprintf("%s %d probe=%v", name, nth, probe), name, nth, mayPass)
+			}
+		}
+	}
+}
+
+func callCounts(api *capi.API, f func()) map[string]int64 {
+	var mu sync.Mutex
+	n := map[string]int64{}
+	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+		mu.Lock()
+		n[c.Name]++
+		mu.Unlock()
+		return c.Run()
+	})()
+	f()
+	return n
+}
+
+func sessionFails(t *testing.T, live *capitest.Live, api *capi.API, title, name string, nth int64, mayPass bool) {
+	t.Run(title, func(t *testing.T) {
+		const code = capi.OutOfMemory
+		drv := fresh(t)
+		restore := failNth(api, name, nth, code)
+		err := session(drv)
+		restore()
+		var e *backend.Error
+		op := ""
+		if errors.As(err, &e) {
+			op, _, _ = strings.Cut(e.Op, " ") // "cuDeviceGetName of device 0"
+		}
+		switch {
+		case mayPass && (err == nil || errors.Is(err, backend.ErrOutOfMemory)):
+		case err == nil:
+			t.Error("no error")
+		case op != name || e.Code != int(code) || e.Driver != drv.name:
+			t.Errorf("%v, want an error of %s", err, name)
+		}
+		for range 2000 { // what is released in the background
+			if live.Count() == 0 {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if n := live.Count(); n != 0 {
+			t.Errorf("%d handles are left", n)
+		}
+	})
+}
+
+// After a call that tells of a lost device, every other says so, and everything can still be closed. Another device goes on.
+func TestDeviceLost(t *testing.T) {
+	for _, code := range []int32{700, 716, 719, 214, 46, 999} {
+		t.Run(capi.CodeName(code), func(t *testing.T) {
+			d := open(t)
+			q, b := newQueue(t, d), alloc(t, d, 64)
+			k := must[backend.Kernel](t)(d.Compile(fillSource))
+			h := must[backend.HostBuffer](t)(d.AllocHost(64))
+			ev := must[backend.Event](t)(q.Record())
+			restore := failNth(d.api, "cuStreamSynchronize", 1, code)
+			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
+			restore()
+			for i, err := range useOfClosed(d, q, b, h, k, ev) {
+				wantError(t, err, backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
+				if err == nil {
+					t.Errorf("call %d", i)
+				}
+			}
+			check(t, useAll(openAgain(t)))
+		})
+	}
+}
+
+// Codes become the errors that a program can act on.
+func TestErrorKinds(t *testing.T) {
+	for code, want := range map[int32]error{
+		1: backend.ErrArgument, 2: backend.ErrOutOfMemory, 100: backend.ErrNoDevice, 200: backend.ErrBuild, 218: backend.ErrBuild, 222: backend.ErrUnsupported,
+		700: backend.ErrDeviceLost, 701: backend.ErrLaunch, 702: backend.ErrDeviceLost, 716: backend.ErrDeviceLost, 719: backend.ErrDeviceLost,
+		801: backend.ErrUnsupported, 12345: nil, simulatorCode: backend.ErrLaunch, simulatorCode + 7: backend.ErrLaunch,
+	} {
+		if got := kind("cuStreamSynchronize", code); got != want {
+			t.Errorf("code %d is %v, want %v", code, got, want)
+		}
+	}
+	if got := kind("cuLaunchKernel", 1); got != backend.ErrLaunch {
+		t.Errorf("a launch with wrong values is %v", got)
+	}
+	for code := range advice {
+		if capi.CodeName(code) == "" {
+			t.Errorf("there is advice about %d, which is no code", code)
+		}
+	}
+}
+
+// A driver too old for the PTX says what to do.
+func TestOldDriver(t *testing.T) {
+	d := open(t)
+	defer failNth(d.api, "cuModuleLoadDataEx", 1, 222)()
+	_, err := d.Compile(fillSource)
+	wantError(t, err, backend.ErrUnsupported, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "update the driver")
+}
+
+// failNth makes the nth call of a C function fail with code, until restore.
+func failNth(api *capi.API, name string, nth int64, code int32) (restore func()) {
+	var n atomic.Int64
+	return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+		if c.Name != name || n.Add(1) != nth {
+			return c.Run()
+		}
+		if slices.Contains(tolerated, name) {
+			c.Run() // a handle that C keeps would be a leak of the test's making
+		}
+		return c.Fail(code)
+	})
+}

@@ -1,0 +1,145 @@
+package cuda
+
+import (
+	"bytes"
+	_ "embed" // the prelude
+	"fmt"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+)
+
+//go:embed prelude.h
+var prelude string
+
+// A compiler is NVRTC for one architecture.
+type compiler struct {
+	drv     *driver
+	c       *capi.NVRTC
+	options []string
+	id      string // all that the PTX depends on, apart from the text
+}
+
+// nvrtc finds NVRTC, to compile src for the device.
+func (s *deviceState) nvrtc(src *backend.Source) (*compiler, error) {
+	version := s.version
+	if s.drv.simulated {
+		version = 0
+	}
+	table, err := capi.LoadNVRTC(version)
+	if err != nil {
+		return nil, s.failure("Device.Compile", backend.ErrUnsupported, "kernel %s of %s comes as text, which NVRTC has to compile, and without PTX. "+
+			"There is no NVRTC here; get it by `pip install nvidia-cuda-nvrtc`, and where it is not found set %s to the file or to pip's --target. %v",
+			src.Name, src.FileName(), capi.EnvNVRTC, err)
+	}
+	n := &compiler{drv: s.drv, c: table.Load()}
+	arch, err := n.arch(s.arch)
+	if err != nil {
+		return nil, err
+	}
+	var major, minor int32
+	if err := n.check("nvrtcVersion", n.c.Version(&major, &minor)); err != nil {
+		return nil, err
+	}
+	n.options = options(arch)
+	n.id = fmt.Sprintf("NVRTC %d.%d %s", major, minor, strings.Join(n.options, " "))
+	return n, nil
+}
+
+// arch is the newest architecture that NVRTC knows and the device runs: PTX for an older one runs on all that are newer.
+func (n *compiler) arch(device int) (int, error) {
+	var count int32
+	if err := n.check("nvrtcGetNumSupportedArchs", n.c.GetNumArchs(&count)); err != nil {
+		return 0, err
+	}
+	archs := make([]int32, max(1, count))
+	if err := n.check("nvrtcGetSupportedArchs", n.c.GetArchs(&archs[0])); err != nil {
+		return 0, err
+	}
+	best := 0
+	for _, a := range archs[:count] {
+		if int(a) <= device {
+			best = max(best, int(a))
+		}
+	}
+	if best == 0 {
+		return 0, n.drv.failure("Device.Compile", backend.ErrUnsupported, "the device is sm_%d, and this NVRTC knows only %d; "+
+			"use an older NVRTC: `pip install nvidia-cuda-nvrtc-cu12`, or %s", device, archs[:count], capi.EnvNVRTC)
+	}
+	return best, nil
+}
+
+// options are NVRTC's. None of them may change bits: no contraction, no flushing of subnormals, exact division and roots.
+func options(arch int) []string {
+	return []string{
+		fmt.Sprintf("--gpu-architecture=compute_%d", arch), "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true",
+		"-default-device", "--generate-line-info", "--diag-suppress=1444", // double4 is deprecated in CUDA 13
+	}
+}
+
+// source is the whole text for the compiler, whose messages show the file and lines of src.
+func source(src *backend.Source) string {
+	var b strings.Builder
+	b.WriteString("#line 1 \"prelude.h\"\n" + prelude + "\n#line 1 \"macros\"\n")
+	for _, d := range src.Defines() {
+		name, value, _ := strings.Cut(d, "=")
+		fmt.Fprintf(&b, "#define %s %s\n", name, strings.ReplaceAll(value, "\n", " "))
+	}
+	file := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(src.FileName())
+	fmt.Fprintf(&b, "#line 1 \"%s\"\n%s", file, src.Text)
+	return b.String()
+}
+
+// compile makes PTX of text, the whole text of src.
+func (n *compiler) compile(src *backend.Source, text string) ([]byte, error) {
+	var p capi.Program
+	if err := n.check("nvrtcCreateProgram", n.c.CreateProgram(&p, capi.CString(text), capi.CString(src.FileName()), 0, nil, nil)); err != nil {
+		return nil, err
+	}
+	defer n.c.DestroyProgram(&p)
+	options := make([]*byte, len(n.options))
+	for i, o := range n.options {
+		options[i] = capi.CString(o)
+	}
+	if err := n.check("nvrtcCompileProgram", n.c.CompileProgram(p, int32(len(options)), &options[0])); err != nil {
+		if log := n.log(p); log != "" {
+			err.(*backend.Error).Detail = log
+		}
+		return nil, err
+	}
+	var size uintptr
+	if err := n.check("nvrtcGetPTXSize", n.c.GetPTXSize(p, &size)); err != nil {
+		return nil, err
+	}
+	ptx := make([]byte, max(1, size))
+	if err := n.check("nvrtcGetPTX", n.c.GetPTX(p, &ptx[0])); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(ptx, "\x00"), nil
+}
+
+// log is the compiler's log, "" where it cannot be had.
+func (n *compiler) log(p capi.Program) string {
+	var size uintptr
+	if n.c.GetProgramLogSize(p, &size) != capi.Success {
+		return ""
+	}
+	log := make([]byte, size+1)
+	if n.c.GetProgramLog(p, &log[0]) != capi.Success {
+		return ""
+	}
+	return capi.GoString(&log[0])
+}
+
+// check is the error of the function op of NVRTC, nil for success.
+func (n *compiler) check(op string, code int32) error {
+	if code == capi.Success {
+		return nil
+	}
+	e := &backend.Error{Driver: n.drv.name, Op: op, Code: int(code), Name: capi.NVRTCName(code), Err: backend.ErrBuild}
+	if code == capi.NVRTCOutOfMemory {
+		e.Err = backend.ErrOutOfMemory
+	}
+	return e
+}

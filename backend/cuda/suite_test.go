@@ -1,0 +1,42 @@
+package cuda_test
+
+import (
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cuda"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+)
+
+// The suite's kernels come with PTX: without NVRTC only the cases that compile text are left out.
+func TestSuite(t *testing.T)          { backendtest.Run(t, backend.Lookup("cuda")) }
+func TestSuiteSimulated(t *testing.T) { backendtest.Run(t, backend.Lookup("cudasim")) }
+
+// The same kernels compiled by NVRTC.
+func TestSuiteNVRTC(t *testing.T) {
+	_, err := capi.LoadNVRTC(0)
+	backendtest.Require(t, "nvrtc", err)
+	for _, name := range []string{"cuda", "cudasim"} {
+		t.Run(name, func(t *testing.T) { backendtest.Run(t, textDriver{backend.Lookup(name)}) })
+	}
+}
+
+// A textDriver compiles the text of kernels, even of those that have PTX.
+type textDriver struct{ backend.Driver }
+
+type textDevice struct{ backend.Device }
+
+func (d textDriver) Open(i int) (backend.Device, error) {
+	dev, err := d.Driver.Open(i)
+	if err != nil {
+		return nil, err
+	}
+	return textDevice{dev}, nil
+}
+
+func (d textDevice) Compile(s *backend.Source) (backend.Kernel, error) {
+	text := *s
+	text.PTX = nil
+	return d.Device.Compile(&text)
+}
