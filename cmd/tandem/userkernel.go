@@ -309,8 +309,8 @@ func compileError(err error, info backend.Info) error {
 			fmt.Fprintf(&others, "\n  --backend %s  %s", deviceName(i), i.Name)
 		}
 	}
-	if others.Len() == 0 {
-		return fmt.Errorf("%w\nno other backend has a device here: 'tandem devices' says what is missing for --backend opencl", err)
+	if others.Len() > 0 {
+		err = fmt.Errorf("%w\nchoose a device of another backend:%s", err, others.String())
 	}
-	return fmt.Errorf("%w\nchoose a device of another backend:%s", err, others.String())
+	return fmt.Errorf("%w\n'tandem devices' says what is missing for more", err)
 }

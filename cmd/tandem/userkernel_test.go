@@ -164,9 +164,9 @@ func TestRunOnCPU(t *testing.T) {
 	at := in(dir)
 	args = append(replaced(args, "opencl", "cpu"), "-o", at("y2.npy"), "-o", at("z.npy"))
 	fails(t, dir, exitError, "this backend runs Go and compiles no kernel files", args...)
-	says := "'tandem devices' says what is missing"
+	fails(t, dir, exitError, "--backend cudasim:0", args...)
+	fails(t, dir, exitError, "'tandem devices' says what is missing", args...)
 	if _, err := backend.Lookup("opencl").Devices(); err == nil {
-		says = "--backend opencl:0"
+		fails(t, dir, exitError, "--backend opencl:0", args...)
 	}
-	fails(t, dir, exitError, says, args...)
 }
