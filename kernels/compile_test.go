@@ -84,13 +84,3 @@ func TestAMD(t *testing.T) {
 		}
 	}
 }
-
-// A matmul that reads A and B element by element, or not through the read-only cache, is several times slower.
-func TestPTXReadsVectors(t *testing.T) {
-	vectors := regexp.MustCompile(`ld\.global\.nc\.v[24]\.`)
-	for name, s := range PTXSources() {
-		if s.Name == "matmul" && !vectors.Match(s.PTX) {
-			t.Errorf("%s does not read A and B as vectors through the read-only cache", name)
-		}
-	}
-}
