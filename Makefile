@@ -72,7 +72,7 @@ generate:
 	go generate ./...
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./internal/host ./linalg
+	go test -run '^$$' -bench . -benchmem ./internal/host ./bench ./linalg/gonumblas
 
 fmt:
 	$(GOFUMPT) -w .

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// These benchmarks are fit for benchstat: go test -run '^$' -bench . -count 10 ./bench. TANDEM_BACKEND chooses the device.
+
+func open(b *testing.B) *linalg.Session {
+	s, err := linalg.Open("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+// bench runs a contender of a product or transpose, after its check.
+func (c *contender) bench(b *testing.B, work float64, unit string) {
+	b.Helper()
+	if c.close != nil {
+		b.Cleanup(c.close)
+	}
+	if check, err := c.check(); err != nil || check.Wrong > 0 {
+		b.Fatalf("%+v, %v", check, err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	if err := c.run(b.N); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(work*float64(b.N)/b.Elapsed().Seconds()/1e9, unit)
+}
+
+func BenchmarkMul(b *testing.B) {
+	s := open(b)
+	for _, n := range []int{16, 64, 256, 1024} {
+		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchmarkMul[float32](b, s, n) })
+		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchmarkMul[float64](b, s, n) })
+		b.Run(fmt.Sprintf("int32/%d", n), func(b *testing.B) { benchmarkMul[int32](b, s, n) })
+	}
+}
+
+func benchmarkMul[T linalg.Element](b *testing.B, s *linalg.Session, n int) {
+	if t := kernels.TypeOf[T](); !t.Supported(ptr(s.Info())) {
+		b.Skipf("the device does not support %s", t)
+	}
+	p := randomProblem[T](n, n, n)
+	d, err := newOnDevice(s, p, newReference(p, 0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := d.contender(nameFast, d.mul)
+	c.close = d.free
+	c.bench(b, 2*float64(n)*float64(n)*float64(n), "Gop/s")
+}
+
+func BenchmarkMatMulHost(b *testing.B) {
+	r := &runner{ctx: b.Context(), s: open(b)}
+	for _, n := range []int{64, 1024} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := randomProblem[float32](n, n, n)
+			hostToHost(r, p, newReference(p, 0)).bench(b, 2*float64(n)*float64(n)*float64(n), "Gop/s")
+		})
+	}
+}
+
+func BenchmarkTranspose(b *testing.B) {
+	r := &runner{ctx: b.Context(), s: open(b)}
+	for _, n := range []int{256, 2048} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			list, err := r.transposeContenders(n)
+			b.Cleanup(func() { closeAll(list) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, c := range list {
+				if c.name == nameFast {
+					c.bench(b, 2*4*float64(n)*float64(n), "GB/s")
+				}
+			}
+		})
+	}
+}

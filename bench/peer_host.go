@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+// gonumBLAS is gonum's own implementation, whatever blas64.Use has put in its place.
+func gonumBLAS() *library {
+	var impl gonum.Implementation
+	return &library{
+		info:  PeerInfo{Name: "gonum", Loaded: true, Detail: moduleVersion("gonum.org/v1/gonum")},
+		place: "host",
+		float32: func(p problem[float32]) (*job, error) {
+			return &job{run: repeat(func() {
+				impl.Sgemm(blas.NoTrans, blas.NoTrans, p.m, p.n, p.k, 1, p.a, p.k, p.b, p.n, 0, p.c, p.n)
+			})}, nil
+		},
+		float64: func(p problem[float64]) (*job, error) {
+			return &job{run: repeat(func() {
+				impl.Dgemm(blas.NoTrans, blas.NoTrans, p.m, p.n, p.k, 1, p.a, p.k, p.b, p.n, 0, p.c, p.n)
+			})}, nil
+		},
+	}
+}
+
+// moduleVersion is the version of a module in this program, as far as the program knows.
+func moduleVersion(path string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == path {
+				return m.Version
+			}
+		}
+	}
+	return "version unknown"
+}
+
+// blasTable is what is used of OpenBLAS. Its integers are C's int, as in Debian's libopenblas.so.0.
+type blasTable struct {
+	SetThreads func(n int32) `sym:"openblas_set_num_threads"`
+	Threads    func() int32  `sym:"openblas_get_num_threads"`
+	CoreName   func() string `sym:"openblas_get_corename"`
+	Config     func() string `sym:"openblas_get_config"`
+	Sgemm      func(order, ta, tb, m, n, k int32, alpha float32, a unsafe.Pointer, lda int32, b unsafe.Pointer, ldb int32,
+		beta float32, c unsafe.Pointer, ldc int32) `sym:"cblas_sgemm"`
+	Dgemm func(order, ta, tb, m, n, k int32, alpha float64, a unsafe.Pointer, lda int32, b unsafe.Pointer, ldb int32,
+		beta float64, c unsafe.Pointer, ldc int32) `sym:"cblas_dgemm"`
+}
+
+// envCoreType chooses OpenBLAS's kernels. Older versions take new processors with AVX-512 for Haswell, and use half of them.
+const envCoreType = "OPENBLAS_CORETYPE"
+
+// The constants of CBLAS.
+const (
+	cblasRowMajor = 101
+	cblasNoTrans  = 111
+)
+
+func openBLAS(threads int) *library {
+	const name = "OpenBLAS"
+	if os.Getenv(envCoreType) == "" && host.InstructionSet() == "avx512" {
+		os.Setenv(envCoreType, "SKYLAKEX")
+	}
+	lib, err := dl.Open(openBLASNames()...)
+	if err != nil {
+		return absent(name, err)
+	}
+	var t blasTable
+	if err := dl.Bind(lib, &t); err != nil {
+		return absent(name, err)
+	}
+	t.SetThreads(int32(threads))
+	detail := fmt.Sprintf("%s (%s), core type %s, %d threads", lib.Name(), strings.TrimSpace(t.Config()), t.CoreName(), t.Threads())
+	if v := os.Getenv(envCoreType); v != "" {
+		detail += ", " + envCoreType + "=" + v
+	}
+	return &library{
+		info:  PeerInfo{Name: name, Loaded: true, Detail: detail},
+		place: "host",
+		float32: func(p problem[float32]) (*job, error) {
+			m, n, k := int32(p.m), int32(p.n), int32(p.k)
+			return &job{run: repeat(func() {
+				t.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0, address(p.c), n)
+			})}, nil
+		},
+		float64: func(p problem[float64]) (*job, error) {
+			m, n, k := int32(p.m), int32(p.n), int32(p.k)
+			return &job{run: repeat(func() {
+				t.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0, address(p.c), n)
+			})}, nil
+		},
+	}
+}
+
+func openBLASNames() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"libopenblas.dll"}
+	case "darwin":
+		return []string{"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib"}
+	}
+	return []string{"libopenblas.so.0"}
+}
+
+func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

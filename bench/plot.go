@@ -1,0 +1,286 @@
+package bench
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// A Plot is a picture of a report.
+type Plot struct {
+	File  string // name: "products-float32.svg"
+	Write func(w io.Writer) error
+}
+
+// PlotFiles are the names of all plots that a report on these types can have.
+func PlotFiles(types []kernels.Type) []string {
+	names := []string{"transposes.svg", "roofline.svg"}
+	for _, t := range types {
+		names = append(names, productsFile(t.String()))
+	}
+	return names
+}
+
+func productsFile(typ string) string { return "products-" + typ + ".svg" }
+
+// Plots draws the report, as SVG: for each type the rate of every contender over n, the transposes beside the copies, and a roofline. A plot without
+// a single figure is left out.
+func (r *Report) Plots() (list []Plot, err error) {
+	var types []string
+	for i := range r.Products {
+		if t := r.Products[i].Type; !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	add := func(file string, draw func() (*plot.Plot, error)) {
+		p, e := draw()
+		if err == nil {
+			err = e
+		}
+		if e == nil && p != nil {
+			list = append(list, Plot{file, func(w io.Writer) error { return writeSVG(p, w) }})
+		}
+	}
+	for _, t := range types {
+		add(productsFile(t), func() (*plot.Plot, error) { return r.plotProducts(t) })
+	}
+	add("transposes.svg", r.plotTransposes)
+	add("roofline.svg", r.plotRoofline)
+	return list, err
+}
+
+func writeSVG(p *plot.Plot, w io.Writer) error {
+	to, err := p.WriterTo(8*vg.Inch, 5*vg.Inch, "svg")
+	if err == nil {
+		_, err = to.WriteTo(w)
+	}
+	return err
+}
+
+// palette begins with the colours that people with any vision tell apart best (Okabe and Ito's).
+var palette = []color.Color{
+	color.RGBA{0, 114, 178, 255},
+	color.RGBA{213, 94, 0, 255},
+	color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255},
+	color.RGBA{230, 159, 0, 255},
+	color.RGBA{86, 180, 233, 255},
+	color.RGBA{0, 0, 0, 255},
+	color.RGBA{127, 127, 127, 255},
+	color.RGBA{240, 228, 66, 255},
+	color.RGBA{102, 51, 0, 255},
+	color.RGBA{170, 170, 170, 255},
+	color.RGBA{68, 0, 102, 255},
+}
+
+// order is the fixed order of contenders, so that one has its colour in every plot.
+var order = []string{nameFast, "OpenBLAS", nameTiled, nameNaive, nameHost, nameCPU, "gonum", "CLBlast", "cuBLAS", nameCopy, nameMemcpy}
+
+func indexOf(name string) int {
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Padding = vg.Points(8)
+	p.Y.Min = 0
+	p.Add(plotter.NewGrid())
+	p.Legend.Top, p.Legend.Left = true, true
+	return p
+}
+
+// caption names the device and the processor.
+func (r *Report) caption() string {
+	text := r.Device.Driver + ": " + r.Device.Name
+	if r.Device.Name != r.Machine.CPU {
+		text += ", beside " + r.Machine.CPU
+	}
+	return text
+}
+
+// series is the rates of one contender, in ascending order of x.
+type series struct {
+	name   string
+	points plotter.XYs
+	spread plotter.YErrors // from the median to the slowest and the fastest sample
+}
+
+// collect makes a series of each contender with figures in square rows of the type.
+func collect(rows []Row, typ string) (list []*series) {
+	byName := map[string]*series{}
+	for i := range rows {
+		row := &rows[i]
+		if row.Type != typ || row.M != row.N || row.K != 0 && row.K != row.N {
+			continue
+		}
+		for j := range row.Entries {
+			e := &row.Entries[j]
+			if e.Status != OK {
+				continue
+			}
+			s := byName[e.Name]
+			if s == nil {
+				s = &series{name: e.Name}
+				byName[e.Name] = s
+				list = append(list, s)
+			}
+			s.points = append(s.points, plotter.XY{X: float64(row.N), Y: e.Rate})
+			s.spread = append(s.spread, struct{ Low, High float64 }{e.Rate - row.Work/e.Time.Max/1e9, row.Work/e.Time.Min/1e9 - e.Rate})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *series) int { return indexOf(a.name) - indexOf(b.name) })
+	return list
+}
+
+func (r *Report) plotProducts(typ string) (*plot.Plot, error) {
+	list := collect(r.Products, typ)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	p := newPlot(fmt.Sprintf("Products of %s matrices n x n\n%s", typ, r.caption()), "n", unitOf(r.Products, typ))
+	p.X.Scale = plot.LogScale{}
+	ticks := []plot.Tick{}
+	for i, s := range list {
+		colour := palette[indexOf(s.name)%len(palette)]
+		line, points, err := plotter.NewLinePoints(s.points)
+		if err != nil {
+			return nil, err
+		}
+		bars, err := plotter.NewYErrorBars(struct {
+			plotter.XYs
+			plotter.YErrors
+		}{s.points, s.spread})
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width, points.Color, bars.Color = colour, vg.Points(1.5), colour, colour
+		points.Shape = shapes[i%len(shapes)]
+		p.Add(bars, line, points)
+		p.Legend.Add(s.name, line, points)
+		for _, xy := range s.points {
+			if t := (plot.Tick{Value: xy.X, Label: fmt.Sprint(xy.X)}); !slices.Contains(ticks, t) {
+				ticks = append(ticks, t)
+			}
+		}
+	}
+	if peak := r.peak(typ); peak > 0 {
+		roof := plotter.NewFunction(func(float64) float64 { return peak })
+		roof.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		p.Add(roof)
+		p.Legend.Add("measured peak", roof)
+		p.Y.Max = max(p.Y.Max, peak)
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.4 // room for the legend
+	p.X.Min, p.X.Max = p.X.Min/1.2, p.X.Max*1.2
+	return p, nil
+}
+
+var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
+
+func unitOf(rows []Row, typ string) string {
+	for _, row := range rows {
+		if row.Type == typ {
+			return row.Unit
+		}
+	}
+	return ""
+}
+
+func (r *Report) plotTransposes() (*plot.Plot, error) {
+	list := collect(r.Transposes, kernels.Int32.String())
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var sizes []float64
+	for _, s := range list {
+		for _, xy := range s.points {
+			if !slices.Contains(sizes, xy.X) {
+				sizes = append(sizes, xy.X)
+			}
+		}
+	}
+	slices.Sort(sizes)
+	p := newPlot("Transposes of int32 matrices n x n, and copies of as many bytes\n"+r.caption(), "n", "GB/s, read and written")
+	const width = 16
+	for i, s := range list {
+		values := make(plotter.Values, len(sizes))
+		for _, xy := range s.points {
+			values[slices.Index(sizes, xy.X)] = xy.Y
+		}
+		bars, err := plotter.NewBarChart(values, vg.Points(width))
+		if err != nil {
+			return nil, err
+		}
+		bars.Color, bars.LineStyle.Width = palette[indexOf(s.name)%len(palette)], 0
+		bars.Offset = vg.Points(width * (float64(i) - float64(len(list)-1)/2))
+		p.Add(bars)
+		p.Legend.Add(s.name, bars)
+	}
+	names := make([]string, len(sizes))
+	for i, n := range sizes {
+		names[i] = fmt.Sprint(n)
+	}
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.6, float64(len(sizes))-0.4
+	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.4
+	return p, nil
+}
+
+// plotRoofline draws the fast products under the measured peak and copy rate. The intensity is that of a product that moves each matrix once.
+func (r *Report) plotRoofline() (*plot.Plot, error) {
+	bandwidth := r.peak("copy")
+	if bandwidth <= 0 {
+		return nil, nil
+	}
+	p := newPlot("Roofline: fast products under the measured peaks\n"+r.caption(), "operations a byte, each matrix moved once", "10^9 operations/s")
+	drawn, low := 0, math.Inf(1)
+	for i, t := range kernels.Types() {
+		peak := r.peak(t.String())
+		var points plotter.XYs
+		for j := range r.Products {
+			row := &r.Products[j]
+			if e := row.find(nameFast); e != nil && row.Type == t.String() {
+				bytes := float64(t.Size()) * (float64(row.M)*float64(row.K) + float64(row.K)*float64(row.N) + float64(row.M)*float64(row.N))
+				points = append(points, plotter.XY{X: row.Work / bytes, Y: e.Rate})
+				low = min(low, e.Rate)
+			}
+		}
+		if peak <= 0 || len(points) == 0 {
+			continue
+		}
+		drawn++
+		scatter, err := plotter.NewScatter(points)
+		if err != nil {
+			return nil, err
+		}
+		roof, err := plotter.NewLine(plotter.XYs{{X: 0.25, Y: 0.25 * bandwidth}, {X: peak / bandwidth, Y: peak}, {X: 16384, Y: peak}})
+		if err != nil {
+			return nil, err
+		}
+		scatter.Color, scatter.Shape, roof.Color, roof.Width = palette[i], shapes[i], palette[i], vg.Points(1.5)
+		p.Add(roof, scatter)
+		p.Legend.Add(t.String(), roof, scatter)
+	}
+	if drawn == 0 {
+		return nil, nil
+	}
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.X.Min, p.X.Max = 0.25, 16384
+	p.Y.Min, p.Y.Max = min(low, 0.25*bandwidth)/2, p.Y.Max*4
+	return p, nil
+}

@@ -1,0 +1,343 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Options say what Run measures.
+type Options struct {
+	Backend string         // as linalg.Open takes it
+	Command []string       // for the report
+	Types   []kernels.Type // of products; nil: all
+	Sizes   []int          // n of the products n by n by n; nil: what suits the device
+	Peers   bool           // other libraries, too
+	Quick   bool           // small sizes and short samples: whether everything works, not how fast it is
+	Rounds  int            // samples of a contender, odd; 0: 7, or 5 with Quick
+	Limit   time.Duration  // what is not begun by then is left out; 0: 20 minutes
+
+	// Progress, if not nil, learns what begins, and how much of all is done.
+	Progress func(what string, fraction float64)
+
+	open func(device backend.Info, threads int) []*library // for tests; nil: openLibraries
+}
+
+// MaxSize is the largest n of a product.
+const MaxSize = 1 << 16
+
+// Validate returns nil when the options make sense, or says which does not.
+func (o *Options) Validate() error {
+	for _, n := range o.Sizes {
+		if n < 1 || n > MaxSize {
+			return fmt.Errorf("a size must be 1 to %d, not %d", MaxSize, n)
+		}
+	}
+	if o.Rounds != 0 && (o.Rounds < 5 || o.Rounds%2 == 0) {
+		return fmt.Errorf("the rounds must be an odd number from 5 on, so that a sample is the median, not %d", o.Rounds)
+	}
+	if o.Limit < 0 {
+		return fmt.Errorf("the time limit must not be negative")
+	}
+	return nil
+}
+
+// A runner is one run of the benchmark.
+type runner struct {
+	ctx context.Context
+	o   Options
+	timing
+	report   *Report
+	deadline time.Time
+
+	s    *linalg.Session // on the device
+	host *linalg.Session // on the cpu device; nil where that is the device
+	libs []*library
+
+	rates       map[string]float64 // operations a second, of slow contenders at their last size
+	done, steps int
+}
+
+// Run measures the device that o.Backend names. It takes minutes, and wants the machine for itself. The error is that of opening the device, or that
+// of ctx; what goes wrong with single contenders is in the report: see [Report.Failures].
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	r := &runner{ctx: ctx, o: o, rates: map[string]float64{}}
+	r.setMethod()
+	r.deadline = start.Add(r.o.Limit)
+	r.report = &Report{
+		Format: 1, Command: o.Command, Date: start.UTC().Truncate(time.Second), Version: version(), Machine: machine(),
+		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
+		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{}, Transposes: []Row{}, Notes: []string{},
+		LoadAtStart: loadAverage(),
+	}
+	if err := r.firstCalls(); err != nil { // before anything else is compiled or loaded
+		return nil, err
+	}
+	if err := r.openAll(); err != nil {
+		return nil, err
+	}
+	defer r.closeAll()
+	if err := r.experiments(); err != nil {
+		return nil, err
+	}
+	r.report.LoadAtEnd = loadAverage()
+	r.report.Seconds = time.Since(start).Seconds()
+	return r.report, nil
+}
+
+func (r *runner) setMethod() {
+	r.timing = timing{rounds: 7, sample: 20 * time.Millisecond, rest: 50 * time.Millisecond, limit: 5 * time.Second}
+	if r.o.Quick {
+		r.timing = timing{rounds: 5, sample: time.Millisecond, limit: time.Second}
+	}
+	if r.o.Rounds != 0 {
+		r.rounds = r.o.Rounds
+	}
+	if r.o.Types == nil {
+		r.o.Types = kernels.Types()
+	}
+	if r.o.Limit == 0 {
+		r.o.Limit = 20 * time.Minute
+	}
+	if r.o.open == nil {
+		r.o.open = openLibraries
+	}
+}
+
+func (r *runner) openAll() (err error) {
+	if r.s, err = linalg.Open(r.o.Backend); err != nil {
+		return err
+	}
+	r.report.Device = r.s.Info()
+	if r.report.Device.Driver != cpuDriver {
+		if r.host, err = linalg.Open(cpuDriver); err != nil {
+			r.s.Close()
+			return err
+		}
+		info := r.host.Info()
+		r.report.CPU = &info
+	}
+	if r.o.Peers {
+		r.libs = r.o.open(r.s.Info(), runtime.GOMAXPROCS(0))
+	}
+	for _, l := range r.libs {
+		r.report.Peers = append(r.report.Peers, l.info)
+	}
+	return nil
+}
+
+const cpuDriver = "cpu"
+
+func (r *runner) closeAll() {
+	for _, l := range r.libs {
+		if l.close != nil {
+			l.close()
+		}
+	}
+	if r.host != nil {
+		r.host.Close()
+	}
+	r.s.Close()
+}
+
+// experiments runs everything but the first calls.
+func (r *runner) experiments() error {
+	sizes, transposes := r.sizes(), r.transposeSizes()
+	shapes := [][3]int{}
+	for _, n := range sizes {
+		shapes = append(shapes, [3]int{n, n, n})
+	}
+	shapes = append(shapes, r.oddShape())
+	r.done, r.steps = 0, 1+len(r.o.Types)*(2+len(shapes))+len(transposes)
+	if err := r.copyPeak(); err != nil {
+		return err
+	}
+	for _, t := range r.o.Types {
+		if !t.Supported(ptr(r.s.Info())) {
+			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
+			r.done += 2 + len(shapes)
+			continue
+		}
+		if err := r.ofType(t, shapes); err != nil {
+			return err
+		}
+	}
+	for _, n := range transposes {
+		if err := r.transpose(n); err != nil {
+			return err
+		}
+	}
+	r.step("done")
+	return nil
+}
+
+func (r *runner) ofType(t kernels.Type, shapes [][3]int) error {
+	if err := r.multiplyAddPeak(t); err != nil {
+		return err
+	}
+	if err := byType(t, smallCalls[float32], smallCalls[float64], smallCalls[int32])(r); err != nil {
+		return err
+	}
+	if first := shapes[0]; first[0] > 256 {
+		if err := byType(t, probe[float32], probe[float64], probe[int32])(r); err != nil {
+			return err
+		}
+	}
+	for _, d := range shapes {
+		if err := byType(t, products[float32], products[float64], products[int32])(r, d[0], d[1], d[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byType chooses the instance of a generic function.
+func byType[F any](t kernels.Type, f32, f64, i32 F) F {
+	switch t {
+	case kernels.Float32:
+		return f32
+	case kernels.Float64:
+		return f64
+	}
+	return i32
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func (r *runner) note(format string, v ...any) {
+	r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, v...))
+}
+
+// step tells the progress, and whether there is time for what begins.
+func (r *runner) step(what string) bool {
+	if r.o.Progress != nil {
+		r.o.Progress(what, float64(r.done)/float64(max(r.steps, 1)))
+	}
+	r.done++
+	if time.Now().Before(r.deadline) {
+		return true
+	}
+	if what != "done" {
+		r.note("%s: left out, as the time limit of %v is over", what, r.o.Limit)
+	}
+	return false
+}
+
+func (r *runner) sizes() []int {
+	switch {
+	case r.o.Sizes != nil:
+		return r.o.Sizes
+	case r.o.Quick:
+		return []int{32, 100}
+	case r.s.Info().GPU:
+		return []int{256, 1024, 2048, 4096, 8192, 16384}
+	}
+	return []int{256, 1024, 2048}
+}
+
+// oddShape is m, n and k off every tile.
+func (r *runner) oddShape() [3]int {
+	if r.o.Quick {
+		return [3]int{65, 131, 33}
+	}
+	return [3]int{1023, 2049, 517}
+}
+
+func (r *runner) transposeSizes() []int {
+	if r.o.Quick {
+		return []int{256}
+	}
+	return []int{4096, 8192, 16384}
+}
+
+// fits tells whether arrays of so many bytes each fit the device, and as many the host, with room to spare.
+func (r *runner) fits(arrays int, bytes float64) bool {
+	d := r.s.Info()
+	if d.MaxAlloc > 0 && bytes > float64(d.MaxAlloc) {
+		return false
+	}
+	total := float64(arrays) * bytes
+	if d.Memory > 0 && total > 0.8*float64(d.Memory) {
+		return false
+	}
+	if r.host == nil || d.UnifiedMemory {
+		total *= 2
+	}
+	memory := float64(hostMemory())
+	return memory == 0 || total <= 0.6*memory
+}
+
+// hostMemory is the machine's memory in bytes, 0 where it is not known.
+func hostMemory() int64 { return hostInfo().Memory }
+
+// hostInfo describes the cpu device, which linalg brings along.
+func hostInfo() (info backend.Info) {
+	if d := backend.Lookup(cpuDriver); d != nil {
+		if infos, err := d.Devices(); err == nil && len(infos) > 0 {
+			info = infos[0]
+		}
+	}
+	return info
+}
+
+func machine() Machine {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: hostInfo().Name, Cores: runtime.NumCPU(),
+		GoMaxProcs: runtime.GOMAXPROCS(0), InstructionSet: host.InstructionSet(), Go: runtime.Version(),
+	}
+}
+
+// loadAverage is the system's, over 1, 5 and 15 minutes; empty where it has none.
+func loadAverage() []float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return []float64{}
+	}
+	return parseLoad(string(text))
+}
+
+func parseLoad(text string) []float64 {
+	list := []float64{}
+	for _, f := range strings.Fields(text)[:min(3, len(strings.Fields(text)))] {
+		v, err := strconv.ParseFloat(f, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return []float64{}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// version is the program's: of its module, with the revision where it was built from a repository.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v += " with changes"
+		}
+	}
+	return strings.TrimSpace(v)
+}

@@ -1,0 +1,24 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// A Summary is the order statistics of a sample.
+type Summary struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// Summarize is the median and the extremes of samples; of an even number of samples the median is the mean of the middle two. Without samples all
+// are NaN.
+func Summarize(samples []float64) Summary {
+	if len(samples) == 0 {
+		return Summary{math.NaN(), math.NaN(), math.NaN()}
+	}
+	s := slices.Sorted(slices.Values(samples))
+	n := len(s)
+	return Summary{Median: s[(n-1)/2]/2 + s[n/2]/2, Min: s[0], Max: s[n-1]}
+}

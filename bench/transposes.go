@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// The names of the copies that transposes are compared with.
+const (
+	nameCopy   = "copy on the device"
+	nameMemcpy = "memcpy on all cores"
+)
+
+// transpose measures the transpose of an int32 matrix of n by n, beside copies of as many bytes.
+func (r *runner) transpose(n int) error {
+	row := Row{Experiment: "transpose", Type: kernels.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n), Unit: "GB/s"}
+	if !r.step(row.Title()) {
+		return nil
+	}
+	if !r.fits(2, row.Work/2) {
+		r.note("%s: left out, as it does not fit the memory", row.Title())
+		return nil
+	}
+	list, err := r.transposeContenders(n)
+	defer func() { closeAll(list) }()
+	if err != nil {
+		return r.setupFailed(&r.report.Transposes, row, err)
+	}
+	if err := r.measure(r.ctx, &row, list); err != nil {
+		return err
+	}
+	best := 0.0
+	for _, name := range []string{nameCopy, nameMemcpy} {
+		if e := row.find(name); e != nil {
+			best = max(best, e.Rate)
+		}
+	}
+	for i := range row.Entries {
+		if best > 0 {
+			row.Entries[i].OfPeak = row.Entries[i].Rate / best
+		}
+	}
+	r.report.Transposes = append(r.report.Transposes, row)
+	return nil
+}
+
+// A transposition is a matrix of n by n on the device, room for its transpose, and the same in host memory.
+type transposition struct {
+	s        *linalg.Session
+	n        int
+	src, dst []int32
+	a, c     *linalg.Array[int32]
+	kernels  []backend.Kernel
+}
+
+// valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to 2^16, are the same.
+func valueAt(i int) int32 { return int32(uint32(i) * 2654435761) }
+
+func (r *runner) transposeContenders(n int) (list []*contender, err error) {
+	t := &transposition{s: r.s, n: n, src: make([]int32, n*n), dst: make([]int32, n*n)}
+	for i := range t.src {
+		t.src[i] = valueAt(i)
+	}
+	list = append(list, &contender{close: t.free})
+	if t.a, err = linalg.Upload(r.s, linalg.NewMatrix(n, n, t.src)); err != nil {
+		return list, err
+	}
+	if t.c, err = linalg.NewArray[int32](r.s, n, n); err != nil {
+		return list, err
+	}
+	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(n, n)))
+	first.close = t.free
+	list = []*contender{
+		first,
+		t.contender(nameTiled, true, t.launch(kernels.TransposeTiled(kernels.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
+		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
+		t.contender(nameCopy, false, func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
+	}
+	if !r.s.Info().GPU {
+		list = append(list, t.memcpy(runtime.GOMAXPROCS(0)))
+	}
+	return list, nil
+}
+
+func (t *transposition) free() {
+	for _, k := range t.kernels {
+		k.Release()
+	}
+	for _, a := range []*linalg.Array[int32]{t.a, t.c} {
+		if a != nil {
+			a.Free()
+		}
+	}
+}
+
+func (t *transposition) launch(src *backend.Source, g backend.Grid) func() error {
+	var k backend.Kernel
+	return func() (err error) {
+		if k == nil {
+			if k, err = t.s.CompileSource(src); err != nil {
+				return err
+			}
+			t.kernels = append(t.kernels, k)
+		}
+		return t.s.Queue().Launch(k, g, kernels.TransposeArgs(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
+	}
+}
+
+// contender runs on the device. Its result is the transpose, or a copy.
+func (t *transposition) contender(name string, transposed bool, enqueue func() error) *contender {
+	run := func(runs int) error {
+		for range runs {
+			if err := enqueue(); err != nil {
+				t.s.Wait()
+				return err
+			}
+		}
+		return t.s.Wait()
+	}
+	check := func() (Check, error) {
+		m := linalg.NewMatrix(t.n, t.n, t.dst)
+		fill(t.dst, poison[int32]())
+		if err := t.c.CopyFrom(m); err != nil {
+			return Check{}, err
+		}
+		if err := run(1); err != nil {
+			return Check{}, err
+		}
+		fill(t.dst, poison[int32]())
+		err := t.c.CopyTo(m)
+		return t.verify(transposed), err
+	}
+	return &contender{name: name, place: "device", check: check, run: run}
+}
+
+// memcpy copies by as many goroutines as cores, in host memory.
+func (t *transposition) memcpy(workers int) *contender {
+	once := func() { parallelCopy(t.dst, t.src, workers) }
+	return &contender{
+		name: nameMemcpy, place: "host", run: repeat(once),
+		check: func() (Check, error) {
+			fill(t.dst, poison[int32]())
+			once()
+			return t.verify(false), nil
+		},
+	}
+}
+
+// verify compares t.dst with what it should be, every element.
+func (t *transposition) verify(transposed bool) Check {
+	c := Check{Elements: len(t.dst)}
+	for i := range t.n {
+		for j, v := range t.dst[i*t.n:][:t.n] {
+			at := i*t.n + j
+			if transposed {
+				at = j*t.n + i
+			}
+			if v != valueAt(at) {
+				c.Wrong++
+			}
+		}
+	}
+	c.Differ = c.Wrong
+	return c
+}
+
+// parallelCopy copies equal parts in goroutines of their own.
+func parallelCopy(dst, src []int32, workers int) {
+	var wg sync.WaitGroup
+	for w := range workers {
+		lo, hi := len(src)*w/workers, len(src)*(w+1)/workers
+		wg.Go(func() { copy(dst[lo:hi], src[lo:hi]) })
+	}
+	wg.Wait()
+}

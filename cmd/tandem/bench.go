@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// benchFlags are the flags of tandem bench.
+type benchFlags struct {
+	json, plot string
+	sizes      []int
+	types      []string
+	minutes    float64
+	bench.Options
+}
+
+func newBench(a *app) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure products and transposes, beside other libraries",
+		Long: `Bench measures, on the device that --backend or TANDEM_BACKEND chooses:
+
+  products    naive, tiled and fast, with data on the device; linalg.MatMul from
+              host memory to host memory; the cpu device
+  transposes  naive, tiled and fast, beside copies of as many bytes
+  calls       the first and the second on a new session, and what each call of a
+              small product costs
+  peaks       multiply-adds and copies, to compare with
+
+With --peers it measures other libraries beside them: gonum, OpenBLAS, and on
+OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are installed.
+
+Contenders take turns, each result is checked, and a figure is the median of the
+samples. It takes minutes and wants the machine for itself. A wrong result of
+Tandem makes the exit code 1; a wrong one of another library is shown, without
+figures.`,
+		Example: `  tandem bench --peers
+  tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json out.json
+  tandem bench --peers --json out.json --plot plots
+  tandem bench --quick`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return a.runE(func(ctx context.Context, _ []string) error { return a.bench(ctx, &f) })(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.json, "json", "", "write the report with every sample to `file`")
+	flags.StringVar(&f.plot, "plot", "", "write plots as SVG into `folder`")
+	flags.BoolVar(&f.Peers, "peers", false, "measure other libraries, too")
+	flags.IntSliceVar(&f.sizes, "sizes", nil, "n of the products n by n (default: what suits the device)")
+	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
+	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
+	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with --quick)")
+	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
+	cmd.MarkFlagFilename("json", "json")
+	cmd.MarkFlagDirname("plot")
+	return cmd
+}
+
+// check reads the flags that cobra does not check.
+func (f *benchFlags) check(cmd *cobra.Command) error {
+	for _, name := range []string{"json", "plot"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return usagef("--%s needs a name", name)
+		}
+	}
+	f.Types = nil
+	for _, name := range f.types {
+		t, ok := map[string]kernels.Type{"f4": kernels.Float32, "f8": kernels.Float64, "i4": kernels.Int32}[name]
+		if !ok {
+			return usagef("--type %s: there are f4, f8 and i4", name)
+		}
+		if !slices.Contains(f.Types, t) {
+			f.Types = append(f.Types, t)
+		}
+	}
+	if !(f.minutes >= 0 && f.minutes <= 1e6) {
+		return usagef("--minutes %v: give a positive number", f.minutes)
+	}
+	f.Sizes, f.Limit = f.sizes, time.Duration(f.minutes*float64(time.Minute))
+	if err := f.Validate(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// errWrong: something of Tandem gave a wrong result, or failed.
+var errWrong = errors.New("results are wrong")
+
+func (a *app) bench(ctx context.Context, f *benchFlags) error {
+	p := newProgress(a.stderr)
+	defer p.close()
+	files, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer files.abort()
+	f.Backend, f.Command = a.backend, os.Args
+	f.Progress = func(what string, fraction float64) {
+		p.begin(what)
+		p.at(fraction)
+	}
+	r, err := bench.Run(ctx, f.Options)
+	if err != nil {
+		return err
+	}
+	p.close()
+	if err := files.write(r); err != nil {
+		return err
+	}
+	if err := r.WriteText(a.stdout); err != nil {
+		return err
+	}
+	if bad := r.Failures(); len(bad) > 0 {
+		return fmt.Errorf("%w, or contenders failed:\n  %s", errWrong, strings.Join(bad, "\n  "))
+	}
+	return nil
+}
+
+// benchFiles are the outputs: the report and the plots. All are begun before the work, so that a wrong name fails at once.
+type benchFiles struct {
+	all   outputs
+	json  *output // nil: none
+	plots map[string]*output
+	dir   string // made for the plots; "": it was there, or there are none
+}
+
+func (f *benchFlags) open() (files *benchFiles, err error) {
+	files = &benchFiles{plots: map[string]*output{}}
+	defer func() {
+		if err != nil {
+			files.abort()
+		}
+	}()
+	create := func(flag, path string) *output {
+		var o *output
+		if err == nil {
+			if o, err = createOutput(path); err == nil {
+				files.all = append(files.all, o)
+			} else {
+				err = flagError{flag, err}
+			}
+		}
+		return o
+	}
+	if f.json != "" {
+		files.json = create("--json", f.json)
+	}
+	if f.plot == "" || err != nil {
+		return files, err
+	}
+	if _, statErr := os.Stat(f.plot); os.IsNotExist(statErr) {
+		files.dir = f.plot
+	}
+	if err = os.MkdirAll(f.plot, 0o777); err != nil {
+		return files, fmt.Errorf("--plot %s: %w", f.plot, err)
+	}
+	types := f.Types
+	if types == nil {
+		types = kernels.Types()
+	}
+	for _, name := range bench.PlotFiles(types) {
+		files.plots[name] = create("--plot", filepath.Join(f.plot, name))
+	}
+	return files, err
+}
+
+// A flagError is createOutput's error, which names the flag -o, for another flag.
+type flagError struct {
+	flag string
+	err  error
+}
+
+func (e flagError) Error() string { return e.flag + strings.TrimPrefix(e.err.Error(), "-o") }
+func (e flagError) Unwrap() error { return e.err }
+
+// write fills and names the files. Plots that the report has nothing for do not come into being.
+func (b *benchFiles) write(r *bench.Report) error {
+	var whole outputs
+	if b.json != nil {
+		e := json.NewEncoder(b.json.f)
+		e.SetIndent("", "  ")
+		if err := e.Encode(r); err != nil {
+			return fmt.Errorf("--json %s: %w", b.json.path, err)
+		}
+		whole = append(whole, b.json)
+	}
+	if len(b.plots) > 0 {
+		plots, err := r.Plots()
+		if err != nil {
+			return fmt.Errorf("--plot: %w", err)
+		}
+		for _, p := range plots {
+			o := b.plots[p.File]
+			if err := p.Write(o.f); err != nil {
+				return fmt.Errorf("--plot %s: %w", o.path, err)
+			}
+			whole = append(whole, o)
+		}
+	}
+	if err := whole.commit(); err != nil {
+		return flagError{"writing", err}
+	}
+	b.dir = "" // it is to stay
+	return nil
+}
+
+// abort removes what was not written, and the folder if it was made for it.
+func (b *benchFiles) abort() {
+	b.all.abort()
+	if b.dir != "" {
+		os.Remove(b.dir)
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/bench"
+)
+
+func TestBench(t *testing.T) {
+	for _, name := range []string{"cpu", "opencl"} { // a simulated GPU would take minutes
+		t.Run(name, func(t *testing.T) {
+			need(t, name)
+			testBench(t, name)
+		})
+	}
+}
+
+func testBench(t *testing.T, name string) {
+	at := in(t.TempDir())
+	out := must(t, "bench", "--quick", "--backend", name, "--type", "f4", "--sizes", "24", "--peers", "--json", at("r.json"), "--plot", at("plots"))
+	for _, want := range []string{"device   " + name + ":0", "float32 product 24x24x24\n", "int32 transpose 256x256\n", "peer     gonum: v"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it prints no %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "float64 product") {
+		t.Errorf("it measures what --type leaves out:\n%s", out)
+	}
+	text, err := os.ReadFile(at("r.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r bench.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 || !slices.Equal(r.Command, os.Args) {
+		t.Errorf("the report is\n%s", text)
+	}
+	if got := inFolder(t, at("plots")); !slices.Contains(got, "products-float32.svg") || !slices.Contains(got, "transposes.svg") || slices.ContainsFunc(got, unfinished) {
+		t.Errorf("plots: %q", got)
+	}
+	if got := inFolder(t, at("")); len(got) != 2 {
+		t.Errorf("files: %q", got)
+	}
+}
+
+// unfinished tells the names of files that should have gone or been renamed.
+func unfinished(name string) bool { return !strings.HasSuffix(name, ".svg") }
+
+func TestBenchErrors(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	file := write(t, at("file"), []byte("x"))
+	for _, c := range []struct {
+		code int
+		want string // of stderr
+		args []string
+	}{
+		{exitUsage, "f2: there are f4, f8 and i4", []string{"--type", "f2"}},
+		{exitUsage, "not 0", []string{"--sizes", "0"}},
+		{exitUsage, "invalid argument", []string{"--sizes", "many"}},
+		{exitUsage, "odd number", []string{"--rounds", "6"}},
+		{exitUsage, "odd number", []string{"--rounds", "3"}},
+		{exitUsage, "--minutes", []string{"--minutes", "-1"}},
+		{exitUsage, "--minutes", []string{"--minutes", "NaN"}},
+		{exitUsage, "--json needs a name", []string{"--json", ""}},
+		{exitUsage, "--plot needs a name", []string{"--plot", ""}},
+		{exitUsage, "unknown command", []string{"extra"}},
+		{exitError, `"abacus"`, []string{"--backend", "abacus", "--json", at("r.json"), "--plot", at("plots")}},
+		{exitError, "--json " + at("no/r.json"), []string{"--json", at("no/r.json"), "--plot", at("plots")}},
+		{exitError, "--plot", []string{"--json", at("r.json"), "--plot", filepath.Join(file, "plots")}},
+	} {
+		code, stdout, stderr := tandem(append([]string{"bench", "--quick"}, c.args...)...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("bench %q: exit code %d, want %d\n%s%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+	if got := inFolder(t, dir); !slices.Equal(got, []string{"file"}) {
+		t.Errorf("files are left: %q", got)
+	}
+}
+
+// An interrupted run leaves no files, and what was there before as it was.
+func TestBenchInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	write(t, at("r.json"), []byte("before"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, _, stderr := tandemContext(ctx, "bench", "--quick", "--backend", "cpu", "--json", at("r.json"), "--plot", at("plots"))
+	if code != exitError || !strings.Contains(stderr, "interrupted") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if got := inFolder(t, dir); !slices.Equal(got, []string{"r.json"}) {
+		t.Errorf("files: %q", got)
+	}
+	if text, err := os.ReadFile(at("r.json")); err != nil || string(text) != "before" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
