@@ -121,8 +121,8 @@ func (s *Session) canHold(rows, cols int, t kernels.Type) error {
 
 func operandName(i int) string { return "operand " + string(rune('A'+i)) }
 
-// into runs f over in and out on the device and leaves the result in out; keep tells that f reads out. Where the device shares the host's memory,
-// it works on that; elsewhere on copies.
+// into runs f over in and out on the device and leaves the result in out; keep tells that f reads out. Where the device is a processor that shares the
+// host's memory, it works on that; elsewhere on copies.
 func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,11 +143,15 @@ func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, 
 			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandName(i))
 		}
 	}
-	if s.info.UnifiedMemory {
+	if s.sharesMemory() {
 		return inPlace(s, out, in, f)
 	}
 	return onCopies(ctx, s, out, keep, in, f)
 }
+
+// sharesMemory tells whether the device is a processor that works on the host's memory as the host does. Integrated GPUs share it as well, but
+// operands of concurrent calls may overlap, which registered memory must not do there.
+func (s *Session) sharesMemory() bool { return s.info.UnifiedMemory && !s.info.GPU }
 
 func onCopies[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
 	var arrays []*Array[T]

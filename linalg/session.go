@@ -247,7 +247,7 @@ func (l *launch) host(s *Session, mem []byte) (backend.Arg, error) {
 			return backend.Arg{}, fmt.Errorf("%w: two host slices overlap", ErrOverlap)
 		}
 	}
-	h := hostArg{mem: mem, shared: s.info.UnifiedMemory && len(mem) > 0}
+	h := hostArg{mem: mem, shared: s.sharesMemory() && len(mem) > 0}
 	var err error
 	if h.shared {
 		h.buf, err = s.device.Register(mem)

@@ -1,0 +1,131 @@
+package gonumblas
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// withAndWithout runs f with the drop-in, on the cpu device, and without.
+func withAndWithout(b *testing.B, sizes []int, f func(b *testing.B, n int)) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("%d/gonum", n), func(b *testing.B) { f(b, n) })
+		b.Run(fmt.Sprintf("%d/tandem", n), func(b *testing.B) {
+			s, err := linalg.Open("cpu")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			Use(s)
+			defer Restore()
+			f(b, n)
+		})
+	}
+}
+
+func normalDense(n int) *mat.Dense {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	d := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			d.Set(i, j, rng.NormFloat64())
+		}
+		d.Set(i, i, d.At(i, i)+float64(n)) // well conditioned
+	}
+	return d
+}
+
+func BenchmarkMul(b *testing.B) {
+	withAndWithout(b, []int{4, 16, 64, 128, 256, 512, 1024}, func(b *testing.B, n int) {
+		x, y := normalDense(n), normalDense(n)
+		var z mat.Dense
+		for b.Loop() {
+			z.Mul(x, y)
+		}
+		b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+}
+
+func BenchmarkMulTransposed(b *testing.B) {
+	withAndWithout(b, []int{4, 16, 64, 256}, func(b *testing.B, n int) {
+		x, y := normalDense(n), normalDense(n)
+		var z mat.Dense
+		for b.Loop() {
+			z.Mul(x.T(), y)
+		}
+	})
+}
+
+func BenchmarkTrsm(b *testing.B) {
+	for _, side := range []blas.Side{blas.Left, blas.Right} {
+		for _, t := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			b.Run(fmt.Sprintf("%c%c", side, t), func(b *testing.B) {
+				withAndWithout(b, []int{8, 32, 64, 256, 512}, func(b *testing.B, n int) {
+					x, y := normalDense(n), normalDense(n)
+					a := blas64.Triangular{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n, Data: x.RawMatrix().Data}
+					var z mat.Dense
+					for b.Loop() {
+						z.CloneFrom(y)
+						blas64.Trsm(side, t, 1, a, z.RawMatrix())
+					}
+				})
+			})
+		}
+	}
+}
+
+func BenchmarkFactorizations(b *testing.B) {
+	for name, f := range map[string]func(a *mat.Dense){
+		"LU":  func(a *mat.Dense) { var f mat.LU; f.Factorize(a) },
+		"QR":  func(a *mat.Dense) { var f mat.QR; f.Factorize(a) },
+		"SVD": func(a *mat.Dense) { var f mat.SVD; f.Factorize(a, mat.SVDThin) },
+		"Cholesky": func(a *mat.Dense) {
+			var f mat.Cholesky
+			f.Factorize(mat.NewSymDense(a.RawMatrix().Rows, a.RawMatrix().Data))
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			withAndWithout(b, []int{16, 100, 300}, func(b *testing.B, n int) {
+				x := normalDense(n)
+				for b.Loop() {
+					f(x)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkPath is the reason for sameProcessor: a product on the device, copies included, and on the host.
+func BenchmarkPath(b *testing.B) {
+	for _, spec := range []string{"cpu", "opencl", "cuda"} {
+		b.Run(spec, func(b *testing.B) {
+			s, err := linalg.Open(spec)
+			backendtest.Require(b, spec, err)
+			defer s.Close()
+			b.Run("float32", func(b *testing.B) { benchmarkPath[float32](b, s) })
+			b.Run("float64", func(b *testing.B) { benchmarkPath[float64](b, s) })
+		})
+	}
+}
+
+func benchmarkPath[T float](b *testing.B, s *linalg.Session) {
+	for _, n := range []int{64, 256, 1024, 2048} {
+		for _, where := range []string{"device", "host"} {
+			b.Run(fmt.Sprintf("%d/%s", n, where), func(b *testing.B) {
+				d, err := timeProduct[T](&engine{s: s}, n, where == "device")
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(2*float64(n)*float64(n)*float64(n)/d.Seconds()/1e9, "GFLOP/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}

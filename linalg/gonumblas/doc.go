@@ -1,0 +1,53 @@
+// Package gonumblas makes gonum compute on a GPU, and with Tandem's own assembly where there is none: one call, and mat.Dense.Mul, LU, Cholesky,
+// QR, SVD, Solve, blas64.Gemm and blas32.Gemm use it.
+//
+//	s, err := linalg.Open("") // the device that TANDEM_BACKEND names, or the best
+//	...
+//	defer s.Close()
+//	gonumblas.Use(s)
+//	defer gonumblas.Restore()
+//
+// # What runs where
+//
+// Matrix products (gemm) are computed as package linalg says, one chain of fused multiply-adds for each element: on the device where that
+// pays, and elsewhere on the host, with the same bits. Where it pays is measured once, for each element type, when the first product comes
+// whose dimensions have a harmonic mean of 256 or more; that takes about a second, and the time to compile the kernels. [Crossover] fixes
+// it instead. The host's own product is always taken for smaller products, for types that the device does not support, and on devices that
+// are the host's processor: the cpu device, and OpenCL CPU devices such as PoCL, which are slower than it at every size.
+//
+// The other functions of level 3 are made of products:
+//
+//   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a product of which one triangle is kept, and
+//     syr2k the sum of two: the first with beta, the second with 1 in its place. Their bits are those of gemm.
+//   - trmm and trsm halve the triangular matrix, at a multiple of 32 rows, until it has 32 rows or fewer. What ties the halves together is
+//     a product: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 + alpha*B2 in trsm, after B1 was solved for
+//     X1. The blocks of 32 rows are computed by plain loops: for row i, trmm adds a[i,k]*b[k] to a[i,i]*b[i] by ascending k, and
+//     multiplies the sum by alpha; trsm subtracts a[i,k]*x[k] from alpha*b[i] by ascending k, and divides by a[i,i]. There every product,
+//     sum and quotient is rounded on its own. A matrix at the right side is the transpose of one at the left.
+//
+// None of this depends on the device, the number of cores or the crossover, and so the results have the same bits on every machine.
+//
+// Level 1 and level 2 (dot products, products of a matrix and a vector) stay gonum's, as do the complex types; the parts of a
+// factorization that use them may differ between processor architectures, as they do without this package.
+//
+// # What differs from gonum
+//
+//   - A zero in A does not hide a NaN or an infinity in B: 0*NaN is NaN here. gonum leaves such products out.
+//   - Every product is fused with its sum, and sums run in another order, so that results differ from gonum's in the last bits.
+//   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0 does not read C, and alpha == 0 reads
+//     neither A nor B.
+//   - trsm divides by the diagonal; in some cases gonum multiplies by its reciprocal.
+//   - Temporary memory: transposed operands are copied, symm copies A, trmm and trsm at the right side copy B. The memory is used again.
+//
+// Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation. Only the elements that BLAS names are read
+// and written: one triangle of a symmetric or triangular matrix, no diagonal where it is a unit's, nothing between rows.
+//
+// # When the device fails
+//
+// BLAS returns no errors. A product whose device fails is computed on the host instead, with the same bits; [OnError] and [Err] tell. The device
+// works on copies, so that C is intact until the result is complete. A closed session fails at every product: call Restore before Session.Close.
+//
+// # Concurrency
+//
+// Everything may be called by many goroutines at once, apart from what [Use] says. The device computes one product at a time.
+package gonumblas

@@ -1,0 +1,194 @@
+package gonumblas
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// What follows is level 3 as gonum declares it. A call with an invalid argument, or with nothing to do, goes to gonum's own
+// implementation, which panics or returns. A valid call never does.
+
+// fits tells whether n elements hold a matrix with that leading dimension, as gonum counts.
+func fits(rows, cols, ld, n int) bool {
+	return ld >= max(1, cols) && (rows == 0 || n >= cols && rows-1 <= (n-cols)/ld)
+}
+
+func isTranspose(t blas.Transpose) bool {
+	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
+}
+func isUplo(ul blas.Uplo) bool { return ul == blas.Lower || ul == blas.Upper }
+func isSide(s blas.Side) bool  { return s == blas.Left || s == blas.Right }
+func isDiag(d blas.Diag) bool  { return d == blas.Unit || d == blas.NonUnit }
+
+// stored is the shape of a matrix in memory whose op is rows by cols.
+func stored(t blas.Transpose, rows, cols int) (int, int) {
+	if t == blas.NoTrans {
+		return rows, cols
+	}
+	return cols, rows
+}
+
+// order is the number of rows of the square matrix at side s of an m by n matrix.
+func order(s blas.Side, m, n int) int {
+	if s == blas.Left {
+		return m
+	}
+	return n
+}
+
+func validGemm(tA, tB blas.Transpose, m, n, k, a, lda, b, ldb, c, ldc int) bool {
+	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
+		return false
+	}
+	aRows, aCols := stored(tA, m, k)
+	bRows, bCols := stored(tB, k, n)
+	return fits(aRows, aCols, lda, a) && fits(bRows, bCols, ldb, b) && fits(m, n, ldc, c)
+}
+
+func validSymm(s blas.Side, ul blas.Uplo, m, n, a, lda, b, ldb, c, ldc int) bool {
+	k := order(s, m, n)
+	return isSide(s) && isUplo(ul) && m > 0 && n > 0 && fits(k, k, lda, a) && fits(m, n, ldb, b) && fits(m, n, ldc, c)
+}
+
+func validSyrk(ul blas.Uplo, t blas.Transpose, n, k, a, lda, c, ldc int) bool {
+	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
+		return false
+	}
+	rows, cols := stored(t, n, k)
+	return fits(rows, cols, lda, a) && fits(n, n, ldc, c)
+}
+
+func validSyr2k(ul blas.Uplo, t blas.Transpose, n, k, a, lda, b, ldb, c, ldc int) bool {
+	return validSyrk(ul, t, n, k, a, lda, c, ldc) && validSyrk(ul, t, n, k, b, ldb, c, ldc)
+}
+
+func validTriangular(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n, a, lda, b, ldb int) bool {
+	k := order(s, m, n)
+	return isSide(s) && isUplo(ul) && isTranspose(t) && isDiag(d) && m > 0 && n > 0 && fits(k, k, lda, a) && fits(m, n, ldb, b)
+}
+
+// matrix is what BLAS passes as three arguments.
+func matrix[T float](rows, cols int, x []T, ld int) linalg.Matrix[T] {
+	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x}
+}
+
+// storedMatrix is the matrix whose op is rows by cols.
+func storedMatrix[T float](t blas.Transpose, rows, cols int, x []T, ld int) linalg.Matrix[T] {
+	rows, cols = stored(t, rows, cols)
+	return matrix(rows, cols, x, ld)
+}
+
+// Dgemm is C = alpha*op(A)*op(B) + beta*C.
+func (i implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
+}
+
+// Dsymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
+func (i implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	k := order(s, m, n)
+	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta, matrix(m, n, c, ldc))
+}
+
+// Dsyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
+func (i implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
+		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	syrk(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+}
+
+// Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
+func (i implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	syr2k(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+}
+
+// Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
+func (i implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	k := order(s, m, n)
+	trmm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+}
+
+// Dtrsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
+func (i implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	k := order(s, m, n)
+	trsm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+}
+
+// Sgemm is C = alpha*op(A)*op(B) + beta*C.
+func (i implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
+}
+
+// Ssymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
+func (i implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	k := order(s, m, n)
+	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta, matrix(m, n, c, ldc))
+}
+
+// Ssyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
+func (i implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
+		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	syrk(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+}
+
+// Ssyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
+func (i implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	syr2k(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+}
+
+// Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
+func (i implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+		i.Implementation.Strmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	k := order(s, m, n)
+	trmm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+}
+
+// Strsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
+func (i implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+		i.Implementation.Strsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	k := order(s, m, n)
+	trsm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+}
