@@ -18,7 +18,7 @@ REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test oclgrind setup check race variants build generate bench fmt
+.PHONY: test oclgrind setup check race variants build generate gpu-bundle bench fmt
 
 # Everything that must pass, with what it needs installed first.
 test: setup
@@ -70,6 +70,19 @@ build:
 
 generate:
 	go generate ./...
+
+# What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the script that runs them. GOARCH=arm64 for Arm.
+# The OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one.
+GPU      = build/gpu
+GPUTESTS = backend/cuda backend/opencl kernels linalg
+
+gpu-bundle:
+	rm -rf $(GPU) && mkdir -p $(GPU)
+	CGO_ENABLED=0 GOOS=linux go build -buildvcs=auto -trimpath -ldflags '-s -w' -o $(GPU)/tandem ./cmd/tandem
+	for p in $(GPUTESTS); do CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/$${p##*/}.test ./$$p || exit 1; done
+	cp scripts/gpu-check.sh testdata/a.npy testdata/b.npy $(GPU)
+	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU); done
+	@size=$$(du -sm $(GPU) | cut -f1); echo "$(GPU): $$size MiB"; [ $$size -lt 60 ]
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./internal/host ./bench ./linalg/gonumblas
