@@ -297,7 +297,7 @@ func TestLaunchErrors(t *testing.T) {
 			{"negative groups", k, backend.Grid1(-1, 1), []any{x, y, one, n}, backend.ErrLaunch, "must not be negative"},
 			{"another session's array", k, grid, []any{theirs, y, one, n}, backend.ErrLaunch, "another session"},
 			{"another session's kernel", foreign, grid, []any{x, y, one, n}, backend.ErrLaunch, "kernel"},
-			{"a freed array", k, grid, []any{freed, y, one, n}, backend.ErrClosed, "buffer"},
+			{"a freed array", k, grid, []any{freed, y, one, n}, backend.ErrClosed, "kernel add_to: argument 0"},
 		} {
 			refused(t, c.what, s.Launch(c.k, c.g, c.args...), c.want, c.text)
 		}
@@ -324,7 +324,7 @@ func TestLaunchErrors(t *testing.T) {
 		if err := errors.Join(k.Release(), k.Release()); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, "a released kernel", s.Launch(k, grid, x, y, one, n), backend.ErrClosed, "kernel")
+		refused(t, "a released kernel", s.Launch(k, grid, x, y, one, n), backend.ErrClosed, "kernel add_to")
 	})
 }
 

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -257,7 +258,7 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 		}
 		m, err := s.object(op, args[i].Buffer)
 		if err != nil {
-			return launchError(err)
+			return kn.argumentError(i, err)
 		}
 		mems = append(mems, m)
 		if m.staging {
@@ -270,12 +271,14 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	return q.launch(kn.prog, g, args, mems)
 }
 
-// launchError turns a wrong buffer into a wrong argument of a launch.
-func launchError(err error) error {
-	if e := err.(*backend.Error); e.Err == backend.ErrArgument {
+// argumentError is the error of a buffer that argument i cannot be: it names kernel and argument, and a wrong buffer is a wrong launch.
+func (k *kernelState) argumentError(i int, err error) error {
+	e := err.(*backend.Error)
+	if e.Err == backend.ErrArgument {
 		e.Err = backend.ErrLaunch
 	}
-	return err
+	e.Detail = fmt.Sprintf("kernel %s: argument %d (%s): %s", k.prog.name, i, k.params[i], e.Detail)
+	return e
 }
 
 // A paramBlock is the arguments of a launch as CUDA takes them: an address for each. It is on the heap, where C can read it.

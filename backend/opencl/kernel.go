@@ -28,6 +28,7 @@ type kernel struct {
 type kernelState struct {
 	ref
 	prog   *program
+	label  string // "kernel NAME", for errors
 	params []backend.Param
 	group  [3]int
 }
@@ -72,7 +73,7 @@ func (k *kernel) Release() error {
 
 // enter begins a launch of the kernel. Without an error, drop ends it.
 func (k *kernel) enter(op string) error {
-	err := k.prog.dev.begin(op, "kernel", &k.ref)
+	err := k.prog.dev.begin(op, k.label, &k.ref)
 	runtime.KeepAlive(k)
 	return err
 }
@@ -96,7 +97,7 @@ func (d *device) Compile(src *backend.Source) (backend.Kernel, error) {
 		p.leave()
 		return nil, err
 	}
-	s := &kernelState{prog: p, params: params, group: group}
+	s := &kernelState{prog: p, label: "kernel " + p.name, params: params, group: group}
 	if err := d.adopt(op, &s.ref, p.leave); err != nil {
 		return nil, err
 	}

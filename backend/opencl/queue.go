@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"unsafe"
@@ -265,7 +266,7 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 		}
 		m, err := s.object(op, args[i].Buffer)
 		if err != nil {
-			return launchError(err)
+			return kn.argumentError(i, err)
 		}
 		mems = append(mems, m)
 		if m.staging {
@@ -278,12 +279,14 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	return s.using(mems, func() error { return q.launch(kn.prog, global, g.Local, args, mems) })
 }
 
-// launchError turns a wrong buffer into a wrong argument of a launch.
-func launchError(err error) error {
-	if e := err.(*backend.Error); e.Err == backend.ErrArgument {
+// argumentError is the error of a buffer that argument i cannot be: it names kernel and argument, and a wrong buffer is a wrong launch.
+func (k *kernelState) argumentError(i int, err error) error {
+	e := err.(*backend.Error)
+	if e.Err == backend.ErrArgument {
 		e.Err = backend.ErrLaunch
 	}
-	return err
+	e.Detail = fmt.Sprintf("kernel %s: argument %d (%s): %s", k.prog.name, i, k.params[i], e.Detail)
+	return e
 }
 
 // launch sets p's arguments and queues it. A kernel object holds its arguments: p is locked in between. mems are the buffers among args.
