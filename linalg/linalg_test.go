@@ -34,6 +34,9 @@ func eachCompiler(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 	for _, spec := range []string{"cpu", "opencl", "cuda", "cudasim"} {
 		t.Run(spec, func(t *testing.T) {
+			if spec == "cudasim" && raceEnabled {
+				t.Skip("minutes of simulation under the race detector; the tests of the driver run under it")
+			}
 			s, err := linalg.Open(spec)
 			if err != nil {
 				backendtest.Require(t, spec, err)
