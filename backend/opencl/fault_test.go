@@ -131,9 +131,10 @@ func TestEveryCallFails(t *testing.T) {
 		}
 	}
 	t.Setenv(diskcache.EnvCache, "off")
-	for name, n := range callCounts(func() { check(t, session(false)) }) { // compiled, and with the probe
+	// Compiled, and with the probe, whose registered memory is released in the background at any time after: the first of the late calls may be that.
+	for name, n := range callCounts(func() { check(t, session(false)) }) {
 		for _, nth := range slices.Compact([]int64{1, n}) {
-			mayPass := slices.Contains(tolerated, name) || nth > 1 && slices.Contains(late, name)
+			mayPass := slices.Contains(tolerated, name) || slices.Contains(late, name)
 			sessionFails(t, live, fmt.Sprintf("%s %d compiled", name, nth), name, nth, false, mayPass)
 		}
 	}
