@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -50,12 +51,8 @@ func need(t *testing.T, driver string) {
 	if d == nil {
 		t.Fatalf("no driver %s in this program", driver)
 	}
-	if _, err := d.Devices(); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), driver) {
-			t.Fatalf("TANDEM_REQUIRE asks for %s: %v", driver, err)
-		}
-		t.Skipf("no %s device: %v", driver, err)
-	}
+	_, err := d.Devices()
+	backendtest.Require(t, driver, err)
 }
 
 // onBackends runs f for each backend as a subtest.
