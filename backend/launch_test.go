@@ -200,7 +200,7 @@ func TestCheckLaunch(t *testing.T) {
 
 // Without limits in Info only what cannot be counted is refused.
 func TestCheckLaunchNoLimits(t *testing.T) {
-	if err := CheckLaunch(&Info{}, "k", nil, [3]int{}, Grid3(1<<40, 1, 1, 1024, 1024, 64), nil); err != nil {
+	if err := CheckLaunch(&Info{}, "k", nil, [3]int{}, Grid3(math.MaxInt>>23, 1, 1, 1024, 1024, 64), nil); err != nil {
 		t.Error(err)
 	}
 	for _, g := range []Grid{Grid3(1, 1, 1, 1<<16, 1<<16, 1), Grid3(1, 1, 1, math.MaxInt, 1, 1), Grid3(1, 1, 1, math.MaxInt, math.MaxInt, math.MaxInt)} {

@@ -1,0 +1,74 @@
+package archtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A link of Markdown, its target without a title; and the code of a page, which holds none.
+var (
+	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+)
+
+// Links between the pages, and from them to the code, lead somewhere.
+func TestLinks(t *testing.T) {
+	top := root(t)
+	count := 0
+	walk(t, func(name string, text []byte) {
+		if filepath.Ext(name) != ".md" {
+			return
+		}
+		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
+			target, _, _ := strings.Cut(string(m[1]), "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			count++
+			if _, err := os.Stat(filepath.Join(top, filepath.Dir(name), target)); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, target)
+			}
+		}
+	})
+	if count == 0 {
+		t.Error("there is no link at all")
+	}
+}
+
+// THIRD_PARTY.md lists the modules that programs link, on every system that releases are built for, and no others.
+func TestThirdParty(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root(t), "THIRD_PARTY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.Contains(cells[1], ".") {
+			listed = append(listed, strings.TrimSpace(cells[1]))
+			if strings.TrimSpace(cells[3]) == "" {
+				t.Errorf("THIRD_PARTY.md has no licence for %s", cells[1])
+			}
+		}
+	}
+	var linked []string
+	for _, system := range []string{"linux", "windows", "darwin"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./...")
+		cmd.Dir = root(t)
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked = append(linked, strings.Fields(string(out))...)
+	}
+	slices.Sort(linked)
+	slices.Sort(listed)
+	if linked = slices.Compact(linked); !slices.Equal(listed, linked) {
+		t.Errorf("THIRD_PARTY.md lists\n%v\nprograms link\n%v", listed, linked)
+	}
+}
