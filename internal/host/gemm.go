@@ -19,7 +19,12 @@ func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta 
 	}
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
-	gemm(kernels[T]()[0], m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	kern := kernels[T]()[0]
+	if alpha == 1 && beta == 0 && m <= kern.rows && n <= kern.cols && k <= kern.kc { // the smallest, where every step counts
+		kern.run(m, n, k, &a[0], lda, 1, &b[0], ldb, &c[0], ldc, true)
+		return
+	}
+	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // scaleC is C = beta*C, and zero where beta is zero.
@@ -33,57 +38,29 @@ func scaleC[T Element](m, n int, beta T, c []T, ldc int) {
 	}
 }
 
-// maxTemp is the number of elements that a product which must not go to C itself may take at a time.
-const maxTemp = 1 << 20
+// maxTemp is the number of elements that a product whose chains do not rest in C may take at a time. Tests make it small.
+var maxTemp = 1 << 20
 
 // gemm is Gemm by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
 func gemm[T Element](kern *microKernel[T], m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	if alpha == 1 && beta == 0 {
-		p := product[T]{kern: kern, m: m, n: n, k: k, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc}
+	p := product[T]{kern: kern, m: m, n: n, k: k, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc, alpha: alpha, beta: beta}
+	p.scaled = alpha != 1 || beta != 0
+	p.plan()
+	if !p.scaled || k <= p.steps {
 		p.run()
 		return
 	}
 	// Chains longer than a block of k rest in C between the blocks. Here C still holds what beta needs, so that they rest elsewhere.
-	cols := min(n, kern.nc)
-	rows := min(m, max(maxTemp/cols, kern.mc))
+	cols := min(n, maxTemp)
+	rows := min(m, max(maxTemp/cols, 1))
 	s, temp := take[T](rows * cols)
 	defer s.give()
+	p.rest = temp
 	for j := 0; j < n; j += cols {
-		w := min(cols, n-j)
 		for i := 0; i < m; i += rows {
-			h := min(rows, m-i)
-			p := product[T]{kern: kern, m: h, n: w, k: k, a: a[i*lda:], lda: lda, b: b[j:], ldb: ldb, c: temp, ldc: w}
+			p.m, p.n = min(rows, m-i), min(cols, n-j)
+			p.a, p.b, p.c = a[i*lda:], b[j:], c[i*ldc+j:]
 			p.run()
-			epilogue(h, w, alpha, temp, beta, c[i*ldc+j:], ldc)
-		}
-	}
-}
-
-// epilogue is C = fma(alpha, acc, beta*C) for packed acc.
-func epilogue[T Element](m, n int, alpha T, acc []T, beta T, c []T, ldc int) {
-	if isSmall[T](m, n) { // spares the closure below, which lives on the heap
-		epilogueRows(0, m, n, alpha, acc, beta, c, ldc)
-		return
-	}
-	bands[T](m, n, 1, func(lo, hi int) { epilogueRows(lo, hi, n, alpha, acc, beta, c, ldc) })
-}
-
-func epilogueRows[T Element](lo, hi, n int, alpha T, acc []T, beta T, c []T, ldc int) {
-	for i := lo; i < hi; i++ {
-		acc, c := acc[i*n:][:n], c[i*ldc:][:n]
-		switch {
-		case beta == 0:
-			for j, x := range acc {
-				c[j] = Mul(alpha, x)
-			}
-		case alpha == 1:
-			for j, x := range acc {
-				c[j] = x + Mul(beta, c[j])
-			}
-		default:
-			for j, x := range acc {
-				c[j] = FMA(alpha, x, Mul(beta, c[j]))
-			}
 		}
 	}
 }
@@ -91,197 +68,154 @@ func epilogueRows[T Element](lo, hi, n int, alpha T, acc []T, beta T, c []T, ldc
 // serialWork is the number of multiplications below which one goroutine is faster than several.
 const serialWork = 128 * 128 * 128
 
-// Sizes up to which packing an operand does not pay. A panel of B, which is read again for each tile below the first, should stay in the
-// first-level cache, where rows of an unlucky leading dimension push each other out.
+// An operand is not packed when it is used in so few tiles that it does not pay, or when it is so small that it stays in the first-level caches.
 const (
-	directBytesA = 64 << 10
-	directBytesB = 32 << 10
+	directPanelsB = 2
+	directTilesA  = 2
+	directBytes   = 32 << 10
 )
 
-// A product computes C = A*B in blocks: nc columns of C at a time, and of those kc steps of every chain. The chains rest in C between
-// the blocks of k.
-//
-// Blocks of A and B are packed into panels, in the order in which the micro-kernel reads them, unless they are used so little that it
-// does not pay. B's block is packed once for all; each block of A is packed by the goroutine that multiplies it. What does not fill a panel is
-// always packed, and padded with zeros; what is computed from the padding is not used.
-type product[T Element] struct {
-	kern             *microKernel[T]
-	m, n, k          int
-	a, b, c          []T
-	lda, ldb, ldc    int
-	directA, directB bool // full panels are not packed
+// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns.
+const thinSteps = 16
 
-	j0, nc     int // the block's columns of C
-	p0, kc     int // the block's steps of k
-	packedB    []T // panels of kern.cols columns, the last one alone where directB is set
-	mc         int // rows of A that a task takes
-	groups     int // tasks that share the same rows
-	groupWidth int // panels of a task
+// A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc steps of every chain. Between the blocks of k the
+// chains rest in C, or in rest where C holds what beta needs.
+//
+// A's block is packed into panels of the tile's rows, once for all workers. Each task packs its part of B's block into panels of the tile's columns, and
+// multiplies it by A's panels from the top to the bottom: so a panel of A is read from the first-level cache, B's from the second, and C along its rows.
+type product[T Element] struct {
+	kern          *microKernel[T]
+	m, n, k       int
+	alpha, beta   T
+	a, b, c       []T
+	lda, ldb, ldc int
+
+	scaled           bool // C is not the chain itself
+	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
+	workers          int
+	directA, directB bool // not packed
+	steps            int  // of a block of k
+
+	i0, mc  int    // the block's rows of C
+	p0, kc  int    // the block's steps of k
+	packedA []T    // panels of kern.rows rows
+	tasks   []task // of the block
+}
+
+// A task is a part of a block: rows from i to i+rows of C, in columns from j to j+cols.
+type task struct{ i, rows, j, cols int }
+
+// plan decides how to compute the product.
+func (p *product[T]) plan() {
+	kern, size := p.kern, int(unsafe.Sizeof(T(0)))
+	p.workers = 1
+	if float64(p.m)*float64(p.n)*float64(p.k) > serialWork {
+		p.workers = maxWorkers()
+	}
+	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
+	p.directB = p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k
+	blocks := (p.k + kern.kc - 1) / kern.kc
+	p.steps = min(kern.kc, roundUp((p.k+blocks-1)/blocks, 8)) // equal blocks, as each of them reads and writes C
+	if p.m <= directTilesA*kern.rows && p.n > directBytes/size/p.k {
+		p.steps = thinSteps
+	}
 }
 
 func (p *product[T]) run() {
-	kern, size := p.kern, int(unsafe.Sizeof(T(0)))
-	workers := 1
-	if float64(p.m)*float64(p.n)*float64(p.k) > serialWork {
-		workers = maxWorkers()
+	if !p.directA {
+		s, a := take[T](p.steps*roundUp(min(p.m, p.kern.mc), p.kern.rows) + cacheLine)
+		defer s.give()
+		p.packedA = a
 	}
-	p.directA = p.n <= 2*kern.cols || workers == 1 && p.m <= directBytesA/size/p.k
-	p.directB = p.m <= 2*kern.rows || workers == 1 && p.n <= directBytesB/size/p.k
-	packed := kern.cols
-	if !p.directB {
-		packed = roundUp(min(p.n, kern.nc), kern.cols)
-	}
-	s, b := take[T](min(p.k, kern.kc) * packed)
-	defer s.give()
-	p.packedB = b
-	for p.j0 = 0; p.j0 < p.n; p.j0 += kern.nc {
-		p.nc = min(p.n-p.j0, kern.nc)
-		p.split(workers)
-		for p.p0 = 0; p.p0 < p.k; p.p0 += kern.kc {
-			p.kc = min(p.k-p.p0, kern.kc)
-			if workers > 1 {
+	for p.i0 = 0; p.i0 < p.m; p.i0 += p.kern.mc {
+		p.mc = min(p.m-p.i0, p.kern.mc)
+		for p.p0 = 0; p.p0 < p.k; p.p0 += p.steps {
+			p.kc = min(p.k-p.p0, p.steps)
+			if p.workers > 1 {
 				p.spread()
 				continue
 			}
 			for i := range p.chunks() {
-				p.packB(i)
+				p.packA(i)
 			}
-			for i := range p.tasks() {
-				p.multiply(i)
+			for j := 0; j < p.n; j += p.kern.nc {
+				p.multiply(task{p.i0, p.mc, j, min(p.kern.nc, p.n-j)})
 			}
 		}
 	}
-}
-
-// split divides a block of C into tasks, two or more for each worker, so that none waits long at the end: fewer rows each, and where that
-// does not suffice, fewer columns.
-func (p *product[T]) split(workers int) {
-	panels := (p.nc + p.kern.cols - 1) / p.kern.cols
-	p.mc, p.groups = p.kern.mc, 1
-	if workers > 1 {
-		p.mc = min(p.kern.mc, roundUp((p.m+2*workers-1)/(2*workers), p.kern.rows))
-		blocks := (p.m + p.mc - 1) / p.mc
-		p.groups = min(panels, (2*workers+blocks-1)/blocks)
-	}
-	p.groupWidth = (panels + p.groups - 1) / p.groups
 }
 
 // spread computes a block on all cores. It works on a copy, so that a product that never comes here needs no heap.
 func (p *product[T]) spread() {
 	q := *p
-	Parallel(q.chunks(), q.packB)
-	Parallel(q.tasks(), q.multiply)
+	q.split()
+	Parallel(q.chunks(), q.packA)
+	Parallel(len(q.tasks), func(i int) { q.multiply(q.tasks[i]) })
 }
 
-const chunk = 32 // steps of k that are packed at a time
-
-// chunks is the number of calls of packB for a block.
-func (p *product[T]) chunks() int { return (p.kc + chunk - 1) / chunk }
-
-// packB packs a chunk of B's block.
-func (p *product[T]) packB(i int) {
-	cols := p.kern.cols
-	full := p.nc / cols * cols
-	if p.directB && full == p.nc {
-		return
+// split makes the tasks of a block: wide ones first, and narrower ones to the end, so that no worker waits long for the last. Tasks of
+// one panel share its rows.
+func (p *product[T]) split() {
+	rows, cols := p.kern.rows, p.kern.cols
+	groups := p.workers
+	if p.n <= p.workers*cols {
+		groups *= 2
 	}
-	for k := i * chunk; k < min(p.kc, i*chunk+chunk); k++ {
-		src := p.b[(p.p0+k)*p.ldb+p.j0:][:p.nc]
-		at := k * cols
-		for j := 0; j < full && !p.directB; j += cols {
-			copy(p.packedB[at:at+cols], src[j:])
-			at += p.kc * cols
+	p.tasks = nil
+	for j := 0; j < p.n; {
+		panels := (p.n - j + cols - 1) / cols
+		width := min(max(panels/(2*p.workers), 1)*cols, p.kern.nc, p.n-j)
+		height := p.mc
+		if width <= cols {
+			height = min(height, roundUp((p.mc+groups-1)/groups, rows))
 		}
-		if full < p.nc {
-			d := p.packedB[at : at+cols]
-			clear(d[copy(d, src[full:]):])
+		for i := 0; i < p.mc; i += height {
+			p.tasks = append(p.tasks, task{p.i0 + i, min(height, p.mc-i), j, width})
 		}
+		j += width
 	}
 }
 
-// panelB is where the kernel finds a panel of B's block, and the step from row to row.
-func (p *product[T]) panelB(j int) (b *T, step int) {
-	cols := p.kern.cols
-	switch {
-	case !p.directB:
-		return &p.packedB[j*p.kc], cols
-	case j+cols > p.nc:
-		return &p.packedB[0], cols
+const chunkA = 8 // panels of A that are packed at a time
+
+// chunks is the number of calls of packA for a block.
+func (p *product[T]) chunks() int {
+	if p.directA {
+		return 0
 	}
-	return &p.b[p.p0*p.ldb+p.j0+j], p.ldb
+	return (p.mc + chunkA*p.kern.rows - 1) / (chunkA * p.kern.rows)
 }
 
-// tasks is the number of calls of multiply for a block.
-func (p *product[T]) tasks() int { return (p.m + p.mc - 1) / p.mc * p.groups }
-
-// multiply packs a block of A and multiplies it by panels of B's block.
-func (p *product[T]) multiply(task int) {
-	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
-	i0 := task / p.groups * p.mc
-	mc := min(p.mc, p.m-i0)
-	first := task % p.groups * p.groupWidth
-	last := min(first+p.groupWidth, (p.nc+cols-1)/cols)
-	if first >= last {
-		return
+// packA packs a chunk of A's block.
+func (p *product[T]) packA(chunk int) {
+	rows := p.kern.rows
+	first := chunk * chunkA * rows
+	for i := first; i < min(p.mc, first+chunkA*rows); i += rows {
+		packPanelA(p.kern, min(rows, p.mc-i), p.kc, p.a[(p.i0+i)*p.lda+p.p0:], p.lda, p.packedA[i*p.kc:][:rows*p.kc])
 	}
-	s, packedA := take[T](roundUp(mc, rows)*kc + rows*cols)
-	defer s.give()
-	tile := packedA[roundUp(mc, rows)*kc:]
-	a := p.a[i0*p.lda+p.p0:]
-	for i := 0; i < mc; i += rows {
-		if h := min(rows, mc-i); h < rows || !p.directA {
-			packA(rows, h, kc, a[i*p.lda:], p.lda, packedA[i*kc:])
+}
+
+// packPanelA packs m rows of A into a panel.
+func packPanelA[T Element](kern *microKernel[T], m, kc int, a []T, lda int, dst []T) {
+	size, done := int(unsafe.Sizeof(T(0))), 0
+	if tile := kern.tile; kern.transpose != nil && m == kern.rows && kc >= tile {
+		for i := 0; i < m; i += tile {
+			i = min(i, m-tile) // the last tile may overlap the one before
+			kern.transpose(unsafe.Pointer(&a[i*lda]), lda*size, unsafe.Pointer(&dst[i]), kern.rows*size, kc/tile)
 		}
+		done = kc / tile * tile
 	}
-	for panel := first; panel < last; panel++ {
-		j := panel * cols
-		w := min(cols, p.nc-j)
-		b, bStep := p.panelB(j)
-		for i := 0; i < mc; i += rows {
-			h := min(rows, mc-i)
-			panelA, aRow, aStep := &packedA[i*kc], 1, rows
-			if p.directA && h == rows {
-				panelA, aRow, aStep = &a[i*p.lda], p.lda, 1
-			}
-			c := p.c[(i0+i)*p.ldc+p.j0+j:]
-			if h == rows && w == cols {
-				p.kern.run(kc, panelA, aRow, aStep, b, bStep, &c[0], p.ldc, p.p0 == 0)
-				continue
-			}
-			// A tile that crosses C's edge is computed beside it.
-			if p.p0 > 0 {
-				copyRows(h, w, c, p.ldc, tile, cols)
-			}
-			p.kern.run(kc, panelA, aRow, aStep, b, bStep, &tile[0], cols, p.p0 == 0)
-			copyRows(h, w, tile, cols, c, p.ldc)
-		}
-	}
-}
-
-func copyRows[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
-	for i := range rows {
-		copy(dst[i*ldd:][:cols], src[i*lds:])
-	}
-}
-
-// packA packs a panel of A, of which there are m rows, and zeros for the rest.
-func packA[T Element](rows, m, kc int, a []T, lda int, dst []T) {
-	dst = dst[:rows*kc]
-	row := func(i int) []T { return a[i*lda:][:kc] }
+	row := func(i int) []T { return a[i*lda:][done:kc] }
+	dst = dst[done*kern.rows:]
 	i := 0
-	for ; i+6 <= m; i += 6 {
-		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], rows)
+	for ; i+6 <= m && done < kc; i += 6 {
+		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], kern.rows)
 	}
 	for ; i < m; i++ {
 		at := i
 		for _, x := range row(i) {
 			dst[at] = x
-			at += rows
-		}
-	}
-	for ; i < rows; i++ {
-		for at := i; at < len(dst); at += rows {
-			dst[at] = 0
+			at += kern.rows
 		}
 	}
 }
@@ -296,6 +230,68 @@ func pack6[T Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
 		q := (*[6]T)(next)
 		q[0], q[1], q[2], q[3], q[4], q[5] = r0[k], r1[k], r2[k], r3[k], r4[k], r5[k]
 		next = unsafe.Add(next, step*int(unsafe.Sizeof(T(0))))
+	}
+}
+
+const chunkB = 16 // rows of B that are packed at a time, so that they are read along
+
+// packB packs the part of B's block from column j on into panels of the tile's columns.
+func (p *product[T]) packB(j, n int, dst []T) {
+	cols, size := p.kern.cols, int(unsafe.Sizeof(T(0)))
+	for k := 0; k < p.kc; k += chunkB {
+		rows := min(chunkB, p.kc-k)
+		src, full := p.b[(p.p0+k)*p.ldb+j:], 0
+		if p.kern.pack != nil && n >= cols {
+			full = n / cols * cols
+			p.kern.pack(unsafe.Pointer(&src[0]), p.ldb*size, unsafe.Pointer(&dst[k*cols]), p.kc*cols*size, full/cols, rows)
+		}
+		for ; full < n; full += cols {
+			w := min(cols, n-full)
+			copyRows(rows, w, src[full:], p.ldb, dst[full*p.kc+k*cols:], cols)
+		}
+	}
+}
+
+// multiply packs a part of B and multiplies A by it.
+func (p *product[T]) multiply(t task) {
+	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
+	a, aRow, aStep, aPanel := p.packedA, 1, rows, rows*kc
+	if p.directA {
+		a, aRow, aStep, aPanel = p.a[p.i0*p.lda+p.p0:], p.lda, 1, rows*p.lda
+	}
+	b, bStep, bPanel := p.b[p.p0*p.ldb+t.j:], p.ldb, cols
+	var tile []T
+	if !p.directB || p.scaled && p.rest == nil {
+		s, memory := take[T](rows*cols + kc*roundUp(t.cols, cols))
+		defer s.give()
+		tile = memory[:rows*cols]
+		if !p.directB {
+			b, bStep, bPanel = memory[rows*cols:], cols, cols*kc
+			p.packB(t.j, t.cols, b)
+		}
+	}
+	for i := 0; i < t.rows; i += rows {
+		for j := 0; j < t.cols; j += cols {
+			p.tile(t.i+i, t.j+j, min(rows, t.rows-i), min(cols, t.cols-j),
+				&a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep, tile)
+		}
+	}
+}
+
+// tile computes a tile of C. tile is memory for its chains, where neither C nor rest takes them.
+func (p *product[T]) tile(i, j, h, w int, a *T, aRow, aStep int, b *T, bStep int, tile []T) {
+	c := &p.c[i*p.ldc+j]
+	if !p.scaled {
+		p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, c, p.ldc, p.p0 == 0)
+		return
+	}
+	acc, ldacc := tile, p.kern.cols
+	if p.rest != nil {
+		acc, ldacc = p.rest[i*p.n+j:], p.n
+	}
+	p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, &acc[0], ldacc, p.p0 == 0)
+	if p.p0+p.kc == p.k {
+		p.kern.finish(h, w, p.alpha, &acc[0], ldacc, p.beta, c, p.ldc, p.beta != 0)
 	}
 }
 

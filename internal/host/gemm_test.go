@@ -214,10 +214,10 @@ func gemmEdges[T Element](t *testing.T) {
 		}
 	}
 	for _, m := range []int{1, kern.rows - 1, kern.rows, kern.rows + 1, 2*kern.rows + 1} {
-		for _, n := range []int{1, kern.cols - 1, kern.cols, kern.cols + 1} {
+		for _, n := range []int{1, kern.cols, kern.cols + 1} {
 			for _, in := range inputs[T]() {
 				for _, k := range []int{0, 1, 2, kern.kc - 1, kern.kc, kern.kc + 1, 2*kern.kc + 3} {
-					if !isShort() || m*n*k < 10_000 || k == kern.kc+1 {
+					if m*n*k < 10_000 || k == kern.kc+1 || !isShort() && m > kern.rows {
 						checkGemm(t, in, m, n, k, 1, 1, 0)
 					}
 				}
@@ -258,6 +258,7 @@ func TestGemmBlocks(t *testing.T) {
 }
 
 func gemmBlocks[T Element](t *testing.T) {
+	kern := kernels[T]()[0]
 	in := inputs[T]()[0]
 	for _, s := range [][3]int{{130, 70, 257}, {5, 1030, 410}, {1030, 5, 410}, {1, 1, 5000}} {
 		if !isShort() {
@@ -265,14 +266,16 @@ func gemmBlocks[T Element](t *testing.T) {
 		}
 	}
 	checkGemm(t, in, 150, 130, 110, 1, 2, 1)
+	for k := 32; k < 36; k++ { // packed, with every remainder of k
+		checkGemm(t, in, 300, 2*kern.cols+1, k, 1, 1, 0)
+	}
 
 	// The same kernel with blocks so small that all loops turn often.
 	list := kernels[T]()
-	small := *list[0]
-	small.kc, small.mc, small.nc = 16, 2*small.rows, 3*small.cols
-	old := list[0]
+	small := *kern
+	small.kc, small.mc, small.nc = 16, 3*small.rows, 2*small.cols
 	list[0] = &small
-	defer func() { list[0] = old }()
+	defer func() { list[0] = kern }()
 	for _, in := range inputs[T]() {
 		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, 0)
 		checkGemm(t, in, 5*small.rows+1, 7*small.cols+3, 55, 2, 1, -3)
@@ -280,17 +283,38 @@ func gemmBlocks[T Element](t *testing.T) {
 	checkGemm(t, in, 131, 129, 125, 2, 1, 0) // beyond serialWork
 }
 
-// A product with a temporary that takes several bands of rows and of columns.
+// Products with a temporary that takes several bands of rows and of columns.
 func TestGemmBands(t *testing.T) {
-	if isShort() {
-		t.Skip("the reference takes long")
-	}
+	defer func(n int) { maxTemp = n }(maxTemp)
+	maxTemp = 1000
 	forEachKernel(t, gemmBands[float32], gemmBands[float64], gemmBands[int32])
 }
 
 func gemmBands[T Element](t *testing.T) {
-	kern := kernels[T]()[0]
-	checkGemm(t, inputs[T]()[0], maxTemp/kern.nc+kern.mc+5, kern.nc+kern.cols+1, 2, 1, 2, 3)
+	k := kernels[T]()[0].kc + 1
+	for _, s := range [][2]int{{50, 41}, {3, 999}, {2, 1000}, {3, 1001}} {
+		checkGemm(t, inputs[T]()[0], s[0], s[1], k, 1, 2, 3)
+	}
+}
+
+// Shapes of few rows or columns, whose operands are read where they are.
+func TestGemmThin(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	forEachKernel(t, gemmThin[float32], gemmThin[float64], gemmThin[int32])
+}
+
+func gemmThin[T Element](t *testing.T) {
+	for i, in := range inputs[T]() {
+		for thin := 1; thin <= 9; thin += 2 {
+			checkGemm(t, in, thin, 130, 35+i, 1, 1, 0)
+			checkGemm(t, in, 130, thin, 35+i, 1, 1, 0)
+			checkGemm(t, in, thin, 130, 130, 0, -1, 2)
+		}
+	}
+	if !isShort() && kernels[T]()[0].name != "go" { // on several cores
+		checkGemm(t, inputs[T]()[0], 3, 7001, 103, 1, 1, 0)
+		checkGemm(t, inputs[T]()[0], 7001, 3, 103, 1, 1, 0)
+	}
 }
 
 func TestGemmChecksItsArguments(t *testing.T) {
@@ -333,21 +357,29 @@ func TestGemmAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkGemm(b *testing.B) {
-	for _, n := range []int{16, 32, 64, 128, 256, 512, 1024, 2048} {
-		b.Run(fmt.Sprint("float32/", n), benchmarkGemm[float32](n))
-		b.Run(fmt.Sprint("float64/", n), benchmarkGemm[float64](n))
-		b.Run(fmt.Sprint("int32/", n), benchmarkGemm[int32](n))
+	for _, n := range []int{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048} {
+		benchmarkShape(b, fmt.Sprint(n), n, n, n)
+	}
+	// Edges everywhere; few rows; few columns.
+	for _, s := range [][3]int{{1023, 517, 2049}, {1, 2048, 2048}, {8, 2048, 2048}, {2048, 1, 2048}, {2048, 8, 2048}} {
+		benchmarkShape(b, fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), s[0], s[1], s[2])
 	}
 }
 
-func benchmarkGemm[T Element](n int) func(*testing.B) {
+func benchmarkShape(b *testing.B, name string, m, n, k int) {
+	b.Run("float32/"+name, benchmarkGemm[float32](m, n, k))
+	b.Run("float64/"+name, benchmarkGemm[float64](m, n, k))
+	b.Run("int32/"+name, benchmarkGemm[int32](m, n, k))
+}
+
+func benchmarkGemm[T Element](m, n, k int) func(*testing.B) {
 	return func(b *testing.B) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		in := inputs[T]()[0]
-		x, y, z := in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0)
+		x, y, z := in.matrix(rng, m, k, 0), in.matrix(rng, k, n, 0), in.matrix(rng, m, n, 0)
 		for b.Loop() {
-			Gemm(n, n, n, 1, x.data, n, y.data, n, 0, z.data, n)
+			Gemm(m, n, k, 1, x.data, k, y.data, n, 0, z.data, n)
 		}
-		b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	}
 }

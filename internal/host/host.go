@@ -5,6 +5,17 @@
 // dimension belong to somebody else: they are neither read nor written.
 //
 // Functions panic when a slice is too short for its shape; callers check shapes first. All of them are safe for concurrent use.
+//
+// Products have these paths, of the same bits, and the first that the processor can run is taken:
+//
+//	avx512	amd64 with AVX-512
+//	avx2	amd64 with AVX2 and FMA
+//	fma	amd64 with AVX and FMA: one element at a time for the floating types, four for int32, which needs AVX alone
+//	neon	arm64
+//	go	any processor, without assembly; its float32 takes the long way through float64 that [FMA32] describes
+//
+// Transposes have avx512, avx2 and go. Two build tags leave paths out, so that any amd64 processor can test the others: scalarfma all that is above
+// fma, and purego all assembly.
 package host
 
 import (

@@ -9,22 +9,70 @@ import (
 )
 
 //go:noescape
-func gemmF32AVX512(kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+func gemmF32AVX512(rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
-func gemmF64AVX512(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+func gemmF64AVX512(rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
-func gemmI32AVX512(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+func gemmI32AVX512(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
-func gemmF32AVX2(kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+func gemmF32AVX2(rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
-func gemmF64AVX2(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+func gemmF64AVX2(rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
-func gemmI32AVX2(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+func gemmI32AVX2(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+
+//go:noescape
+func finishF32AVX512(rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
+
+//go:noescape
+func finishF64AVX512(rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
+
+//go:noescape
+func finishI32AVX512(rows, cols int, alpha int32, acc *int32, ldacc int, beta int32, c *int32, ldc int, readC bool)
+
+//go:noescape
+func finishF32AVX2(rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
+
+//go:noescape
+func finishF64AVX2(rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
+
+//go:noescape
+func finishI32AVX2(rows, cols int, alpha int32, acc *int32, ldacc int, beta int32, c *int32, ldc int, readC bool)
+
+//go:noescape
+func gemmF32FMA(kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+
+//go:noescape
+func gemmF64FMA(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+
+//go:noescape
+func gemmI32AVX(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+
+//go:noescape
+func packAVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
+
+//go:noescape
+func packAVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
+
+//go:noescape
+func transpose4AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func transpose8AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func stream4AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func stream8AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func transpose4AVX(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 //go:noescape
 func transpose4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
@@ -33,23 +81,40 @@ func transpose4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles 
 func transpose8AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 var (
-	hasAVX512 = cpu.X86.HasAVX512F
-	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	hasAVX    = cpu.X86.HasAVX
+	hasFMA    = cpu.X86.HasFMA && hasAVX // AVX tells that the operating system keeps the registers
+	hasAVX2   = hasFMA && cpu.X86.HasAVX2 && vectors
+	hasAVX512 = cpu.X86.HasAVX512F && vectors
 )
 
 func nativeF32() []*microKernel[float32] {
-	return available(&microKernel[float32]{"avx512", 12, 32, gemmF32AVX512, 256, 192, 4096},
-		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, 256, 192, 4096})
+	list := available(
+		&microKernel[float32]{"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2, 8, 384, 2048, 240},
+		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
+	if hasFMA {
+		list = append(list, withEdges("fma", 3, 4, gemmF32FMA, 256, 1536, 480))
+	}
+	return list
 }
 
 func nativeF64() []*microKernel[float64] {
-	return available(&microKernel[float64]{"avx512", 12, 16, gemmF64AVX512, 256, 96, 4096},
-		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, 256, 96, 4096})
+	list := available(
+		&microKernel[float64]{"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512, 8, 256, 2048, 192},
+		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8AVX2, 4, 256, 1536, 240})
+	if hasFMA {
+		list = append(list, withEdges("fma", 3, 4, gemmF64FMA, 256, 1536, 240))
+	}
+	return list
 }
 
 func nativeI32() []*microKernel[int32] {
-	return available(&microKernel[int32]{"avx512", 12, 32, gemmI32AVX512, 256, 192, 4096},
-		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, 256, 192, 4096})
+	list := available(
+		&microKernel[int32]{"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2, 8, 384, 2048, 240},
+		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
+	if hasAVX {
+		list = append(list, withEdges("avx", 3, 4, gemmI32AVX, 256, 1536, 480))
+	}
+	return list
 }
 
 // available is those of the two that this processor can run.
@@ -64,10 +129,14 @@ func available[T Element](avx512, avx2 *microKernel[T]) []*microKernel[T] {
 	return list
 }
 
-// The transposes of this processor; nil where it has none.
-var transpose4, transpose8 = func() (four, eight tileTranspose) {
-	if hasAVX2 {
-		return transpose4AVX2, transpose8AVX2
+// nativeTransposes is the transposes of this processor, best first.
+func nativeTransposes() []*transposeSet {
+	var list []*transposeSet
+	if hasAVX512 {
+		list = append(list, &transposeSet{"avx512", 64, transpose4AVX512, transpose8AVX512, stream4AVX512, stream8AVX512})
 	}
-	return nil, nil
-}()
+	if hasAVX2 {
+		list = append(list, &transposeSet{"avx2", 32, transpose4AVX2, transpose8AVX2, nil, nil})
+	}
+	return list
+}

@@ -14,16 +14,16 @@ func gemmI32NEON(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int3
 // Every arm64 processor that Go runs on has these instructions.
 
 func nativeF32() []*microKernel[float32] {
-	return []*microKernel[float32]{{"neon", 6, 16, gemmF32NEON, 256, 192, 4096}}
+	return []*microKernel[float32]{withEdges("neon", 6, 16, gemmF32NEON, 256, 1536, 480)}
 }
 
 func nativeF64() []*microKernel[float64] {
-	return []*microKernel[float64]{{"neon", 6, 8, gemmF64NEON, 256, 96, 4096}}
+	return []*microKernel[float64]{withEdges("neon", 6, 8, gemmF64NEON, 256, 1536, 240)}
 }
 
 func nativeI32() []*microKernel[int32] {
-	return []*microKernel[int32]{{"neon", 6, 16, gemmI32NEON, 256, 192, 4096}}
+	return []*microKernel[int32]{withEdges("neon", 6, 16, gemmI32NEON, 256, 1536, 480)}
 }
 
 // There are no transposes in assembly.
-var transpose4, transpose8 tileTranspose
+func nativeTransposes() []*transposeSet { return nil }

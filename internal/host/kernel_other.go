@@ -7,4 +7,4 @@ func nativeF64() []*microKernel[float64] { return nil }
 func nativeI32() []*microKernel[int32]   { return nil }
 
 // There are no transposes in assembly.
-var transpose4, transpose8 tileTranspose
+func nativeTransposes() []*transposeSet { return nil }

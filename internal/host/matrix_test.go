@@ -42,11 +42,47 @@ func testTypes(t *testing.T, f32, f64, i32 func(t *testing.T)) {
 
 func TestTranspose(t *testing.T) {
 	testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32])
-	four, eight := transpose4, transpose8
-	defer func() { transpose4, transpose8 = four, eight }()
-	if four != nil {
-		transpose4, transpose8 = nil, nil
-		t.Run("go", func(t *testing.T) { testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32]) })
+	all := transposeSets
+	defer func() { transposeSets = all }()
+	for range len(all) - 1 {
+		transposeSets = transposeSets[1:]
+		t.Run(transposeSets[0].name, func(t *testing.T) { testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32]) })
+	}
+}
+
+// Rows that are aligned to a cache line, of matrices so large that the result is written past the caches.
+func TestTransposeStreams(t *testing.T) {
+	testTypes(t, testTransposeStreams[float32], testTransposeStreams[float64], testTransposeStreams[int32])
+}
+
+func testTransposeStreams[T Element](t *testing.T) {
+	size := int(unsafe.Sizeof(T(0)))
+	for _, s := range [][2]int{{1500, 1000}, {37, 40_000}, {70_000, 19}, {1024, 2048}} {
+		rows, cols := s[0], s[1]
+		ldd := roundUp(rows, cacheLine/size) + cacheLine/size
+		memory, all := take[T]((cols + 2) * ldd)
+		dst := all[ldd:][:(cols-1)*ldd+rows]
+		if run, _ := transposer().stream(size); run != nil && !streams(rows, cols, dst, ldd) {
+			t.Errorf("%dx%d does not stream", rows, cols)
+		}
+		src := make([]T, rows*(cols+1))
+		for i := range src {
+			src[i] = T(i % 65_537)
+		}
+		for i := range all {
+			all[i] = guard[T](i)
+		}
+		Transpose(rows, cols, src, cols+1, dst, ldd)
+		for at, got := range all {
+			i, j, want := at%ldd, at/ldd-1, guard[T](at)
+			if j >= 0 && j < cols && i < rows {
+				want = src[i*(cols+1)+j]
+			}
+			if got != want {
+				t.Fatalf("%dx%d: dst(%d, %d) is %v, want %v", rows, cols, j, i, got, want)
+			}
+		}
+		memory.give()
 	}
 }
 

@@ -5,6 +5,84 @@ import (
 	"unsafe"
 )
 
+// A fullTile is a [tileProduct] of one size alone: that of its kernel's tile.
+type fullTile[T Element] func(kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool)
+
+// withEdges is a micro-kernel that has no code for a part of a tile: it computes a whole one beside C, from operands padded with zeros. What is
+// computed from the padding is not used.
+func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int) *microKernel[T] {
+	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
+		if rows == tileRows && cols == tileCols {
+			full(kc, a, aRow, aStep, b, bStep, c, ldc, zero)
+			return
+		}
+		s, memory := take[T](tileRows*tileCols + (tileRows+tileCols)*kc)
+		defer s.give()
+		tile, memory := memory[:tileRows*tileCols], memory[tileRows*tileCols:]
+		padA, padB := memory[:tileRows*kc], memory[tileRows*kc:]
+		cs := unsafe.Slice(c, (rows-1)*ldc+cols)
+		if !zero {
+			copyRows(rows, cols, cs, ldc, tile, tileCols)
+		}
+		if rows < tileRows {
+			as := unsafe.Slice(a, (rows-1)*aRow+(kc-1)*aStep+1)
+			padRows(rows, kc, as, aRow, aStep, padA, tileRows)
+			a, aRow, aStep = &padA[0], 1, tileRows
+		}
+		if cols < tileCols {
+			clear(padB)
+			copyRows(kc, cols, unsafe.Slice(b, (kc-1)*bStep+cols), bStep, padB, tileCols)
+			b, bStep = &padB[0], tileCols
+		}
+		full(kc, a, aRow, aStep, b, bStep, &tile[0], tileCols, zero)
+		copyRows(rows, cols, tile, tileCols, cs, ldc)
+	}
+	return &microKernel[T]{name: name, rows: tileRows, cols: tileCols, run: run, finish: finishGo[T], kc: kc, mc: mc, nc: nc}
+}
+
+// padRows packs rows of A into a panel, and zeros below them.
+func padRows[T Element](rows, kc int, a []T, aRow, aStep int, dst []T, step int) {
+	clear(dst)
+	for k := range kc {
+		for i := range rows {
+			dst[k*step+i] = a[i*aRow+k*aStep]
+		}
+	}
+}
+
+func copyRows[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	for i := range rows {
+		copy(dst[i*ldd:][:cols], src[i*lds:])
+	}
+}
+
+// finishGo is a [tileFinish].
+func finishGo[T Element](rows, cols int, alpha T, acc *T, ldacc int, beta T, c *T, ldc int, readC bool) {
+	accs, cs := unsafe.Slice(acc, (rows-1)*ldacc+cols), unsafe.Slice(c, (rows-1)*ldc+cols)
+	for i := range rows {
+		acc, c := accs[i*ldacc:][:cols], cs[i*ldc:][:cols]
+		switch {
+		case !readC:
+			for j, x := range acc {
+				c[j] = Mul(alpha, x)
+			}
+		case alpha == 1:
+			for j, x := range acc {
+				c[j] = x + Mul(beta, c[j])
+			}
+		default:
+			for j, x := range acc {
+				c[j] = FMA(alpha, x, Mul(beta, c[j]))
+			}
+		}
+	}
+}
+
+// portable is the micro-kernel in Go.
+func portable[T Element](full fullTile[T]) *microKernel[T] {
+	return withEdges("go", 2, 4, full, 256, 1024, 512)
+}
+
 // The micro-kernels in Go, for processors without one in assembly and builds with the tag purego. The tile is 2 by 4 so that its eight chains
 // and six operands fit the registers. They differ in the multiplication alone: calling it through a function costs more than the
 // multiplication itself.

@@ -9,33 +9,88 @@ func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	if rows == 0 || cols == 0 {
 		return
 	}
-	block := blockBytes / int(unsafe.Sizeof(T(0)))
-	bands[T](cols, rows, block, func(lo, hi int) {
-		s, temp := take[T](block * block)
-		defer s.give()
-		for i := 0; i < rows; i += block {
-			for j := lo; j < hi; j += block {
-				transposeBlock(min(block, rows-i), min(block, hi-j), src[i*lds+j:], lds, temp, dst[j*ldd+i:], ldd)
-			}
-		}
+	f := transposeBlocks[T]
+	if streams(rows, cols, dst, ldd) {
+		f = transposeStream[T]
+	}
+	if isSmall[T](rows, cols) { // spares the closure below, which lives on the heap
+		f(rows, cols, src, lds, dst, ldd)
+		return
+	}
+	// Each turn takes a page's length of some rows, as one that reads only little of a row waits for the memory.
+	size := int(unsafe.Sizeof(T(0)))
+	width := min(cols, turnBytes/size)
+	height := roundUp(bandBytes/size/width, blockBytes/size)
+	across := (cols + width - 1) / width
+	Parallel(across*((rows+height-1)/height), func(turn int) {
+		i, j := turn/across*height, turn%across*width
+		f(min(height, rows-i), min(width, cols-j), src[i*lds+j:], lds, dst[j*ldd+i:], ldd)
 	})
 }
 
-// blockBytes is the length of the pieces of rows that Transpose reads and writes.
-const blockBytes = 256
+const (
+	turnBytes   = 4 << 10 // of a row of src that a turn reads
+	blockBytes  = 256     // of the pieces of rows that transposeBlocks reads and writes
+	streamBytes = 4 << 20 // of matrices that the caches do not keep
+)
 
-// transposeBlock transposes a block by way of temp, which stays in the first-level cache. src and dst are read and written a row at a
-// time: along the columns, rows of an unlucky leading dimension push each other out of the caches.
-func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst []T, ldd int) {
+// streams tells whether transposeStream is for dst.
+func streams[T Element](rows, cols int, dst []T, ldd int) bool {
 	size := int(unsafe.Sizeof(T(0)))
-	ldt := blockBytes / size
+	run, _ := transposer().stream(size)
+	aligned := (uintptr(unsafe.Pointer(&dst[0]))|uintptr(ldd*size))%cacheLine == 0
+	return run != nil && aligned && rows > streamBytes/size/cols
+}
+
+// transposeStream transposes to rows that are aligned to a cache line: it writes whole lines, past the caches.
+func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	size := int(unsafe.Sizeof(T(0)))
+	run, tile := transposer().stream(size)
+	h, w := rows/tile*tile, cols/tile*tile
+	for i := 0; i < h && w > 0; i += tile {
+		run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, w/tile)
+	}
+	for i := range rows {
+		from := w
+		if i >= h {
+			from = 0
+		}
+		for j := from; j < cols; j++ {
+			dst[j*ldd+i] = src[i*lds+j]
+		}
+	}
+}
+
+// transposeBlocks transposes in square blocks by way of temp, which stays in the first-level cache. src and dst are read and written a row at a
+// time: along the columns, rows of an unlucky leading dimension push each other out of the caches. A small dst does without.
+func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	size := int(unsafe.Sizeof(T(0)))
+	if ldd <= directBytes/size/cols {
+		transposeTiles(rows, cols, src, lds, dst, ldd)
+		return
+	}
+	block := blockBytes / size
+	s, temp := take[T](block * block)
+	defer s.give()
+	for i := 0; i < rows; i += block {
+		for j := 0; j < cols; j += block {
+			h, w := min(block, rows-i), min(block, cols-j)
+			transposeTiles(h, w, src[i*lds+j:], lds, temp, block)
+			copyRows(w, h, temp, block, dst[j*ldd+i:], ldd)
+		}
+	}
+}
+
+// transposeTiles transposes in the processor's tiles, and what is left an element at a time.
+func transposeTiles[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	size := int(unsafe.Sizeof(T(0)))
 	i := 0
-	if run, tile := transposer(size); run != nil && cols >= tile {
+	if run, tile := transposer().tiles(size); run != nil && cols >= tile {
 		for ; i+tile <= rows; i += tile {
-			run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&temp[i]), ldt*size, cols/tile)
+			run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, cols/tile)
 			for j := cols / tile * tile; j < cols; j++ {
 				for r := i; r < i+tile; r++ {
-					temp[j*ldt+r] = src[r*lds+j]
+					dst[j*ldd+r] = src[r*lds+j]
 				}
 			}
 		}
@@ -43,23 +98,41 @@ func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst [
 	for ; i < rows; i++ {
 		at := i
 		for _, x := range src[i*lds:][:cols] {
-			temp[at] = x
-			at += ldt
+			dst[at] = x
+			at += ldd
 		}
-	}
-	for j := range cols {
-		copy(dst[j*ldd:][:rows], temp[j*ldt:])
 	}
 }
 
-// A tileTranspose transposes tiles of as many rows as fit 32 bytes: they are neighbours in src, and below each other in dst. lds and ldd are
-// in bytes, tiles is at least 1.
+// A tileTranspose transposes square tiles, of as many rows as there are elements in a register: they are neighbours in src, and below each
+// other in dst. lds and ldd are in bytes, tiles is at least 1.
 type tileTranspose func(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
-// transposer is the processor's own transpose for elements of a size, and the rows and columns of its tile; nil where there is none.
-func transposer(size int) (run tileTranspose, tile int) {
+// A transposeSet is the transposes of an instruction set, for elements of 4 and of 8 bytes. Those that stream write past the caches, and need rows of dst
+// that are aligned to a register; nil where a register is less than a cache line.
+type transposeSet struct {
+	name                                 string // for tests
+	width                                int    // bytes of a register
+	four, eight, streamFour, streamEight tileTranspose
+}
+
+// The transposes of this processor, best first; the last has none.
+var transposeSets = append(nativeTransposes(), &transposeSet{name: "go", width: 1})
+
+func transposer() *transposeSet { return transposeSets[0] }
+
+// tiles is the transpose for elements of a size, and the rows and columns of its tile; nil where there is none.
+func (t *transposeSet) tiles(size int) (run tileTranspose, tile int) {
 	if size == 4 {
-		return transpose4, 8
+		return t.four, t.width / 4
 	}
-	return transpose8, 4
+	return t.eight, t.width / 8
+}
+
+// stream is the same past the caches.
+func (t *transposeSet) stream(size int) (run tileTranspose, tile int) {
+	if size == 4 {
+		return t.streamFour, t.width / 4
+	}
+	return t.streamEight, t.width / 8
 }

@@ -1,6 +1,6 @@
 // Gen writes the assembly of package host: gemm_amd64.s, gemm_arm64.s and transpose_amd64.s.
 //
-// A micro-kernel of the product keeps a tile of C in vector registers. For each k it loads a row of B, and for each row of the tile it broadcasts
+// A micro-kernel of the product keeps a tile of C in registers. For each k it loads a row of B, and for each row of the tile it broadcasts
 // one element of A and adds the products: a chain of fused multiply-adds for each element, in the order of k.
 package main
 
@@ -23,16 +23,24 @@ func main() {
 func files() map[string][]byte {
 	var amd64, arm64, transpose writer
 	amd64.header()
+	amd64.masks()
 	for _, k := range x86Kernels {
-		amd64.x86(k)
+		amd64.gemm(k)
+		amd64.finish(k)
 	}
+	for _, k := range scalarKernels {
+		amd64.scalar(k)
+	}
+	amd64.pack("packAVX512", "Z", 3, 64)
+	amd64.pack("packAVX2", "Y", 2, 32)
 	arm64.header()
 	for _, k := range neonKernels {
 		arm64.neon(k)
 	}
 	transpose.header()
-	transpose.transpose4()
-	transpose.transpose8()
+	for _, k := range transposes {
+		transpose.transpose(k)
+	}
 	return map[string][]byte{"gemm_amd64.s": amd64.Bytes(), "gemm_arm64.s": arm64.Bytes(), "transpose_amd64.s": transpose.Bytes()}
 }
 
@@ -45,261 +53,11 @@ func (w *writer) header() {
 // op writes one instruction.
 func (w *writer) op(format string, v ...any) { fmt.Fprintf(w, "\t"+format+"\n", v...) }
 
-// text starts a function.
-func (w *writer) text(name, elem string) {
-	fmt.Fprintf(w, "\n// func %s(kc int, a *%s, aRow, aStep int, b *%s, bStep int, c *%s, ldc int, zero bool)\n", name, elem, elem, elem)
-	fmt.Fprintf(w, "TEXT ·%s(SB), NOSPLIT, $0-65\n", name)
-}
+// label writes a label.
+func (w *writer) label(format string, v ...any) { fmt.Fprintf(w, "\n"+format+":\n", v...) }
 
-// An x86Kernel is a tile of rows by vectors registers.
-type x86Kernel struct {
-	name, elem          string
-	size, width         int    // bytes of an element and of a register
-	rows, vectors       int    // of the tile
-	reg                 string // register name without its number
-	load, splat, mulAdd string // mulAdd is empty for int32: multiply, then add
-	zero                string
-}
-
-var x86Kernels = []x86Kernel{
-	{"gemmF32AVX512", "float32", 4, 64, 12, 2, "Z", "VMOVUPS", "VBROADCASTSS", "VFMADD231PS", "VPXORD"},
-	{"gemmF64AVX512", "float64", 8, 64, 12, 2, "Z", "VMOVUPD", "VBROADCASTSD", "VFMADD231PD", "VPXORD"},
-	{"gemmI32AVX512", "int32", 4, 64, 12, 2, "Z", "VMOVDQU32", "VPBROADCASTD", "", "VPXORD"},
-	{"gemmF32AVX2", "float32", 4, 32, 6, 2, "Y", "VMOVUPS", "VBROADCASTSS", "VFMADD231PS", "VPXOR"},
-	{"gemmF64AVX2", "float64", 8, 32, 6, 2, "Y", "VMOVUPD", "VBROADCASTSD", "VFMADD231PD", "VPXOR"},
-	{"gemmI32AVX2", "int32", 4, 32, 6, 2, "Y", "VMOVDQU", "VPBROADCASTD", "", "VPXOR"},
-}
-
-// x86Bases point to A's rows 0, 3, 6 and 9; the two rows that follow each are reached by an index.
-var x86Bases = [...]string{"SI", "AX", "BX", "R9"}
-
-// x86 writes a kernel. The tile takes the first rows*vectors registers, B's row the next, and broadcasts the next two in turn. The
-// last product of an int32 row goes to the broadcast's own register, the others to the one after it.
-func (w *writer) x86(k x86Kernel) {
-	reg := func(i int) string { return fmt.Sprint(k.reg, i) }
-	acc := func(row, v int) string { return reg(row*k.vectors + v) }
-	b := k.rows * k.vectors
-	a := b + k.vectors
-	w.text(k.name, k.elem)
-	bases := x86Bases[:k.rows/3]
-	shift := k.size/4 + 1
-	w.op("MOVQ kc+0(FP), CX")
-	w.op("MOVQ a+8(FP), SI")
-	w.op("MOVQ aRow+16(FP), R11")
-	w.op("MOVQ aStep+24(FP), R12")
-	w.op("MOVQ b+32(FP), DI")
-	w.op("MOVQ bStep+40(FP), R13")
-	w.op("MOVQ c+48(FP), DX")
-	w.op("MOVQ ldc+56(FP), R8")
-	w.op("MOVBLZX zero+64(FP), R10")
-	for _, r := range []string{"R11", "R12", "R13", "R8"} {
-		w.op("SHLQ $%d, %s", shift, r)
-	}
-	for i := 1; i < len(bases); i++ {
-		w.op("LEAQ (%s)(R11*2), %s", bases[i-1], bases[i])
-		w.op("ADDQ R11, %s", bases[i])
-	}
-	w.op("TESTL R10, R10")
-	w.op("JNZ zero")
-	w.op("MOVQ DX, R10")
-	for row := range k.rows {
-		for v := range k.vectors {
-			w.op("%s %d(R10), %s", k.load, v*k.width, acc(row, v))
-		}
-		if row < k.rows-1 {
-			w.op("ADDQ R8, R10")
-		}
-	}
-	w.op("JMP loop")
-	w.WriteString("\nzero:\n")
-	for i := range b {
-		w.op("%s %s, %s, %s", k.zero, reg(i), reg(i), reg(i))
-	}
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-	for v := range k.vectors {
-		w.op("%s %d(DI), %s", k.load, v*k.width, reg(b+v))
-	}
-	for row := range k.rows {
-		splat := reg(a + row%2)
-		if k.mulAdd == "" {
-			splat = reg(a)
-		}
-		w.op("%s (%s)%s, %s", k.splat, bases[row/3], [...]string{"", "(R11*1)", "(R11*2)"}[row%3], splat)
-		for v := range k.vectors {
-			if k.mulAdd != "" {
-				w.op("%s %s, %s, %s", k.mulAdd, reg(b+v), splat, acc(row, v))
-				continue
-			}
-			product := reg(a + 1)
-			if v == k.vectors-1 {
-				product = splat
-			}
-			w.op("VPMULLD %s, %s, %s", reg(b+v), splat, product)
-			w.op("VPADDD %s, %s, %s", product, acc(row, v), acc(row, v))
-		}
-	}
-	for _, r := range bases {
-		w.op("ADDQ R12, %s", r)
-	}
-	w.op("ADDQ R13, DI")
-	w.op("DECQ CX")
-	w.op("JNZ loop")
-	w.WriteString("\n")
-	for row := range k.rows {
-		for v := range k.vectors {
-			w.op("%s %s, %d(DX)", k.load, acc(row, v), v*k.width)
-		}
-		if row < k.rows-1 {
-			w.op("ADDQ R8, DX")
-		}
-	}
-	w.op("VZEROUPPER")
-	w.op("RET")
-}
-
-// A neonKernel is a tile of 6 rows of 4 registers.
-type neonKernel struct {
-	name, elem string
-	size       int    // bytes of an element
-	lanes      string // arrangement of a register
-}
-
-var neonKernels = []neonKernel{
-	{"gemmF32NEON", "float32", 4, "S4"},
-	{"gemmF64NEON", "float64", 8, "D2"},
-	{"gemmI32NEON", "int32", 4, "S4"},
-}
-
-// neon writes a kernel. The tile takes V0 to V23, B's row V24 to V27, and broadcasts V28 to V31 in turn. R10 to R15 point to A's rows.
-func (w *writer) neon(k neonKernel) {
-	const rows, vectors = 6, 4
-	list := func(i int) string {
-		return fmt.Sprintf("[V%d.%s, V%d.%s, V%d.%s, V%d.%s]", i, k.lanes, i+1, k.lanes, i+2, k.lanes, i+3, k.lanes)
-	}
-	w.text(k.name, k.elem)
-	w.op("MOVD kc+0(FP), R0")
-	w.op("MOVD a+8(FP), R10")
-	w.op("MOVD aRow+16(FP), R1")
-	w.op("MOVD aStep+24(FP), R7")
-	w.op("MOVD b+32(FP), R2")
-	w.op("MOVD bStep+40(FP), R8")
-	w.op("MOVD c+48(FP), R3")
-	w.op("MOVD ldc+56(FP), R4")
-	w.op("MOVBU zero+64(FP), R5")
-	for _, r := range []string{"R1", "R7", "R8", "R4"} {
-		w.op("LSL $%d, %s", k.size/4+1, r)
-	}
-	for row := 1; row < rows; row++ {
-		w.op("ADD R1, R%d, R%d", 9+row, 10+row)
-	}
-	w.op("CBNZ R5, zero")
-	w.op("MOVD R3, R6")
-	for row := range rows {
-		w.op("VLD1 (R6), %s", list(row*vectors))
-		if row < rows-1 {
-			w.op("ADD R4, R6")
-		}
-	}
-	w.op("B loop")
-	w.WriteString("\nzero:\n")
-	for i := range rows * vectors {
-		w.op("VEOR V%d.B16, V%d.B16, V%d.B16", i, i, i)
-	}
-	w.WriteString("\n\tPCALIGN $16\nloop:\n")
-	w.op("VLD1.P (R2)(R8), %s", list(24))
-	for row := range rows {
-		splat := 28 + row%4
-		w.op("VLD1R.P (R%d)(R7), [V%d.%s]", 10+row, splat, k.lanes)
-		for v := range vectors {
-			acc := row*vectors + v
-			if k.elem == "int32" { // the assembler has no MLA
-				w.op("WORD $0x%08X // MLA V%d.S4, V%d.S4, V%d.S4", 0x4EA09400|splat<<16|(24+v)<<5|acc, splat, 24+v, acc)
-			} else {
-				w.op("VFMLA V%d.%s, V%d.%s, V%d.%s", splat, k.lanes, 24+v, k.lanes, acc, k.lanes)
-			}
-		}
-	}
-	w.op("SUBS $1, R0, R0")
-	w.op("BNE loop")
-	w.WriteString("\n")
-	for row := range rows {
-		w.op("VST1 %s, (R3)", list(row*vectors))
-		if row < rows-1 {
-			w.op("ADD R4, R3")
-		}
-	}
-	w.op("RET")
-}
-
-// transpose4 writes the transpose of 8 rows of 4-byte elements. A register holds four elements of row r and, in its upper half, four of row
-// r+4, so that transposing 4 by 4 within the halves is all that is left.
-func (w *writer) transpose4() {
-	w.transposeHead("transpose4AVX2")
-	for half := range 2 {
-		w.gather(4, 16*half)
-		w.op("VUNPCKLPS Y1, Y0, Y4")
-		w.op("VUNPCKHPS Y1, Y0, Y5")
-		w.op("VUNPCKLPS Y3, Y2, Y6")
-		w.op("VUNPCKHPS Y3, Y2, Y7")
-		w.op("VUNPCKLPD Y6, Y4, Y0")
-		w.op("VUNPCKHPD Y6, Y4, Y1")
-		w.op("VUNPCKLPD Y7, Y5, Y2")
-		w.op("VUNPCKHPD Y7, Y5, Y3")
-		w.scatter(4)
-	}
-	w.transposeTail()
-}
-
-// transpose8 is the same for 4 rows of 8-byte elements, two of row r and two of row r+2 in a register.
-func (w *writer) transpose8() {
-	w.transposeHead("transpose8AVX2")
-	for half := range 2 {
-		w.gather(2, 16*half)
-		w.op("VUNPCKLPD Y1, Y0, Y2")
-		w.op("VUNPCKHPD Y1, Y0, Y1")
-		w.op("VMOVAPD Y2, Y0")
-		w.scatter(2)
-	}
-	w.transposeTail()
-}
-
-func (w *writer) transposeHead(name string) {
-	fmt.Fprintf(w, "\n// func %s(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)\nTEXT ·%s(SB), NOSPLIT, $0-40\n", name, name)
-	w.op("MOVQ src+0(FP), SI")
-	w.op("MOVQ lds+8(FP), R8")
-	w.op("MOVQ dst+16(FP), DI")
-	w.op("MOVQ ldd+24(FP), R9")
-	w.op("MOVQ tiles+32(FP), CX")
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-}
-
-// gather loads 16 bytes at offset from each of 2*n rows: row r and row r+n to register r.
-func (w *writer) gather(n, offset int) {
-	w.op("MOVQ SI, R10")
-	for r := range n {
-		w.op("VMOVUPS %d(R10), X%d", offset, r)
-		w.op("ADDQ R8, R10")
-	}
-	for r := range n {
-		w.op("VINSERTF128 $1, %d(R10), Y%d, Y%d", offset, r, r)
-		if r < n-1 {
-			w.op("ADDQ R8, R10")
-		}
-	}
-}
-
-// scatter stores n registers to the next n rows of dst.
-func (w *writer) scatter(n int) {
-	for r := range n {
-		w.op("VMOVUPS Y%d, (DI)", r)
-		w.op("ADDQ R9, DI")
-	}
-}
-
-func (w *writer) transposeTail() {
-	w.op("ADDQ $32, SI")
-	w.op("DECQ CX")
-	w.op("JNZ loop")
-	w.op("VZEROUPPER")
-	w.op("RET")
+// text starts a function whose arguments take size bytes.
+func (w *writer) text(name, args string, size int) {
+	fmt.Fprintf(w, "\n// func %s(%s)\n", name, args)
+	fmt.Fprintf(w, "TEXT ·%s(SB), NOSPLIT, $0-%d\n", name, size)
 }
