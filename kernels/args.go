@@ -71,18 +71,7 @@ func ProductArgs(args []backend.Arg, m, n, k int, a, b, c Operand) []backend.Arg
 // MatMulArgs appends the arguments of [MatMul] for C = alpha*A*B + beta*C, with A of m by k, B of k by n and C of m by n. No dimension is above
 // [MaxDim]. A buffer that is no [backend.HostBuffer] must begin at a multiple of 16 bytes, as all that devices allocate do.
 func MatMulArgs[T host.Element](args []backend.Arg, m, n, k int, alpha T, a, b Operand, beta T, c Operand) []backend.Arg {
-	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)), scalarArg(alpha))
-	args = appendOperand(appendOperand(args, a), b)
-	args = appendOperand(append(args, scalarArg(beta)), c)
-	var vectors int32
-	size := int64(unsafe.Sizeof(alpha))
-	if a.aligned(size) && b.aligned(size) {
-		vectors |= 1
-	}
-	if c.aligned(size) {
-		vectors |= 2
-	}
-	return append(args, backend.Int32(vectors))
+	return MatMulBatchArgs(args, Batch{}, m, n, k, alpha, a, b, beta, c)
 }
 
 // TransposeArgs appends the arguments of [Transpose], [TransposeTiled] and [TransposeNaive] for C = A', with A of rows by cols. No dimension is

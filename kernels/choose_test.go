@@ -13,7 +13,7 @@ import (
 func TestTuneJSON(t *testing.T) {
 	d := json.NewDecoder(bytes.NewReader(tuneJSON))
 	d.DisallowUnknownFields()
-	var table tuning
+	var table shippedTuning
 	if err := d.Decode(&table); err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +41,11 @@ func TestTuneJSON(t *testing.T) {
 			if err := p.Validate(typ); err != nil || p.CPU != (r.Kind == "cpu") {
 				t.Errorf("transpose rule %d for a %s: %v", i, r.Kind, err)
 			}
+		}
+	}
+	for i, r := range table.Crossover {
+		if _, ok := names[r.Type]; !ok || r.Kind != "gpu" && r.Kind != "cpu" || r.Never == (r.N > 0) {
+			t.Errorf("crossover rule %d: %+v", i, r)
 		}
 	}
 }
@@ -132,15 +137,15 @@ func TestGridsCoverEverythingOnce(t *testing.T) {
 func TestChooseOrder(t *testing.T) {
 	p := func(tile int) []TransposeParams { return []TransposeParams{{Tile: tile, Step: 1}} }
 	rules := []rule[TransposeParams]{
-		{Kind: "gpu", Type: "int32", Params: p(1)},
-		{Kind: "gpu", Type: "int32", Vendor: "acme", Params: p(2)},
-		{Kind: "gpu", Type: "int32", Arch: "ac100", Params: p(3)},
-		{Kind: "gpu", Type: "int32", Device: "rocket", Params: p(4)},
-		{Kind: "cpu", Type: "int32", Vector: 8, Params: p(5)},
-		{Kind: "cpu", Type: "int32", Params: p(6)},
-		{Kind: "gpu", Type: "float32", Params: []TransposeParams{{Tile: 64, Step: 1}, {Tile: 16, Step: 1}, {Tile: 8, Step: 1}}},
-		{Kind: "gpu", Type: "float64", Arch: "big", Params: p(200)},
-		{Kind: "gpu", Type: "float64", Params: p(7)},
+		{match{Kind: "gpu", Type: "int32"}, p(1)},
+		{match{Kind: "gpu", Type: "int32", Vendor: "acme"}, p(2)},
+		{match{Kind: "gpu", Type: "int32", Arch: "ac100"}, p(3)},
+		{match{Kind: "gpu", Type: "int32", Device: "rocket"}, p(4)},
+		{match{Kind: "cpu", Type: "int32", Vector: 8}, p(5)},
+		{match{Kind: "cpu", Type: "int32"}, p(6)},
+		{match{Kind: "gpu", Type: "float32"}, []TransposeParams{{Tile: 64, Step: 1}, {Tile: 16, Step: 1}, {Tile: 8, Step: 1}}},
+		{match{Kind: "gpu", Type: "float64", Arch: "big"}, p(200)},
+		{match{Kind: "gpu", Type: "float64"}, p(7)},
 	}
 	for _, c := range []struct {
 		info  backend.Info
@@ -161,15 +166,17 @@ func TestChooseOrder(t *testing.T) {
 		{backend.Info{GPU: true, Arch: "big"}, Float64, 1, 200},
 		{backend.Info{GPU: true, Arch: "big", MaxGroup: 100}, Float64, 1, 7}, // nothing fits at the closer level
 	} {
-		got, ok := choose(rules, &c.info, c.typ,
-			func(p TransposeParams) bool { return p.Fits(&c.info, c.typ) },
-			func(p TransposeParams) int { return c.tiles * 256 / (p.Tile * p.Tile) })
+		o := offer[TransposeParams]{shipped: shipped(rules, &c.info, c.typ, func(p TransposeParams) bool { return p.Fits(&c.info, c.typ) })}
+		got, ok := o.pick(1, enough(&c.info), func(p TransposeParams) int { return c.tiles * 256 / (p.Tile * p.Tile) })
 		if !ok || got.Tile != c.want {
 			t.Errorf("%+v, %s, %d tiles: chose %+v, %v, want tile %d", c.info, c.typ, c.tiles, got, ok, c.want)
 		}
 	}
-	if _, ok := choose(rules, &backend.Info{GPU: true, MaxGroup: 6}, Float64, func(p TransposeParams) bool { return false }, nil); ok {
-		t.Error("chose parameters that do not fit")
+	if got := shipped(rules, &backend.Info{GPU: true}, Float64, func(p TransposeParams) bool { return false }); got != nil {
+		t.Errorf("%+v do not fit", got)
+	}
+	if p, ok := new(offer[TransposeParams]).pick(1, 1, nil); ok {
+		t.Errorf("chose %+v of nothing", p)
 	}
 }
 

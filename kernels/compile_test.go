@@ -45,8 +45,11 @@ func compile(t *testing.T, b built, prelude, ext string, flags ...string) string
 
 // gpuSources is every kernel of the GPU shape; arch is the architecture that rules for AMD name, "" the default.
 func gpuSources(arch string) []built {
+	matmul := tuned(builtin.MatMul, func(r *rule[MatMulParams]) bool { return r.Kind == "gpu" && r.Arch == arch })
 	return everySource(
-		tuned(builtin.MatMul, func(r *rule[MatMulParams]) bool { return r.Kind == "gpu" && r.Arch == arch }),
+		func(t Type) []MatMulParams {
+			return slices.Compact(append(matmul(t), thinGPU[t].tall, thinGPU[t].wide))
+		},
 		tuned(builtin.Transpose, func(r *rule[TransposeParams]) bool { return r.Kind == "gpu" }))
 }
 

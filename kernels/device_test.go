@@ -267,6 +267,8 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 		{CPU: true, BM: 12, BN: 4 * v, BK: 16, TM: 6, TN: 2 * v, KU: 2, VW: v},
 		{CPU: true, BM: 4, BN: 4, BK: 5, TM: 2, TN: 2, KU: 1, VW: 1},
 		kernels.ChooseMatMul(info, t, 64, 64, 64),
+		kernels.ChooseMatMul(info, t, 5, 3000, 3000),
+		kernels.ChooseMatMul(info, t, 3000, 3, 3000),
 	}
 	if !testing.Short() {
 		all = append(all, kernels.ChooseMatMul(info, t, 5000, 5000, 5000))
@@ -309,7 +311,7 @@ func testProducts[T host.Element](t *testing.T, d *device) {
 
 			for p, kernel := range fast {
 				for i, g := range d.grids(kernels.MatMulGrid(p, m, n)) {
-					alpha, beta := [...]T{1, 3, 1, -2}[i], [...]T{0, 0, 1, -3}[i]
+					alpha, beta := [...]T{1, 3, 1, -5}[i], [...]T{0, 0, 1, -3}[i]
 					if k == 0 {
 						alpha, beta = 1, 0
 					}

@@ -11,26 +11,32 @@ import (
 const cpuDriver = "cpu"
 
 // The implementations in Go for the cpu device. They follow the grid: a call computes what the given groups of the kernel would, so that
-// groups which run at once never write the same element. A grid of a single group covers everything, and goes to package host in one piece.
+// groups which run at once never write the same element. A grid of a single group covers everything, and goes to package host in one piece; so does
+// each product of a batch with one group each.
 
 // cover calls f for the rectangles of rows by cols elements that the groups lo <= i < hi of g cover, where a group takes h by w elements at a time
 // and strides over the matrix as the kernels do: f(i0, j0, height, width).
 func cover(g backend.Grid, lo, hi, h, w, rows, cols int, f func(i0, j0, height, width int)) error {
 	if g.Groups[2] != 1 || g.Local[2] != 1 {
-		return &backend.Error{Op: "kernels", Err: backend.ErrLaunch, Detail: fmt.Sprintf("grid of %s: the built-in kernels take a grid in x and y", g)}
+		return &backend.Error{Op: "kernels", Err: backend.ErrLaunch, Detail: fmt.Sprintf("grid of %s: this kernel takes a grid in x and y", g)}
 	}
 	if g.Count() == 1 {
 		h, w = max(rows, 1), max(cols, 1)
 	}
 	for i := lo; i < hi; i++ {
-		gx, gy, _ := g.Group(i)
-		for i0 := gy * h; i0 < rows; i0 += g.Groups[1] * h {
-			for j0 := gx * w; j0 < cols; j0 += g.Groups[0] * w {
-				f(i0, j0, min(h, rows-i0), min(w, cols-j0))
-			}
-		}
+		coverGroup(g, i, h, w, rows, cols, f)
 	}
 	return nil
+}
+
+// coverGroup is cover for group i alone, whatever its place in z.
+func coverGroup(g backend.Grid, i, h, w, rows, cols int, f func(i0, j0, height, width int)) {
+	gx, gy, _ := g.Group(i)
+	for i0 := gy * h; i0 < rows; i0 += g.Groups[1] * h {
+		for j0 := gx * w; j0 < cols; j0 += g.Groups[0] * w {
+			f(i0, j0, min(h, rows-i0), min(w, cols-j0))
+		}
+	}
 }
 
 // matrix is an operand in host memory.
@@ -103,11 +109,20 @@ func productGo[T host.Element](g backend.Grid, lo, hi, h, w int, args []backend.
 func matmulGo[T host.Element](p MatMulParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		m, n, k, alpha := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32()), scalarAt[T](args[3])
-		a, b, beta, c := operandAt[T](args, 4), operandAt[T](args, 7), scalarAt[T](args[10]), operandAt[T](args, 11)
-		return cover(g, lo, hi, p.BM, p.BN, m, n, func(i, j, h, w int) {
-			a, b, c := a.at(i, 0), b.at(0, j), c.at(i, j)
-			host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
-		})
+		a0, b0, beta, c0 := operandAt[T](args, 4), operandAt[T](args, 7), scalarAt[T](args[10]), operandAt[T](args, 11)
+		strideA, strideB, strideC := int(args[15].Int64()), int(args[16].Int64()), int(args[17].Int64())
+		h, w := p.BM, p.BN
+		if g.Groups[0]*g.Groups[1] == 1 {
+			h, w = max(m, 1), max(n, 1)
+		}
+		for group := lo; group < hi; group++ {
+			_, _, z := g.Group(group)
+			coverGroup(g, group, h, w, m, n, func(i, j, h, w int) {
+				a, b, c := a0.from(z*strideA).at(i, 0), b0.from(z*strideB).at(0, j), c0.from(z*strideC).at(i, j)
+				host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+			})
+		}
+		return nil
 	}
 }
 

@@ -10,8 +10,8 @@
 //	err = queue.Launch(kernel, kernels.MatMulGrid(p, m, n), args...)
 //
 // Every kernel takes any shape, stride and offset, touches no element outside its operands, writes none outside its output, and covers any
-// shape with any number of groups in x and y; a grid has one group and one work-item in z. Kernels differ in speed only: parameters and grids never
-// change a bit of the result.
+// shape with any number of groups in x and y. A grid has one work-item in z, and one group, but for MatMul, which computes a product of a [Batch] for each
+// group in z. Kernels differ in speed only: parameters and grids never change a bit of the result.
 package kernels
 
 import (
@@ -153,9 +153,9 @@ func MatMulTiled(t Type) *backend.Source {
 	})
 }
 
-// MatMul is the fast kernel C = alpha*A*B + beta*C, in the shape and with the tiles that p says. It panics when p is not valid for t. The kernel is
-// not for alpha == 0 or k == 0, except that k == 0 with alpha == 1 and beta == 0 gives +0. Arguments: [MatMulArgs]. Grid: [MatMulGrid], or any of its
-// group size.
+// MatMul is the fast kernel C = alpha*A*B + beta*C, in the shape and with the tiles that p says, for one product or a [Batch] of them. It panics when p is
+// not valid for t. The kernel is not for alpha == 0 or k == 0, except that k == 0 with alpha == 1 and beta == 0 gives +0. Arguments: [MatMulArgs] or
+// [MatMulBatchArgs]. Grid: [MatMulGrid] or [MatMulBatchGrid], or any with its group size and as many groups in z.
 func MatMul(t Type, p MatMulParams) *backend.Source {
 	if err := p.Validate(t); err != nil {
 		panic(err)
@@ -168,7 +168,8 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	return cached(key{name: name, typ: t, matmul: p}, func(s *backend.Source) {
 		s.Group = p.group()
 		s.Macros = p.macros()
-		s.Params = concat(ints("m", "n", "k"), element(t, "alpha"), operand(t, "a"), operand(t, "b"), element(t, "beta"), operand(t, "c"), ints("vectors"))
+		s.Params = concat(ints("m", "n", "k"), element(t, "alpha"), operand(t, "a"), operand(t, "b"), element(t, "beta"), operand(t, "c"),
+			ints("vectors"), ulongs("stridea", "strideb", "stridec"))
 		s.Go = pick(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
 	})
 }

@@ -3,6 +3,7 @@ package kernels
 import (
 	"errors"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -191,12 +192,12 @@ func TestMatMulArgsAlignment(t *testing.T) {
 		{"c in host memory at another address", even, even, Operand{fakeHost{mem[8:]}, 8, 16}, 1},
 	} {
 		args := MatMulArgs(nil, 4, 4, 4, float32(1), c.a, c.b, 0, c.c)
-		if got := args[len(args)-1].Int32(); got != c.want {
+		if got := args[14].Int32(); got != c.want {
 			t.Errorf("%s: vectors = %d, want %d", c.name, got, c.want)
 		}
 	}
 	double := Operand{dev, 2, 6} // 16 and 48 bytes
-	if args := MatMulArgs(nil, 4, 4, 4, 1.0, double, double, 0, double); args[len(args)-1].Int32() != 3 {
+	if args := MatMulArgs(nil, 4, 4, 4, 1.0, double, double, 0, double); args[14].Int32() != 3 {
 		t.Error("float64 at 16 bytes is not aligned")
 	}
 }
@@ -216,7 +217,7 @@ func TestValidate(t *testing.T) {
 		want string
 	}{
 		{MatMulParams{}, Float32, "bm must be 1 to 4096, not 0"},
-		{with(gpu, func(p *MatMulParams) { p.BK = 1 << 40 }), Float32, "bk must be 1 to 4096"},
+		{with(gpu, func(p *MatMulParams) { p.BK = math.MaxInt }), Float32, "bk must be 1 to 4096"},
 		{with(gpu, func(p *MatMulParams) { p.KU = -1 }), Float32, "ku must be"},
 		{with(gpu, func(p *MatMulParams) { p.BM = 66 }), Float32, "tm must divide bm"},
 		{with(gpu, func(p *MatMulParams) { p.TM = 2 }), Float32, "tm, tn and bk must be multiples of 4"},

@@ -13,14 +13,17 @@
  * Where a tile passes the end of k it is filled with A = -0 and B = +0, whose product -0 changes no sum; +0 would turn a sum of -0 into +0.
  * k == 0 gives alpha times +0: call it with alpha = 1 and beta = 0 for zeros, and leave alpha == 0 to other kernels.
  *
+ * There may be several such products. Matrix z of x begins z*stridex elements after the first; a stride of 0 for A or B shares one among all.
+ *
  * BM BN BK  the tile
  * TM TN     elements of C of a work-item, multiples of VW (4; 2 for float64); BK and BN are multiples of VW too
  * KU        steps of k that are unrolled
- * vectors   may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned vectors of 16 bytes? Only where the operand's address and its
- *           leading dimension are multiples of 16 bytes.
+ * vectors   may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned vectors of 16 bytes? Only where the operand's address, its
+ *           leading dimension and, with more than one product, the step to the next matrix are multiples of 16 bytes.
  *
  * Launch: groups of (BM/TM)*(BN/TN) work-items in x. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number
- * of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. All work-items of a group reach every barrier.
+ * of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each: a loop over the products cost
+ * up to 25 registers and made ptxas spill. All work-items of a group reach every barrier.
  */
 #define VECTORS_AB 1
 #define VECTORS_C 2
@@ -70,7 +73,8 @@ __kernel WG_SIZE(ITEMS, 1, 1)
 void matmul(const int m, const int n, const int k, const T alpha,
             __global const T *restrict a, const ulong aoff, const ulong lda,
             __global const T *restrict b, const ulong boff, const ulong ldb,
-            const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors) {
+            const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors,
+            const ulong stridea, const ulong strideb, const ulong stridec) {
   LOCALMEM ALIGN16 T as[2 * BK * PITCH];
   LOCALMEM ALIGN16 T bs[2 * BK * BN];
 
@@ -85,13 +89,14 @@ void matmul(const int m, const int n, const int k, const T alpha,
   const int brow = (int)(id / BX), bcol = (int)(id % BX) * VW;
   const int tiles = (int)(((uint)k + BK - 1) / BK);
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
+  const ulong z = get_group_id(2);
 
   for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
     for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
       const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
       const int whole = row0 + BM <= m && col0 + BN <= n;
-      __global const T *ap = a + aoff + (row0 + arow) * lda + acol;
-      __global const T *bp = b + boff + brow * ldb + (col0 + bcol);
+      __global const T *ap = a + aoff + z * stridea + (row0 + arow) * lda + acol;
+      __global const T *bp = b + boff + z * strideb + brow * ldb + (col0 + bcol);
 
       T acc[TM][TN];
       #pragma unroll
@@ -171,7 +176,7 @@ void matmul(const int m, const int n, const int k, const T alpha,
 
       /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. cp steps from row to row: so many pointers would take registers. */
       const int row = row0 + y * VW, col = col0 + x * VW;
-      __global T *cp = c + coff + row * ldc + col;
+      __global T *cp = c + coff + z * stridec + row * ldc + col;
       if (whole && (vectors & VECTORS_C)) {
         #pragma unroll
         for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {

@@ -14,6 +14,8 @@
  * Between blocks of k the sums are kept as they are. k == 0 gives alpha times +0: call it with alpha = 1 and beta = 0 for zeros, and leave
  * alpha == 0 to other kernels.
  *
+ * There may be several such products. Matrix z of x begins z*stridex elements after the first; a stride of 0 for A or B shares one among all.
+ *
  * BM BN BK  the tile of C that a group computes at a time, and the rows of B that are packed at once
  * TM TN     the block of C in registers; they divide BM and BN
  * VW        elements of a vector: 1, 2, 4, 8 or 16; divides TN
@@ -21,7 +23,7 @@
  * vectors   not used: vectors of any alignment are as good here
  *
  * Launch: groups of one work-item. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number of groups covers
- * any shape; ceil(n/BN) by ceil(m/BM) give each group one tile.
+ * any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each.
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -43,10 +45,12 @@ __kernel WG_SIZE(1, 1, 1)
 void matmul_cpu(const int m, const int n, const int k, const T alpha,
                 __global const T *restrict a, const ulong aoff, const ulong lda,
                 __global const T *restrict b, const ulong boff, const ulong ldb,
-                const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors) {
+                const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors,
+                const ulong stridea, const ulong strideb, const ulong stridec) {
   __local T panels[BN / TN][BK * TN] __attribute__((aligned(64)));
   V sums[BM / TM][BN / TN][TM][NV];
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
+  const ulong z = get_group_id(2);
 
   for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
     for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
@@ -59,7 +63,7 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
 
         /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. */
         for (int p = 0; p < depth; p++) {
-          __global const T *bp = b + boff + (p0 + p) * ldb + col0;
+          __global const T *bp = b + boff + z * strideb + (p0 + p) * ldb + col0;
           for (int j = 0; j < cols; j += VW) {
             __local T *to = &panels[j / TN][p * TN + j % TN];
             if (j + VW <= cols) {
@@ -73,7 +77,7 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
         for (int y = 0; y * TM < rows; y++) {
           __global const T *ap[TM]; /* rows beyond the last repeat it; what is computed from them is not stored */
           #pragma unroll
-          for (int i = 0; i < TM; i++) ap[i] = a + aoff + (row0 + min(y * TM + i, rows - 1)) * lda + p0;
+          for (int i = 0; i < TM; i++) ap[i] = a + aoff + z * stridea + (row0 + min(y * TM + i, rows - 1)) * lda + p0;
 
           for (int x = 0; x * TN < cols; x++) {
             V acc[TM][NV];
@@ -109,7 +113,7 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
               #pragma unroll
               for (int v = 0; v < NV; v++) {
                 const int j = x * TN + v * VW;
-                __global T *cp = c + coff + (row0 + y * TM + i) * ldc + col0 + j;
+                __global T *cp = c + coff + z * stridec + (row0 + y * TM + i) * ldc + col0 + j;
                 if (j + VW <= cols) {
                   V old = (V)NEG0;
                   if (beta != 0) old = beta * LOAD(cp);

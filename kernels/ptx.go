@@ -27,6 +27,8 @@ func PTXSources() map[string]*backend.Source {
 		for _, p := range forGPU(builtin.MatMul, t) {
 			add(MatMul(t, p))
 		}
+		add(MatMul(t, thinGPU[t].tall))
+		add(MatMul(t, thinGPU[t].wide))
 		for _, p := range forGPU(builtin.Transpose, t) {
 			add(Transpose(t, p))
 		}

@@ -134,6 +134,85 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 	}
 }
 
+// Every CUDA device takes all the PTX that ships.
+func TestPTXLoads(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *device) {
+		if d.info.Driver != "cuda" && d.info.Driver != "cudasim" {
+			t.Skip("takes no PTX")
+		}
+		sources := kernels.PTXSources()
+		for file, src := range sources {
+			k, err := d.Compile(src)
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			k.Release()
+		}
+		t.Logf("all %d kernels load on %s, %s", len(sources), d.info.Name, d.info.Arch)
+	})
+}
+
+// The driver runs the PTX, and never the same kernel's text or implementation in Go, which are there too.
+func TestCorruptedPTXOnDriver(t *testing.T) {
+	dev, err := backend.Lookup("cudasim").Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	x := []float32{1, 2, 3, 4, 5, 6}
+	for _, test := range []struct {
+		old, new string
+		want     []float32
+	}{
+		{"", "", []float32{-3, -6, -9, -12, -15, -18}},
+		{"mul.rn.f32", "add.rn.f32", []float32{-2, -1, 0, 1, 2, 3}},
+		{"st.global.f32", "ld.global.f32", nil}, // a load has its operands the other way round: no PTX
+	} {
+		src := *kernels.Scale(kernels.Float32)
+		if src.Go == nil || src.Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
+			t.Fatalf("a source without text or Go, or PTX without %q", test.old)
+		}
+		src.PTX = bytes.ReplaceAll(src.PTX, []byte(test.old), []byte(test.new))
+		got, err := scaleOn(dev, &src, x)
+		if !slices.Equal(got, test.want) || (err == nil) != (test.want != nil) {
+			t.Errorf("%q in place of %q: %v, %v, want %v", test.new, test.old, got, err, test.want)
+		}
+	}
+}
+
+// scaleOn is -3*x by a kernel like scale.
+func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, error) {
+	k, err := dev.Compile(src)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Release()
+	q, err := dev.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	b, err := dev.Alloc(int64(4 * len(x)))
+	if err != nil {
+		return nil, err
+	}
+	defer b.Free()
+	z := make([]float32, len(x))
+	n := int64(len(x))
+	row := kernels.Operand{Buffer: b, Stride: n}
+	if err := q.Write(b, 0, backend.Bytes(x)); err != nil {
+		return nil, err
+	}
+	if err := q.Launch(k, backend.Grid1(1, 32), kernels.ScaleArgs[float32](nil, 1, n, -3, row, row)...); err != nil {
+		return nil, err
+	}
+	if err := q.Read(backend.Bytes(z), b, 0); err != nil {
+		return nil, err
+	}
+	return z, nil
+}
+
 // runPTX runs a kernel on shapes and values of all kinds and returns what is wrong.
 func runPTX(t *testing.T, k *simKernel) []error {
 	switch {

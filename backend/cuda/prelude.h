@@ -26,7 +26,9 @@ typedef unsigned long long ulong;
 #define LOCALMEM __shared__
 #define LOCALPTR
 #define ALIGN16 __align__(16)
-#define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))
+/* With a bound the assembler may spill registers so that one more group fits on a core. Groups of up to 256 work-items need none to fit: a core has
+ * 65,536 registers (a Jetson TX1 or TX2 half of them), and a work-item takes 255 at most. */
+#define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z) > 256 ? (x) * (y) * (z) : 0)
 #define READ_VECTOR(V, p) __ldg((const V *)(p))
 
 #define PRELUDE static __device__ __forceinline__

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -91,7 +90,7 @@ func Check(t *testing.T, ptx []byte, s *backend.Source) {
 		t.Errorf("not for %s with addresses of 64 bits", ptxgen.Target)
 	}
 	for _, op := range Opcodes(ptx) {
-		if bad := refuse(op); bad != "" {
+		if bad := Refuse(op); bad != "" {
 			t.Errorf("instruction %s: %s", op, bad)
 		}
 	}
@@ -126,8 +125,8 @@ func Opcodes(ptx []byte) (all []string) {
 	return slices.Compact(all)
 }
 
-// refuse says what is wrong with an instruction; "" if nothing is.
-func refuse(op string) string {
+// Refuse says what the numerics contract, or speed, has against an instruction of a kernel; "" if nothing.
+func Refuse(op string) string {
 	parts := strings.Split(op, ".")
 	has := func(modifiers ...string) bool {
 		return slices.ContainsFunc(modifiers, func(m string) bool { return slices.Contains(parts[1:], m) })
@@ -148,136 +147,4 @@ func refuse(op string) string {
 		return "does not fix the rounding: the assembler may fuse it"
 	}
 	return ""
-}
-
-// PTXAS is the path of the real assembler: the file that TANDEM_PTXAS names, or that in PATH, or that of the package nvidia-cuda-nvcc that make keeps in
-// the user's cache folder. Without it, PTXAS ends the test.
-func PTXAS(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("TANDEM_PTXAS"); path != "" {
-		if _, err := os.Stat(path); err != nil {
-			t.Fatalf("TANDEM_PTXAS: %v", err)
-		}
-		return path
-	}
-	if path, err := exec.LookPath("ptxas"); err == nil {
-		return path
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		missing(t, "ptxas", err.Error())
-	}
-	pattern := filepath.Join(cache, "tandem-test", "nvidia-cuda-nvcc-*", "nvidia", "cu*", "bin", "ptxas")
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(paths) == 0 {
-		missing(t, "ptxas", "no ptxas in PATH or at "+pattern+": set TANDEM_PTXAS, or run make setup")
-	}
-	return paths[len(paths)-1]
-}
-
-// Assembler is a ptxas and the architectures to assemble for.
-type Assembler struct {
-	Path    string
-	Version string
-	Archs   []string // sm_75, sm_80, sm_90, and the newest that it knows
-}
-
-var (
-	release   = regexp.MustCompile(`release [\d.]+, V([\d.]+)`)
-	realArchs = regexp.MustCompile(`'sm_(\d+)'`)
-	resources = regexp.MustCompile(`entry function '(\w+)' for '\w+'[^']*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads[^']*?Used (\d+) registers`)
-)
-
-// NewAssembler asks ptxas what it is.
-func NewAssembler(t *testing.T) *Assembler {
-	t.Helper()
-	a := &Assembler{Path: PTXAS(t)}
-	ask := func(flag string) string {
-		out, err := exec.Command(a.Path, flag).Output()
-		if err != nil {
-			t.Fatalf("%s %s: %v", a.Path, flag, err)
-		}
-		return string(out)
-	}
-	version := release.FindStringSubmatch(ask("--version"))
-	if version == nil {
-		t.Fatalf("%s does not say its version", a.Path)
-	}
-	newest := 0
-	for _, m := range realArchs.FindAllStringSubmatch(ask("--help"), -1) {
-		n, _ := strconv.Atoi(m[1])
-		newest = max(newest, n)
-	}
-	a.Version, a.Archs = version[1], []string{"sm_75", "sm_80", "sm_90", fmt.Sprintf("sm_%d", newest)}
-	return a
-}
-
-// Registers assembles a file of PTX for arch and returns the registers of a thread of each kernel. A kernel that spills, or has a stack, is an error,
-// and so is any warning.
-func (a *Assembler) Registers(file, arch string) (map[string]int, error) {
-	out, err := exec.Command(a.Path, "--verbose", "--warning-as-error", "--gpu-name", arch, "--output-file", os.DevNull, file).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("ptxas %s for %s: %w\n%s", a.Version, arch, err, out)
-	}
-	registers := map[string]int{}
-	for _, m := range resources.FindAllStringSubmatch(string(out), -1) {
-		if m[2] != "0" || m[3] != "0" || m[4] != "0" {
-			return nil, fmt.Errorf("%s for %s: a stack of %s bytes, spills of %s and %s", m[1], arch, m[2], m[3], m[4])
-		}
-		registers[m[1]], _ = strconv.Atoi(m[5])
-	}
-	if len(registers) == 0 {
-		return nil, fmt.Errorf("ptxas %s for %s says nothing of any kernel:\n%s", a.Version, arch, out)
-	}
-	return registers, nil
-}
-
-// Assemble assembles all PTX files in dir and returns a table of the registers of their kernels. It needs ptxas.
-func Assemble(t *testing.T, dir string) string {
-	a := NewAssembler(t)
-	files, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no PTX in %s: %v", dir, err)
-	}
-	rows := make([]string, len(files))
-	t.Run("files", func(t *testing.T) {
-		for i, file := range files {
-			t.Run(filepath.Base(file), func(t *testing.T) {
-				t.Parallel()
-				rows[i] = a.row(t, file)
-			})
-		}
-	})
-	head := fmt.Sprintf("%-52s %-16s %s\n", "registers, ptxas "+a.Version, "kernel", strings.Join(a.Archs, " "))
-	return head + strings.Join(rows, "")
-}
-
-// row is the lines of the table for a file, one for each kernel.
-func (a *Assembler) row(t *testing.T, file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells := map[string]string{}
-	for _, arch := range a.Archs {
-		registers, err := a.Registers(file, arch)
-		if err != nil {
-			t.Error(err)
-		}
-		for _, e := range Entries(text) {
-			n, ok := registers[e.Name]
-			if !ok && err == nil {
-				t.Errorf("ptxas says nothing of kernel %s for %s", e.Name, arch)
-			}
-			cells[e.Name] += fmt.Sprintf(" %*d", len(arch), n) // 0 where it failed
-		}
-	}
-	var lines strings.Builder
-	for _, e := range Entries(text) {
-		fmt.Fprintf(&lines, "%-52s %-16s%s\n", strings.TrimSuffix(filepath.Base(file), ".ptx"), e.Name, cells[e.Name])
-	}
-	return lines.String()
 }

@@ -1,8 +1,10 @@
 package ptxtest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,7 +15,7 @@ func TestRefuse(t *testing.T) {
 		"fma.rn.ftz.f32": true, "mul.f32": true, "add.f64": true, "mad.rn.f32": true, "mad.f64": true, "sqrt.approx.f32": true, "div.full.f32": true,
 		"ld.local.f32": true, "call.uni": true, "call": true,
 	} {
-		if got := refuse(op); (got != "") != bad {
+		if got := Refuse(op); (got != "") != bad {
 			t.Errorf("%s: %q, want a complaint: %t", op, got, bad)
 		}
 	}
@@ -53,7 +55,7 @@ func TestOpcodes(t *testing.T) {
 	}
 }
 
-func TestResources(t *testing.T) {
+func TestParseResources(t *testing.T) {
 	const out = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'one' for 'sm_80'
 ptxas info    : Function properties for one
@@ -61,14 +63,56 @@ ptxas info    : Function properties for one
 ptxas info    : Used 45 registers, used 1 barriers, 2048 bytes smem, 440 bytes cmem[0]
 ptxas info    : Compiling entry function 'two' for 'sm_80'
 ptxas info    : Function properties for two
-    16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
-ptxas info    : Used 7 registers, used 0 barriers
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 7 registers, used 0 barriers, 440 bytes cmem[0]
 `
-	var got [][]string
-	for _, m := range resources.FindAllStringSubmatch(out, -1) {
-		got = append(got, m[1:])
+	got, err := parseResources(out)
+	if want := map[string]Resources{"one": {45, 2048}, "two": {7, 0}}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("ptxas is understood as %v, %v, want %v", got, err, want)
 	}
-	if want := [][]string{{"one", "0", "0", "0", "45"}, {"two", "16", "8", "4", "7"}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("ptxas is understood as %v, want %v", got, want)
+	for _, bad := range []string{
+		strings.Replace(out, "0 bytes stack frame", "16 bytes stack frame", 1),
+		strings.Replace(out, "0 bytes spill stores", "8 bytes spill stores", 1),
+		strings.ReplaceAll(out, "0 bytes spill loads", "4 bytes spill loads"),
+		"ptxas info    : 0 bytes gmem\n",
+	} {
+		if got, err := parseResources(bad); err == nil {
+			t.Errorf("no error, but %v for\n%s", got, bad)
+		}
+	}
+}
+
+// PTX that needs a stack is refused by the real assembler's word.
+func TestAssembleRefusesStack(t *testing.T) {
+	a := NewAssembler(t)
+	const stack = `.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n)
+{
+	.local .align 4 .b8 depot[400];
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<6>;
+	ld.param.u64 	%rd1, [p];
+	ld.param.u32 	%r1, [n];
+	mul.wide.u32 	%rd2, %r1, 4;
+	mov.u64 	%rd3, depot;
+	add.s64 	%rd4, %rd3, %rd2;
+	st.local.u32 	[%rd4], %r1;
+	ld.local.u32 	%r2, [depot+8];
+	st.global.u32 	[%rd1], %r2;
+	ret;
+}
+`
+	for _, arch := range a.Archs {
+		if got, err := a.Assemble([]byte(stack), arch); err == nil || !strings.Contains(err.Error(), "stack of 400 bytes") {
+			t.Errorf("sm_%d: %v, %v", arch, got, err)
+		}
+	}
+}
+
+func TestChanged(t *testing.T) {
+	if got, want := changed("a\nb\nc\n", "a\nd\nc\n"), "-b\n+d\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
