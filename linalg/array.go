@@ -155,8 +155,8 @@ func (a *Array[T]) Download() (Matrix[T], error) {
 	return m, nil
 }
 
-// chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory stays small.
-const chunkBytes = 32 << 20
+// chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory stays small. Tests make it small.
+var chunkBytes int64 = 32 << 20
 
 func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
 	if err := a.checkCopy(m, "the source"); err != nil {
@@ -288,9 +288,16 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 		return nil
 	}
 	t := kernels.TypeOf[T]()
-	p := kernels.ChooseTranspose(&c.s.info, t, a.rows, a.cols)
-	return c.s.run(kernels.Transpose(t, p), kernels.TransposeGrid(p, a.rows, a.cols),
-		kernels.TransposeArgs(nil, a.rows, a.cols, a.Operand(), c.Operand()))
+	p, err := c.s.plan(planKey{op: transpose, typ: t, m: a.rows, n: a.cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
+		p := kernels.ChooseTranspose(info, t, a.rows, a.cols)
+		return kernels.Transpose(t, p), kernels.TransposeGrid(p, a.rows, a.cols)
+	})
+	if err != nil {
+		return err
+	}
+	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
+		return kernels.TransposeArgs(args, a.rows, a.cols, a.Operand(), c.Operand())
+	})
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
@@ -298,9 +305,18 @@ func (c *Array[T]) Add(a, b *Array[T]) error {
 	if err := c.checkElementwise("Add", a, b); err != nil || c.rows == 0 || c.cols == 0 {
 		return err
 	}
-	rows, cols, o := collapse(a, b, c)
-	return c.s.run(kernels.Add(kernels.TypeOf[T]()), kernels.ElementwiseGrid(&c.s.info, rows, cols),
-		kernels.AddArgs(nil, rows, cols, o[0], o[1], o[2]))
+	var o [3]kernels.Operand
+	rows, cols := collapse(o[:], a, b, c)
+	t := kernels.TypeOf[T]()
+	p, err := c.s.plan(planKey{op: add, typ: t, m: rows, n: cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
+		return kernels.Add(t), kernels.ElementwiseGrid(info, int64(rows), int64(cols))
+	})
+	if err != nil {
+		return err
+	}
+	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
+		return kernels.AddArgs(args, int64(rows), int64(cols), o[0], o[1], o[2])
+	})
 }
 
 // Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
@@ -308,35 +324,35 @@ func (c *Array[T]) Scale(alpha T, a *Array[T]) error {
 	if err := c.checkElementwise("Scale", a); err != nil || c.rows == 0 || c.cols == 0 {
 		return err
 	}
-	rows, cols, o := collapse(a, c)
-	return c.s.run(kernels.Scale(kernels.TypeOf[T]()), kernels.ElementwiseGrid(&c.s.info, rows, cols),
-		kernels.ScaleArgs(nil, rows, cols, alpha, o[0], o[1]))
+	var o [2]kernels.Operand
+	rows, cols := collapse(o[:], a, c)
+	t := kernels.TypeOf[T]()
+	p, err := c.s.plan(planKey{op: scale, typ: t, m: rows, n: cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
+		return kernels.Scale(t), kernels.ElementwiseGrid(info, int64(rows), int64(cols))
+	})
+	if err != nil {
+		return err
+	}
+	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
+		return kernels.ScaleArgs(args, int64(rows), int64(cols), alpha, o[0], o[1])
+	})
 }
 
-// collapse is the shape and the operands as the elementwise kernels see them: packed arrays are one long row.
-func collapse[T Element](arrays ...*Array[T]) (rows, cols int64, operands []kernels.Operand) {
-	rows, cols = int64(arrays[0].rows), int64(arrays[0].cols)
+// collapse fills in the operands as the elementwise kernels see them, and returns their shape: packed arrays are one long row.
+func collapse[T Element](operands []kernels.Operand, arrays ...*Array[T]) (rows, cols int) {
+	rows, cols = arrays[0].rows, arrays[0].cols
 	packed := true
-	for _, a := range arrays {
-		operands = append(operands, a.Operand())
+	for i, a := range arrays {
+		operands[i] = a.Operand()
 		packed = packed && (a.stride == a.cols || a.rows == 1)
 	}
 	if packed {
 		rows, cols = 1, rows*cols
 		for i := range operands {
-			operands[i].Stride = cols
+			operands[i].Stride = int64(cols)
 		}
 	}
-	return rows, cols, operands
-}
-
-// run compiles a built-in kernel, once, and enqueues it.
-func (s *Session) run(src *backend.Source, g backend.Grid, args []backend.Arg) error {
-	k, err := s.kernel(src)
-	if err != nil {
-		return err
-	}
-	return s.queue.Launch(k, g, args...)
+	return rows, cols
 }
 
 // checkOperands checks that the arrays exist, belong to one open session, and have a type that the device keeps the contract in.

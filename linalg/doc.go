@@ -22,5 +22,6 @@
 // # Errors
 //
 // Errors match [ErrShape], [ErrOverlap], or a sentinel of package backend, such as backend.ErrOutOfMemory. Asynchronous failures of the
-// device are reported by the next call that waits: Wait, CopyTo, Download.
+// device are reported by the next call of the session that waits: Wait, CopyTo, Download. A call on host matrices waits for its own work, and returns the failures
+// of that alone.
 package linalg

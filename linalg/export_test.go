@@ -6,3 +6,17 @@ func SmallPieces() (restore func()) {
 	pieceWork, pieceWorkGPU = 1, 1
 	return func() { pieceWork, pieceWorkGPU = cpu, gpu }
 }
+
+// SmallChunks makes copies move at most n bytes at a time, until restore is called.
+func SmallChunks(n int64) (restore func()) {
+	old := chunkBytes
+	chunkBytes = n
+	return func() { chunkBytes = old }
+}
+
+// NothingSmall makes no operands small enough to go through the memory of a lane, until restore is called.
+func NothingSmall() (restore func()) {
+	old := smallBytes
+	smallBytes = 0
+	return func() { smallBytes = old }
+}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -34,16 +35,18 @@ func (c *Array[T]) gemm(ctx context.Context, alpha T, tA blas.Transpose, a *Arra
 	case k == 0 || alpha == 0:
 		return c.scaleBy(beta, a, b)
 	}
-	a, freeA, err := opArray(tA, a)
-	if err != nil {
-		return err
+	if tA != blas.NoTrans {
+		if a, err = transposed(a); err != nil {
+			return err
+		}
+		defer a.Free()
 	}
-	defer freeA()
-	b, freeB, err := opArray(tB, b)
-	if err != nil {
-		return err
+	if tB != blas.NoTrans {
+		if b, err = transposed(b); err != nil {
+			return err
+		}
+		defer b.Free()
 	}
-	defer freeB()
 	return c.multiply(ctx, alpha, a, b, beta)
 }
 
@@ -70,20 +73,17 @@ func opDims[T Element](t blas.Transpose, a *Array[T]) (rows, cols int, err error
 	return 0, 0, fmt.Errorf("%w: %q is no transposition: use blas.NoTrans or blas.Trans", ErrShape, byte(t))
 }
 
-// opArray is op(a), and how to release what was made for it.
-func opArray[T Element](t blas.Transpose, a *Array[T]) (op *Array[T], free func() error, err error) {
-	if t == blas.NoTrans {
-		return a, func() error { return nil }, nil
-	}
-	op, err = NewArray[T](a.s, a.cols, a.rows)
+// transposed is the transpose of a in memory of its own.
+func transposed[T Element](a *Array[T]) (*Array[T], error) {
+	t, err := NewArray[T](a.s, a.cols, a.rows)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := op.Transpose(a); err != nil {
-		op.Free()
-		return nil, nil, err
+	if err := t.Transpose(a); err != nil {
+		t.Free()
+		return nil, err
 	}
-	return op, op.Free, nil
+	return t, nil
 }
 
 // pieceRows divides the rows of a piece, so that tiles are not cut.
@@ -125,9 +125,16 @@ func (c *Array[T]) multiply(ctx context.Context, alpha T, a, b *Array[T], beta T
 
 func (c *Array[T]) launchMatMul(alpha T, k int, a, b *Array[T], beta T) error {
 	t := kernels.TypeOf[T]()
-	p := kernels.ChooseMatMul(&c.s.info, t, c.rows, c.cols, k)
-	return c.s.run(kernels.MatMul(t, p), kernels.MatMulGrid(p, c.rows, c.cols),
-		kernels.MatMulArgs(nil, c.rows, c.cols, k, alpha, a.Operand(), b.Operand(), beta, c.Operand()))
+	p, err := c.s.plan(planKey{op: matmul, typ: t, m: c.rows, n: c.cols, k: k}, func(info *backend.Info) (*backend.Source, backend.Grid) {
+		p := kernels.ChooseMatMul(info, t, c.rows, c.cols, k)
+		return kernels.MatMul(t, p), kernels.MatMulGrid(p, c.rows, c.cols)
+	})
+	if err != nil {
+		return err
+	}
+	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
+		return kernels.MatMulArgs(args, c.rows, c.cols, k, alpha, a.Operand(), b.Operand(), beta, c.Operand())
+	})
 }
 
 type progressKey struct{}

@@ -119,10 +119,11 @@ func (s *Session) canHold(rows, cols int, t kernels.Type) error {
 	return nil
 }
 
-func operandName(i int) string { return "operand " + string(rune('A'+i)) }
+// operandName is the name of an operand in errors.
+func operandName(i int) string { return [...]string{"operand A", "operand B"}[i] }
 
 // into runs f over in and out on the device and leaves the result in out; keep tells that f reads out. Where the device is a processor that shares the
-// host's memory, it works on that; elsewhere on copies.
+// host's memory, it works on that, unless copies take less time; elsewhere on copies.
 func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,11 +144,19 @@ func into[T Element](ctx context.Context, s *Session, out Matrix[T], keep bool, 
 			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandName(i))
 		}
 	}
-	if s.sharesMemory() {
-		return inPlace(s, out, in, f)
-	}
-	return onCopies(ctx, s, out, keep, in, f)
+	return s.withLane(func(l *lane) error {
+		switch all := append(in[:len(in):len(in)], out); {
+		case areSmall(all) && !s.registersForNothing():
+			return onScratch(l, out, keep, in, f)
+		case s.sharesMemory():
+			return inPlace(l.s, out, in, f)
+		}
+		return onCopies(ctx, l.s, out, keep, in, f)
+	})
 }
+
+// registersForNothing tells whether the device reaches any memory of the host without being told of it: the cpu device does.
+func (s *Session) registersForNothing() bool { return s.info.Driver == "cpu" && s.sharesMemory() }
 
 // sharesMemory tells whether the device is a processor that works on the host's memory as the host does. Integrated GPUs share it as well, but
 // operands of concurrent calls may overlap, which registered memory must not do there.
@@ -172,31 +181,34 @@ func onCopies[T Element](ctx context.Context, s *Session, out Matrix[T], keep bo
 	if err := f(c, arrays[:len(in)]); err != nil {
 		return err
 	}
-	return c.copyTo(ctx, out)
+	if err := c.copyTo(ctx, out); err != nil {
+		return err
+	}
+	return s.queue.Wait()
 }
 
 // inPlace registers the matrices' own memory. Operands may share memory: each connected piece is registered once.
 func inPlace[T Element](s *Session, out Matrix[T], in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) (err error) {
 	all := append(in[:len(in):len(in)], out)
 	pieces := connected(all)
-	var registered []*Array[T]
-	defer func() { err = freeAll(registered, err) }()
+	buffers := make([]backend.Buffer, 0, len(all))
+	defer func() { err = freeAll(buffers, err) }()
 	for _, p := range pieces {
-		a, err := Register(s, NewMatrix(1, len(p), p))
+		b, err := s.device.Register(backend.Bytes(p))
 		if err != nil {
 			return err
 		}
-		registered = append(registered, a)
+		buffers = append(buffers, b)
 	}
 	arrays := make([]*Array[T], len(all))
 	for i, m := range all {
-		if arrays[i] = locate(s, m, pieces, registered); arrays[i] != nil {
+		if arrays[i] = locate(s, m, pieces, buffers); arrays[i] != nil {
 			continue
 		}
 		if arrays[i], err = NewArray[T](s, m.Rows, m.Cols); err != nil {
 			return err
 		}
-		registered = append(registered, arrays[i])
+		buffers = append(buffers, arrays[i].buf)
 	}
 	if err := f(arrays[len(in)], arrays[:len(in)]); err != nil {
 		s.queue.Wait() // nothing of the caller's may be in use when it gets it back
@@ -207,7 +219,7 @@ func inPlace[T Element](s *Session, out Matrix[T], in []Matrix[T], f func(out *A
 
 // connected is the memory of the matrices, where pieces that overlap are one.
 func connected[T Element](matrices []Matrix[T]) [][]T {
-	var pieces [][]T
+	pieces := make([][]T, 0, len(matrices))
 	for _, m := range matrices {
 		piece := m.Data[:span(m.Rows, m.Cols, m.Stride)]
 		if len(piece) == 0 {
@@ -248,19 +260,20 @@ func distance[T Element](a, b []T) int {
 }
 
 // locate finds m in the piece of registered memory that holds it; nil for a matrix without elements.
-func locate[T Element](s *Session, m Matrix[T], pieces [][]T, registered []*Array[T]) *Array[T] {
+func locate[T Element](s *Session, m Matrix[T], pieces [][]T, buffers []backend.Buffer) *Array[T] {
 	mem := m.Data[:span(m.Rows, m.Cols, m.Stride)]
 	for i, p := range pieces {
 		if bytesOverlap(backend.Bytes(p), backend.Bytes(mem)) {
-			return &Array[T]{s: s, buf: registered[i].buf, rows: m.Rows, cols: m.Cols, stride: m.Stride, off: distance(p, mem), view: true}
+			return &Array[T]{s: s, buf: buffers[i], rows: m.Rows, cols: m.Cols, stride: m.Stride, off: distance(p, mem), view: true}
 		}
 	}
 	return nil
 }
 
-func freeAll[T Element](arrays []*Array[T], err error) error {
-	for _, a := range arrays {
-		if e := a.Free(); err == nil {
+// freeAll frees what a call made. It returns err, or else the first error of a Free.
+func freeAll[F interface{ Free() error }](list []F, err error) error {
+	for _, f := range list {
+		if e := f.Free(); err == nil {
 			err = e
 		}
 	}

@@ -456,6 +456,8 @@ func TestErrors(t *testing.T) {
 			{"overflowing stride", matmul(linalg.Matrix[float32]{Rows: 1 << 20, Cols: 3, Stride: math.MaxInt / 2}, m(3, 2)), linalg.ErrShape, "too large"},
 			{"device shapes", square.Mul(x, y), linalg.ErrShape, "6x4 and 4x6 into 8x8"},
 			{"destination is a source", square.Mul(square, square), linalg.ErrOverlap, ""},
+			{"destination overlaps the first factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(3, 7, 3, 7), square.Slice(4, 8, 0, 4)), linalg.ErrOverlap, ""},
+			{"destination overlaps the second factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(4, 8, 0, 4), square.Slice(3, 7, 3, 7)), linalg.ErrOverlap, ""},
 			{"transpose in place", square.Transpose(square), linalg.ErrOverlap, ""},
 			{"shifted add", square.Slice(0, 4, 0, 8).Add(square.Slice(1, 5, 0, 8), square.Slice(0, 4, 0, 8)), linalg.ErrOverlap, ""},
 			{"transpose shape", x.Transpose(x), linalg.ErrShape, ""},

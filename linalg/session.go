@@ -11,13 +11,23 @@ import (
 
 // A Session is an open device with a queue: its commands run in the order of the calls. It is safe for concurrent use. Close it
 // after use; its arrays and kernels end with it.
+//
+// Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has one of its own while it runs: calls of several goroutines may
+// overlap, and none returns the error of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; Close releases them.
 type Session struct {
+	*core
+	queue backend.Queue
+}
+
+// core is what the queues of a session share.
+type core struct {
 	device backend.Device
-	queue  backend.Queue
 	info   backend.Info
 
 	mu      sync.RWMutex
 	kernels map[*backend.Source]backend.Kernel // built-in kernels
+	plans   map[planKey]plan
+	lanes   []*lane // that no call uses
 	closed  bool
 }
 
@@ -41,7 +51,8 @@ func NewSession(device backend.Device) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{device: device, queue: queue, info: device.Info(), kernels: map[*backend.Source]backend.Kernel{}}, nil
+	c := &core{device: device, info: device.Info(), kernels: map[*backend.Source]backend.Kernel{}, plans: map[planKey]plan{}}
+	return &Session{core: c, queue: queue}, nil
 }
 
 // Info describes the device.
@@ -50,7 +61,7 @@ func (s *Session) Info() backend.Info { return s.info }
 // Device is the device itself, for what Session does not offer. It belongs to the session.
 func (s *Session) Device() backend.Device { return s.device }
 
-// Queue is the queue that all of the session's commands go through: for events, and for copies of one's own.
+// Queue is the queue that the commands of arrays, and Launch, go through: for events, and for copies of one's own.
 func (s *Session) Queue() backend.Queue { return s.queue }
 
 // Wait blocks until everything enqueued is done, and returns what went wrong since the last wait.
@@ -66,7 +77,7 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
-	s.kernels = nil
+	s.kernels, s.plans, s.lanes = nil, nil, nil // the device releases what they hold
 	s.mu.Unlock()
 	if closed {
 		return nil
@@ -78,41 +89,13 @@ func (s *Session) Close() error {
 	return err
 }
 
-func (s *Session) open() error {
+func (s *core) open() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return errClosed("the session is closed")
 	}
 	return nil
-}
-
-// kernel compiles a built-in kernel, once.
-func (s *Session) kernel(src *backend.Source) (backend.Kernel, error) {
-	s.mu.RLock()
-	k, ok := s.kernels[src]
-	closed := s.closed
-	s.mu.RUnlock()
-	if closed {
-		return nil, errClosed("the session is closed")
-	}
-	if ok {
-		return k, nil
-	}
-	k, err := s.device.Compile(src)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errClosed("the session is closed")
-	}
-	if first, ok := s.kernels[src]; ok {
-		return first, k.Release() // another goroutine was faster
-	}
-	s.kernels[src] = k
-	return k, nil
 }
 
 // Compile makes a kernel of the user's own from text in the portable dialect; name is its entry point. The error matches

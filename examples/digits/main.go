@@ -18,6 +18,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/tandem-gpu/tandem/examples/internal/digits"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -33,7 +34,7 @@ func main() {
 const trained = 1000
 
 func run(w io.Writer, spec string) error {
-	images, digits, err := load()
+	images, labels, err := digits.Load()
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func run(w io.Writer, spec string) error {
 	if err != nil {
 		return err
 	}
-	known, truth := digits[:trained], digits[trained:]
+	known, truth := labels[:trained], labels[trained:]
 	for _, k := range []int{1, 3} {
 		right := 0
 		for i, digit := range truth {

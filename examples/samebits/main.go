@@ -1,4 +1,5 @@
-// Command samebits computes the same products on every device of every driver, and prints a digest of each result: they are equal.
+// Command samebits computes the same products on every device of every driver, and prints a digest of each result: they are equal. Where they are not, it
+// fails.
 //
 //	go run ./examples/samebits
 //	go run ./examples/samebits -backend cpu
@@ -7,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,8 +16,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -34,13 +38,22 @@ func run(w io.Writer, spec string) error {
 	if spec == "" {
 		specs = devices(w)
 	}
+	all := results{}
 	for _, spec := range specs {
-		if err := products(w, spec); err != nil {
+		if err := all.products(w, spec); err != nil {
 			return fmt.Errorf("%s: %w", spec, err)
 		}
 	}
+	h := sha256.New()
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		h.Write(all[what])
+	}
+	fmt.Fprintf(w, "devices: %d, one digest: %x\n", len(specs), h.Sum(nil))
 	return nil
 }
+
+// results is the digest of every product, by its operands.
+type results map[string][]byte
 
 // devices lists every device of every driver as linalg.Open takes it, and prints why a driver has none.
 func devices(w io.Writer) (specs []string) {
@@ -56,8 +69,8 @@ func devices(w io.Writer) (specs []string) {
 	return specs
 }
 
-// products prints a digest of a product in each element type that the device supports.
-func products(w io.Writer, spec string) error {
+// products prints a digest of a product in each element type that the device supports, and compares it with those of other devices.
+func (all results) products(w io.Writer, spec string) error {
 	s, err := linalg.Open(spec)
 	if err != nil {
 		return err
@@ -66,18 +79,18 @@ func products(w io.Writer, spec string) error {
 	info := s.Info()
 	fmt.Fprintf(w, "%s:%d %s\n", info.Driver, info.Index, info.Name)
 	if info.Float32 {
-		err = product[float32](w, s)
+		err = product[float32](w, s, all)
 	}
 	if info.Float64 && err == nil {
-		err = product[float64](w, s)
+		err = product[float64](w, s, all)
 	}
 	if err == nil {
-		err = product[int32](w, s)
+		err = product[int32](w, s, all)
 	}
 	return err
 }
 
-func product[T linalg.Element](w io.Writer, s *linalg.Session) error {
+func product[T linalg.Element](w io.Writer, s *linalg.Session, all results) error {
 	rng := rand.New(rand.NewPCG(2, 3))
 	a, b := random[T](rng, 301, 257), random[T](rng, 257, 129)
 	c, err := linalg.MatMulContext(context.Background(), s, a, b)
@@ -88,7 +101,12 @@ func product[T linalg.Element](w io.Writer, s *linalg.Session) error {
 	if err := binary.Write(h, binary.LittleEndian, c.Data); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  %s times %s: %x\n", a, b, h.Sum(nil))
+	what, digest := fmt.Sprintf("%s times %s", a, b), h.Sum(nil)
+	fmt.Fprintf(w, "  %s: %x\n", what, digest)
+	if first, ok := all[what]; ok && !bytes.Equal(first, digest) {
+		return fmt.Errorf("%s has other bits than on the devices before: %x", what, first)
+	}
+	all[what] = digest
 	return nil
 }
 

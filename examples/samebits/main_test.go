@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -13,8 +15,19 @@ const digests = `  301x257 float32 times 257x129 float32: 89555fd2f5d921f5a2da2d
   301x257 int32 times 257x129 int32: 4a64321149b70b5054c562a3f5a7744eb5c68c1bdb7ed8ee7ab084defa8ad9c5
 `
 
+const oneDigest = "f9ee467e181adc44c1d5924fb05d5daeee7963b3aacfaf0d14592962414a6ebc"
+
 func TestRun(t *testing.T) {
-	exampletest.Run(t, run, "*:* *\n"+digests)
+	exampletest.Run(t, run, "*:* *\n"+digests+"devices: 1, one digest: "+oneDigest+"\n")
+}
+
+// A device with other bits is an error that names the product.
+func TestOtherBits(t *testing.T) {
+	what := "301x257 float64 times 257x129 float64"
+	all := results{what: {1, 2, 3}}
+	if err := all.products(io.Discard, "cpu"); err == nil || !strings.Contains(err.Error(), what) {
+		t.Errorf("other bits: %v", err)
+	}
 }
 
 // Without a choice it runs on every device, and every device prints the same digests.
@@ -25,16 +38,15 @@ func TestAllDevices(t *testing.T) {
 	}
 	devices := 0
 	for line := range strings.Lines(out.String()) {
-		if !strings.HasPrefix(line, "  ") {
-			devices++
-			continue
-		}
-		if !strings.Contains(digests, line) {
+		if strings.HasPrefix(line, "  ") && !strings.Contains(digests, line) {
 			t.Errorf("other bits: %s", line)
 		}
+		if strings.HasPrefix(line, "  ") && strings.Contains(line, "int32") {
+			devices++
+		}
 	}
-	if devices == 0 {
-		t.Errorf("no devices: %s", out.String())
+	if last := fmt.Sprintf("devices: %d, one digest: %s\n", devices, oneDigest); devices == 0 || !strings.HasSuffix(out.String(), last) {
+		t.Errorf("the end is not %s", last)
 	}
 	t.Log(out.String())
 }

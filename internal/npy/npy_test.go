@@ -16,12 +16,13 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/tandem-gpu/tandem/internal/npy/header"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // file makes a .npy file of the given format version with this header text.
 func file(major byte, text string, data []byte) []byte {
-	b := append([]byte(magic), major, 0)
+	b := append([]byte(header.Magic), major, 0)
 	if major == 1 {
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
 	} else {

@@ -102,7 +102,7 @@ func BenchmarkFactorizations(b *testing.B) {
 	}
 }
 
-// BenchmarkPath is the reason for sameProcessor: a product on the device, copies included, and on the host.
+// BenchmarkPath compares a product on the device, copies included, with one on the host: what a crossover is made of.
 func BenchmarkPath(b *testing.B) {
 	for _, spec := range []string{"cpu", "opencl", "cuda"} {
 		b.Run(spec, func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 // Triangular and symmetric matrices are halved until they have at most so many rows. The bits of trmm and trsm depend on triangleBlock,
 // those of the others on neither.
 const (
-	triangleBlock  = 32
+	triangleBlock  = 16
 	symmetricBlock = 64
 )
 
@@ -31,106 +31,156 @@ func symm[T float](e *engine, left, lower bool, alpha T, a, b linalg.Matrix[T], 
 }
 
 // syrk is the triangle of C = alpha*op(A)*op(A)ᵀ + beta*C: the bits of a product.
-func syrk[T float](e *engine, lower, trans bool, alpha T, a linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
-	rows, cols, memory := both(trans, alpha, a)
-	defer give(memory)
-	eachBlock(lower, 0, 0, c, func(i, j int, c linalg.Matrix[T]) {
-		gemm(e, alpha, blas.NoTrans, rows.Slice(i, i+c.Rows, 0, rows.Cols), blas.NoTrans, cols.Slice(0, cols.Rows, j, j+c.Cols), beta, c)
-	})
+func syrk[T float](e *engine, lower bool, t blas.Transpose, alpha T, a linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
+	x := operand[T]{a, t}
+	if alpha == 0 || x.cols() == 0 {
+		scaleTriangle(lower, beta, c)
+		return
+	}
+	y := x.transpose()
+	defer give(x.settle(c.Rows))
+	defer give(y.settle(c.Rows))
+	p := triangleProduct[T]{e: e, lower: lower, alpha: alpha, x: x, y: y, beta: beta}
+	p.run(0, c)
 }
 
 // syr2k is the triangle of C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C: the bits of two products, the first with beta and the
 // second with 1.
-func syr2k[T float](e *engine, lower, trans bool, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
-	aRows, aCols, aMemory := both(trans, alpha, a)
-	defer give(aMemory)
-	bRows, bCols, bMemory := both(trans, alpha, b)
-	defer give(bMemory)
-	eachBlock(lower, 0, 0, c, func(i, j int, c linalg.Matrix[T]) {
-		gemm(e, alpha, blas.NoTrans, aRows.Slice(i, i+c.Rows, 0, aRows.Cols), blas.NoTrans, bCols.Slice(0, bCols.Rows, j, j+c.Cols), beta, c)
-		gemm(e, alpha, blas.NoTrans, bRows.Slice(i, i+c.Rows, 0, bRows.Cols), blas.NoTrans, aCols.Slice(0, aCols.Rows, j, j+c.Cols), 1, c)
-	})
+func syr2k[T float](e *engine, lower bool, t blas.Transpose, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
+	x, y := operand[T]{a, t}, operand[T]{b, t}
+	if alpha == 0 || x.cols() == 0 {
+		scaleTriangle(lower, beta, c)
+		return
+	}
+	xT, yT := x.transpose(), y.transpose()
+	defer give(x.settle(c.Rows))
+	defer give(y.settle(c.Rows))
+	defer give(xT.settle(c.Rows))
+	defer give(yT.settle(c.Rows))
+	p := triangleProduct[T]{e: e, lower: lower, alpha: alpha, x: x, y: yT, beta: beta}
+	p.run(0, c)
+	p.x, p.y, p.beta = y, xT, 1
+	p.run(0, c)
 }
 
-// both is op(A) and its transpose, one of which is A itself. Where alpha is 0 they have nothing to multiply, as A is not read.
-func both[T float](trans bool, alpha T, a linalg.Matrix[T]) (rows, cols linalg.Matrix[T], memory *[]T) {
-	if alpha == 0 {
-		n := a.Rows
-		if trans {
-			n = a.Cols
-		}
-		return linalg.NewMatrix[T](n, 0, nil), linalg.NewMatrix[T](0, n, nil), nil
-	}
-	t, memory := op(blas.Trans, a)
-	if trans {
-		return t, a, memory
-	}
-	return a, t, memory
+// An operand is op(M).
+type operand[T float] struct {
+	linalg.Matrix[T]
+	t blas.Transpose
 }
 
-// eachBlock calls f for rectangles that make up a triangle of C, with the position of each. For a block that the diagonal runs through it
-// is a copy of C's, of which only the triangle's part is put back.
-func eachBlock[T float](lower bool, i, j int, c linalg.Matrix[T], f func(i, j int, c linalg.Matrix[T])) {
+func (o operand[T]) cols() int {
+	_, cols := stored(o.t, o.Rows, o.Cols)
+	return cols
+}
+
+// transpose is op(M)ᵀ.
+func (o operand[T]) transpose() operand[T] {
+	if o.t == blas.NoTrans {
+		return operand[T]{o.Matrix, blas.Trans}
+	}
+	return operand[T]{o.Matrix, blas.NoTrans}
+}
+
+// part is the rows i to k-1 of op(M), or with columns its columns.
+func (o operand[T]) part(columns bool, i, k int) linalg.Matrix[T] {
+	if columns == (o.t == blas.NoTrans) {
+		return o.Slice(0, o.Rows, i, k)
+	}
+	return o.Slice(i, k, 0, o.Cols)
+}
+
+// settle transposes M where n rows mean that several products take parts of op(M). The memory is nil where that is not needed.
+func (o *operand[T]) settle(n int) (memory *[]T) {
+	if n > symmetricBlock {
+		o.Matrix, memory = op(o.t, o.Matrix)
+		o.t = blas.NoTrans
+	}
+	return memory
+}
+
+// A triangleProduct is C = alpha*X*Y + beta*C in one triangle.
+type triangleProduct[T float] struct {
+	e           *engine
+	lower       bool
+	alpha, beta T
+	x, y        operand[T]
+}
+
+// run computes the part of the triangle in C, which begins at row and column i of the whole.
+func (p *triangleProduct[T]) run(i int, c linalg.Matrix[T]) {
 	n := c.Rows
 	if n <= symmetricBlock {
-		square, memory := scratch[T](n, n)
-		defer give(memory)
-		clear(square.Data)
-		copyTriangle(lower, square, c)
-		f(i, j, square)
-		copyTriangle(lower, c, square)
+		p.block(i, c)
 		return
 	}
 	h := half(n, symmetricBlock)
-	eachBlock(lower, i, j, c.Slice(0, h, 0, h), f)
-	if lower {
-		f(i+h, j, c.Slice(h, n, 0, h))
+	p.run(i, c.Slice(0, h, 0, h))
+	if p.lower {
+		gemm(p.e, p.alpha, p.x.t, p.x.part(false, i+h, i+n), p.y.t, p.y.part(true, i, i+h), p.beta, c.Slice(h, n, 0, h))
 	} else {
-		f(i, j+h, c.Slice(0, h, h, n))
+		gemm(p.e, p.alpha, p.x.t, p.x.part(false, i, i+h), p.y.t, p.y.part(true, i+h, i+n), p.beta, c.Slice(0, h, h, n))
 	}
-	eachBlock(lower, i+h, j+h, c.Slice(h, n, h, n), f)
+	p.run(i+h, c.Slice(h, n, h, n))
 }
 
-func copyTriangle[T float](lower bool, dst, src linalg.Matrix[T]) {
-	for i := range dst.Rows {
-		if lower {
-			copy(dst.Row(i)[:i+1], src.Row(i))
-		} else {
-			copy(dst.Row(i)[i:], src.Row(i)[i:])
+// block computes the whole product of a block that the diagonal runs through, and takes the triangle.
+func (p *triangleProduct[T]) block(i int, c linalg.Matrix[T]) {
+	n := c.Rows
+	acc, memory := scratch[T](n, n)
+	defer give(memory)
+	gemm(p.e, 1, p.x.t, p.x.part(false, i, i+n), p.y.t, p.y.part(true, i, i+n), 0, acc)
+	for r := range n {
+		lo, hi := ofTriangle(p.lower, r, n)
+		finish(p.alpha, acc.Row(r)[lo:hi], p.beta, c.Row(r)[lo:hi])
+	}
+}
+
+// ofTriangle is the columns, lo to hi-1, of a triangle of n columns in row r.
+func ofTriangle(lower bool, r, n int) (lo, hi int) {
+	if lower {
+		return 0, r + 1
+	}
+	return r, n
+}
+
+// scaleTriangle is C = beta*C in one triangle, and zero where beta is.
+func scaleTriangle[T float](lower bool, beta T, c linalg.Matrix[T]) {
+	for r := range c.Rows {
+		lo, hi := ofTriangle(lower, r, c.Cols)
+		row := c.Row(r)[lo:hi]
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
 		}
 	}
 }
 
 // mirror fills whole with the symmetric matrix whose triangle a has, and reads only that.
 func mirror[T float](lower bool, a, whole linalg.Matrix[T]) {
-	copyTriangle(lower, whole, a)
-	transposeTriangle(lower, false, a, whole)
-}
-
-// transposeTriangle fills the other triangle of dst with the transpose of a's. With unit the diagonal is left out.
-func transposeTriangle[T float](lower, unit bool, a, dst linalg.Matrix[T]) {
 	n := a.Rows
 	if n <= symmetricBlock {
 		for i := range n {
-			if !unit {
-				dst.Set(i, i, a.At(i, i))
-			}
-			for j := range i {
-				if lower {
-					dst.Set(j, i, a.At(i, j))
-				} else {
-					dst.Set(i, j, a.At(j, i))
-				}
+			lo, hi := ofTriangle(lower, i, n)
+			for j, v := range a.Row(i)[lo:hi] {
+				j += lo
+				whole.Data[i*whole.Stride+j], whole.Data[j*whole.Stride+i] = v, v
 			}
 		}
 		return
 	}
 	h := half(n, symmetricBlock)
-	transposeTriangle(lower, unit, a.Slice(0, h, 0, h), dst.Slice(0, h, 0, h))
-	off, to := a.Slice(0, h, h, n), dst.Slice(h, n, 0, h)
+	mirror(lower, a.Slice(0, h, 0, h), whole.Slice(0, h, 0, h))
+	upper, below := whole.Slice(0, h, h, n), whole.Slice(h, n, 0, h)
 	if lower {
-		off, to = a.Slice(h, n, 0, h), dst.Slice(0, h, h, n)
+		copyMatrix(below, a.Slice(h, n, 0, h))
+		transpose(below, upper)
+	} else {
+		copyMatrix(upper, a.Slice(0, h, h, n))
+		transpose(upper, below)
 	}
-	transpose(off, to)
-	transposeTriangle(lower, unit, a.Slice(h, n, h, n), dst.Slice(h, n, h, n))
+	mirror(lower, a.Slice(h, n, h, n), whole.Slice(h, n, h, n))
 }

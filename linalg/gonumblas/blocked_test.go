@@ -128,7 +128,7 @@ func testSyrk[T float](t *testing.T) {
 }
 
 // digests are of all results of testTriangular: the bits that every machine and every device must give.
-var digests = map[string]uint64{"float32": 0x37c783d460ecb52a, "float64": 0xba53d982deedd4ba}
+var digests = map[string]uint64{"float32": 0x26134729323683bb, "float64": 0x37ab831a677aac9a}
 
 // trmm and trsm: right answers that undo each other, from one triangle, with the same bits everywhere.
 func TestTriangular(t *testing.T) { eachType(t, testTriangular[float32], testTriangular[float64]) }
@@ -146,7 +146,7 @@ func testTriangular[T float](t *testing.T) {
 							m, n = n, k
 						}
 						alpha := []T{1, -1.5, 3}[(i+j+l)%3]
-						a, b := triangleOf[T](rng, ul, d, k, i%3), uniform[T](rng, m, n, 1+l)
+						a, b := wellTriangle[T](rng, ul, d, k, i%3), uniform[T](rng, m, n, 1+l)
 						what := fmt.Sprintf("%c%c%c%c %dx%d alpha %v", side, ul, trans, d, m, n, alpha)
 						plain := a.Packed() // what a stands for
 						only(ul, plain, 0)
@@ -176,8 +176,8 @@ func testTriangular[T float](t *testing.T) {
 	}
 }
 
-// triangleOf is a well-conditioned triangle, with NaN where nothing may be read.
-func triangleOf[T float](rng *rand.Rand, ul blas.Uplo, d blas.Diag, n, gap int) linalg.Matrix[T] {
+// wellTriangle is a well-conditioned triangle, with NaN where nothing may be read.
+func wellTriangle[T float](rng *rand.Rand, ul blas.Uplo, d blas.Diag, n, gap int) linalg.Matrix[T] {
 	a := uniform[T](rng, n, n, gap)
 	for i := range n {
 		for j := range n {
@@ -222,5 +222,12 @@ func near[T float](t *testing.T, what string, got, want linalg.Matrix[T], alpha 
 		if i%got.Stride >= got.Cols && v != guard {
 			t.Fatalf("%s: the gap after row %d holds %v", what, i/got.Stride, v)
 		}
+	}
+}
+
+func copyTriangle[T float](lower bool, dst, src linalg.Matrix[T]) {
+	for i := range dst.Rows {
+		lo, hi := ofTriangle(lower, i, dst.Cols)
+		copy(dst.Row(i)[lo:hi], src.Row(i)[lo:])
 	}
 }

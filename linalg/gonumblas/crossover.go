@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -25,79 +25,112 @@ const (
 // toDevice tells whether a product of m by n, with chains of k, runs on the device. Work grows with m*n*k and copies with m*k + k*n + m*n;
 // their ratio is a third of the harmonic mean of m, n and k.
 func toDevice[T float](e *engine, m, n, k int) bool {
-	if e.fixed != nil && *e.fixed <= 0 {
-		return supported[T](e)
-	}
-	mean := 3 / (1/float64(m) + 1/float64(n) + 1/float64(k))
+	size := 0
 	if e.fixed != nil {
-		return mean >= float64(*e.fixed) && supported[T](e)
+		size = *e.fixed
+	} else if size = crossover[T](e, m, n, k); size == never {
+		return false
 	}
-	return mean >= firstSize && !sameProcessor(e) && supported[T](e) && mean >= float64(crossover[T](e))
-}
-
-// supported tells whether the device keeps the numerics contract in T.
-func supported[T float](e *engine) bool {
-	if is32[T]() {
-		return e.s.Info().Float32
+	if size > 0 && 3/(1/float64(m)+1/float64(n)+1/float64(k)) < float64(size) {
+		return false
 	}
-	return e.s.Info().Float64
+	return kernels.TypeOf[T]().Supported(&e.info)
 }
 
-// sameProcessor tells whether the device is the processor that the host's own product runs on, and that product is the fastest there. The cpu
-// device runs the very same product. An OpenCL CPU device (PoCL 3.1 on a Zen 3 with AVX2, float32 and float64) was slower at every
-// size from 64 to 2048:
-//
-//	go test -run '^$' -bench Path ./linalg/gonumblas
-//
-// It may be faster where the host's product has no assembly.
-func sameProcessor(e *engine) bool {
-	info := e.s.Info()
-	return info.Driver == "cpu" || !info.GPU && host.InstructionSet() != "go"
-}
-
-// A crossing is a crossover that is measured when it is first needed.
+// A crossing is the crossover of a device and this host, in one type. It is looked up in the tuning data when the first product comes, and, where
+// they do not know it, measured when a product comes that is large enough.
 type crossing struct {
-	once sync.Once
-	size int
+	lookUp, measure sync.Once
+	known           bool
+	size            int
 }
 
-// crossover is that of this device and this host.
-func crossover[T float](e *engine) int {
-	c := &e.crossover64
-	if is32[T]() {
-		c = &e.crossover32
+// crossover is that of the device, as far as a product of m, n and k needs to know it.
+func crossover[T float](e *engine, m, n, k int) int {
+	c := crossingOf[T](e)
+	c.lookUp.Do(func() { c.size, c.known = kernels.Crossover(&e.info, kernels.TypeOf[T]()) })
+	if c.known {
+		return c.size
 	}
-	var err error
-	c.once.Do(func() {
-		start := time.Now()
-		c.size, err = search(func(n int, onDevice bool) (time.Duration, error) {
-			return timeProduct[T](e, n, onDevice)
-		}, func() bool { return time.Since(start) > measuringTime })
-	})
-	if err != nil { // only in the call that measured
-		e.report("all products are", err)
+	if !kernels.TypeOf[T]().Supported(&e.info) || 3/(1/float64(m)+1/float64(n)+1/float64(k)) < firstSize {
+		return never
 	}
+	c.measure.Do(func() { c.size = measure[T](e) })
 	return c.size
 }
 
-// search is the first size at which the device is not slower than the host. It gives up where late says so or the device is far too slow.
-func search(product func(n int, onDevice bool) (time.Duration, error), late func() bool) (int, error) {
-	for n := firstSize; n <= lastSize && !late(); n *= 2 {
-		device, err := product(n, true)
-		if err != nil {
-			return never, err
+func crossingOf[T float](e *engine) *crossing {
+	if is32[T]() {
+		return &e.crossover32
+	}
+	return &e.crossover64
+}
+
+// measure finds the crossover, and keeps it with the user's tuning data, so that the next process looks it up. Only what was measured to its
+// end is kept.
+func measure[T float](e *engine) int {
+	start := time.Now()
+	var points []kernels.CrossingPair
+	size, done, err := search(func(n int) (device, host time.Duration, err error) {
+		if device, err = timeProduct[T](e, n, true); err != nil {
+			return 0, 0, err
 		}
-		onHost, err := product(n, false)
+		host, err = timeProduct[T](e, n, false)
+		points = append(points, kernels.CrossingPair{N: n, Device: device.Seconds(), Host: host.Seconds()})
+		return device, host, err
+	}, func() bool { return time.Since(start) > measuringTime })
+	switch {
+	case err != nil:
+		e.report("all products are", err)
+	case done:
+		keep(e, tuningOf(kernels.TypeOf[T](), size, points))
+	}
+	return size
+}
+
+func tuningOf(t kernels.Type, size int, points []kernels.CrossingPair) kernels.Crossing {
+	c := kernels.Crossing{Type: t.String(), Host: kernels.HostName(), N: size, Points: points}
+	if size == never {
+		c.N, c.Never = 0, true
+	}
+	return c
+}
+
+// keep writes c to the user's tuning file. Where that cannot be done, because there is none or it holds something else, c is measured again by the
+// next process: no result depends on it.
+func keep(e *engine, c kernels.Crossing) {
+	file := kernels.TuningFile()
+	if file == "" {
+		return
+	}
+	all, err := kernels.ReadTuning(file)
+	if err != nil {
+		return
+	}
+	all.Merge(&kernels.DeviceTuning{Device: kernels.DeviceIDOf(&e.info), Date: time.Now(), Crossover: []kernels.Crossing{c}})
+	if kernels.WriteTuning(file, all) == nil {
+		kernels.ReloadTuning()
+	}
+}
+
+// search is the first size at which the device is not slower than the host. It is done when it has found that, or that the device is slower at all sizes or
+// far too slow; where late says so before, it gives up.
+func search(product func(n int) (device, host time.Duration, err error), late func() bool) (size int, done bool, err error) {
+	for n := firstSize; n <= lastSize; n *= 2 {
+		if late() {
+			return never, false, nil
+		}
+		device, host, err := product(n)
 		switch {
 		case err != nil:
-			return never, err
-		case device <= onHost:
-			return n, nil
-		case device > hopeless*onHost:
-			return never, nil
+			return never, false, err
+		case device <= host:
+			return n, true, nil
+		case device > hopeless*host:
+			return never, true, nil
 		}
 	}
-	return never, nil
+	return never, true, nil
 }
 
 // timeProduct is the best time of three, after one that compiles the kernel.

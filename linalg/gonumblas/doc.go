@@ -10,20 +10,23 @@
 // # What runs where
 //
 // Matrix products (gemm) are computed as package linalg says, one chain of fused multiply-adds for each element: on the device where that
-// pays, and elsewhere on the host, with the same bits. Where it pays is measured once, for each element type, when the first product comes
-// whose dimensions have a harmonic mean of 256 or more; that takes about a second, and the time to compile the kernels. [Crossover] fixes
-// it instead. The host's own product is always taken for smaller products, for types that the device does not support, and on devices that
-// are the host's processor: the cpu device, and OpenCL CPU devices such as PoCL, which are slower than it at every size.
+// pays, and elsewhere on the host, with the same bits. From which size it pays is looked up in the tuning data: what "tandem tune" measured on this
+// machine, or what comes with Tandem for the kind of device. Where neither knows, it is measured once for each element type, when the first product comes
+// whose dimensions have a harmonic mean of 256 or more; that takes about a second, and the time to compile the kernels, and the outcome is written to the
+// user's tuning file for the next process. [Crossover] fixes it instead. Products always run on the host for types that the device does not support, and
+// on devices that are the host's processor: the cpu device, which runs the very same code, and OpenCL CPU devices such as PoCL, which the host's own
+// product beats at every size that was measured.
 //
 // The other functions of level 3 are made of products:
 //
 //   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a product of which one triangle is kept, and
 //     syr2k the sum of two: the first with beta, the second with 1 in its place. Their bits are those of gemm.
-//   - trmm and trsm halve the triangular matrix, at a multiple of 32 rows, until it has 32 rows or fewer. What ties the halves together is
-//     a product: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 + alpha*B2 in trsm, after B1 was solved for
-//     X1. The blocks of 32 rows are computed by plain loops: for row i, trmm adds a[i,k]*b[k] to a[i,i]*b[i] by ascending k, and
+//   - trmm and trsm halve the triangular matrix, at a multiple of 16 rows, until it has 16 rows or fewer. What ties the halves of a lower triangle together
+//     is a product: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 + alpha*B2 in trsm, after B1 was solved for
+//     X1. The blocks of 16 rows are computed by plain loops: for row i, trmm adds a[i,k]*b[k] to a[i,i]*b[i] by ascending k, and
 //     multiplies the sum by alpha; trsm subtracts a[i,k]*x[k] from alpha*b[i] by ascending k, and divides by a[i,i]. There every product,
-//     sum and quotient is rounded on its own. A matrix at the right side is the transpose of one at the left.
+//     sum and quotient is rounded on its own. An upper triangle is a lower one with its rows and columns in reverse order, and a matrix at the right
+//     side is the transpose of one at the left.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have the same bits on every machine.
 //
@@ -37,7 +40,9 @@
 //   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0 does not read C, and alpha == 0 reads
 //     neither A nor B.
 //   - trsm divides by the diagonal; in some cases gonum multiplies by its reciprocal.
-//   - Temporary memory: transposed operands are copied, symm copies A, trmm and trsm at the right side copy B. The memory is used again.
+//   - A few calls that take less than a microsecond take longer than gonum's: products of 2 by 2 and 3 by 3 matrices, and syrk, syr2k, trmm and trsm of
+//     up to about 16 rows.
+//   - Temporary memory: transposed operands are copied, and symm copies A. The memory is used again.
 //
 // Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation. Only the elements that BLAS names are read
 // and written: one triangle of a symmetric or triangular matrix, no diagonal where it is a unit's, nothing between rows.

@@ -32,6 +32,10 @@ func gemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[T], tB
 		}
 		e.report(fmt.Sprintf("a product of %dx%d by %dx%d (%T) was", c.Rows, k, k, c.Cols, alpha), err)
 	}
+	if small[T](c.Rows, c.Cols, k, tA == blas.NoTrans && tB == blas.NoTrans && beta == 0) {
+		smallGemm(alpha, tA, a, tB, b, beta, c, k)
+		return
+	}
 	hostGemm(alpha, tA, a, tB, b, beta, c)
 }
 
@@ -90,11 +94,38 @@ func productOnCopies[T float](s *linalg.Session, alpha T, tA blas.Transpose, a l
 
 // hostGemm is gemm on the host.
 func hostGemm[T float](alpha T, tA blas.Transpose, a linalg.Matrix[T], tB blas.Transpose, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
+	if tA == blas.NoTrans && tB == blas.NoTrans {
+		host.Gemm(c.Rows, c.Cols, a.Cols, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+		return
+	}
 	a, aMemory := op(tA, a)
-	defer give(aMemory)
 	b, bMemory := op(tB, b)
-	defer give(bMemory)
 	host.Gemm(c.Rows, c.Cols, a.Cols, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	give(aMemory)
+	give(bMemory)
+}
+
+// finish is c = fma(alpha, acc, beta*c), or alpha*acc where beta is 0.
+func finish[T float](alpha T, acc []T, beta T, c []T) {
+	c = c[:len(acc)]
+	switch {
+	case beta == 0:
+		for j, x := range acc {
+			c[j] = alpha * x
+		}
+	case alpha == 1:
+		for j, x := range acc {
+			c[j] = T(beta*c[j]) + x
+		}
+	case alpha == -1:
+		for j, x := range acc {
+			c[j] = T(beta*c[j]) - x
+		}
+	default:
+		for j, x := range acc {
+			c[j] = host.FMA(alpha, x, T(beta*c[j]))
+		}
+	}
 }
 
 // op is op(A): A itself, or its transpose in scratch memory, which is nil where none was needed.

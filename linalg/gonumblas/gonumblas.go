@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -49,7 +50,7 @@ func Use(s *linalg.Session, options ...Option) {
 	if s == nil {
 		panic("gonumblas: Use of a nil session: linalg.Open or linalg.Default gives one")
 	}
-	e := &engine{s: s}
+	e := &engine{s: s, info: s.Info()}
 	for _, o := range options {
 		o(e)
 	}
@@ -102,6 +103,7 @@ var (
 // An engine runs products on the session's device or on the host.
 type engine struct {
 	s       *linalg.Session
+	info    backend.Info
 	fixed   *int // the crossover, where the user gave it
 	onError func(error)
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -63,6 +66,11 @@ var shapes = [][3]int{
 	{1, 40, 7},
 	{40, 1, 7},
 	{3, 2, 0},
+	{2, 2, 2},
+	{2, 1, 2},
+	{3, 3, 3},
+	{2, 3, 3},
+	{5, 4, 3},
 	{31, 32, 33},
 	{32, 32, 32},
 	{33, 33, 33},
@@ -370,55 +378,126 @@ func gpu(t *testing.T, change ...func(*backend.Info)) (*linalg.Session, *watched
 	return s, d
 }
 
-func TestMeasuredCrossover(t *testing.T) {
-	if raceEnabled {
-		t.Skip("slow")
-	}
+// tuningFile is the name of a file of tuning data that the test alone uses. It is not there yet.
+func tuningFile(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tune.json")
+	t.Cleanup(kernels.ReloadTuning)
+	t.Setenv(kernels.EnvTune, file)
+	kernels.ReloadTuning()
+	return file
+}
+
+// firstProduct multiplies matrices of the first size that is measured, and compares the bits.
+func firstProduct() func(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const n = firstSize
 	a, b := random[float32](rng, n, n, 0), random[float32](rng, n, n, 0)
 	want := linalg.NewMatrix[float32](n, n, nil)
 	hostGemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, want)
-	product := func() {
+	return func(t *testing.T) {
 		t.Helper()
 		c := linalg.NewMatrix[float32](n, n, nil)
 		blas32.Gemm('N', 'N', 1, linalg.ToGeneral(a), linalg.ToGeneral(b), 0, linalg.ToGeneral(c))
 		same(t, "product", c, want)
+		below := linalg.ToGeneral(linalg.NewMatrix[float32](200, n, nil))
+		blas32.Gemm('N', 'N', 1, linalg.ToGeneral(a.Slice(0, 200, 0, n)), linalg.ToGeneral(b), 0, below)
 	}
+}
 
+func TestMeasuredCrossover(t *testing.T) {
+	if raceEnabled {
+		t.Skip("slow")
+	}
+	product := firstProduct()
+	tuningFile(t)
 	s, d := gpu(t)
 	use(t, s)
-	below := linalg.ToGeneral(linalg.NewMatrix[float32](200, n, nil))
-	blas32.Gemm('N', 'N', 1, linalg.ToGeneral(a.Slice(0, 200, 0, n)), linalg.ToGeneral(b), 0, below)
-	if d.launches.Load() != 0 {
-		t.Error("a product below the first size went to the device")
-	}
-	product()
+	product(t)
 	measured := d.launches.Load()
 	if measured < 4 {
 		t.Errorf("%d launches to measure", measured)
 	}
-	product()
-	if more := d.launches.Load() - measured; more > 1 {
+	product(t)
+	if more := d.launches.Load() - measured; more > 1 { // the smaller one stays on the host
 		t.Errorf("%d launches after the measurement", more)
 	}
 
+	file := tuningFile(t)
 	s, d = gpu(t)
 	var told []error
 	Use(s, OnError(func(err error) { told = append(told, err) }))
 	d.failAt.Store(1)
-	product()
-	product()
+	product(t)
+	product(t)
 	if !errors.Is(Err(), errFake) || len(told) != 1 || d.launches.Load() != 0 {
 		t.Errorf("a failure while measuring: %v, %v, %d launches", Err(), told, d.launches.Load())
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a failed measurement was kept")
 	}
 	Use(s)
 
 	s, d = gpu(t, func(info *backend.Info) { info.Float32 = false })
 	use(t, s, Crossover(0))
-	product()
+	product(t)
 	if d.launches.Load() != 0 {
 		t.Error("float32 on a device without it")
+	}
+}
+
+// The crossover of the tuning data is taken, and nothing is measured.
+func TestTunedCrossover(t *testing.T) {
+	product := firstProduct()
+	for _, c := range []struct {
+		size     int
+		never    bool
+		launches int64
+	}{{firstSize, false, 1}, {firstSize + 1, false, 0}, {200, false, 2}, {0, true, 0}} {
+		file := tuningFile(t)
+		s, d := gpu(t)
+		info := s.Info()
+		data := &kernels.Tuning{Format: kernels.TuningFormat}
+		data.Merge(&kernels.DeviceTuning{
+			Device:    kernels.DeviceIDOf(&info),
+			Crossover: []kernels.Crossing{{Type: "float32", Host: kernels.HostName(), N: c.size, Never: c.never}},
+		})
+		if err := kernels.WriteTuning(file, data); err != nil {
+			t.Fatal(err)
+		}
+		use(t, s)
+		product(t)
+		if got := d.launches.Load(); got != c.launches {
+			t.Errorf("size %d, never %t: %d launches, want %d", c.size, c.never, got, c.launches)
+		}
+	}
+}
+
+// What was measured is kept for the next process.
+func TestMeasuredOnce(t *testing.T) {
+	if raceEnabled || host.InstructionSet() == "go" {
+		t.Skip("slow")
+	}
+	product := firstProduct()
+	file := tuningFile(t)
+	s, d := gpu(t)
+	d.delay = 300 * time.Millisecond // hopeless
+	use(t, s)
+	product(t)
+	measured := d.launches.Load()
+	data, err := kernels.ReadTuning(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := s.Info()
+	kept := data.Find(&info)
+	if kept == nil || len(kept.Crossover) != 1 || !kept.Crossover[0].Never || len(kept.Crossover[0].Points) != 1 {
+		t.Fatalf("kept %+v after %d launches", kept, measured)
+	}
+	use(t, s)
+	product(t)
+	if more := d.launches.Load() - measured; more != 0 {
+		t.Errorf("%d launches after another Use", more)
 	}
 }
 
@@ -438,19 +517,17 @@ func TestSearch(t *testing.T) {
 		{"no time at all", 0, 10, 0, never},
 	} {
 		calls := 0
-		got, err := search(func(n int, onDevice bool) (time.Duration, error) {
+		got, done, err := search(func(n int) (device, host time.Duration, err error) {
+			calls++
 			seconds := math.Pow(float64(n)/512, 3)
-			if onDevice {
-				calls++
-				seconds = c.overhead + seconds/c.rate
-			}
-			return time.Duration(seconds * float64(time.Second)), nil
+			return time.Duration((c.overhead + seconds/c.rate) * float64(time.Second)), time.Duration(seconds * float64(time.Second)), nil
 		}, func() bool { return calls >= c.late })
-		if got != c.want || err != nil {
-			t.Errorf("%s: %d, %v, want %d", c.what, got, err, c.want)
+		if got != c.want || done != (c.late == 99) || err != nil {
+			t.Errorf("%s: %d, done: %t, %v, want %d", c.what, got, done, err, c.want)
 		}
 	}
-	if got, err := search(func(int, bool) (time.Duration, error) { return 0, errFake }, func() bool { return false }); got != never || err != errFake {
-		t.Errorf("failing device: %d, %v", got, err)
+	got, done, err := search(func(int) (device, host time.Duration, err error) { return 0, 0, errFake }, func() bool { return false })
+	if got != never || done || err != errFake {
+		t.Errorf("failing device: %d, %t, %v", got, done, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
@@ -20,8 +21,9 @@ type watched struct {
 	backend.Device
 	info     backend.Info
 	launches atomic.Int64
-	calls    atomic.Int64 // of the queue
-	failAt   atomic.Int64 // the call that fails; 0 for none
+	calls    atomic.Int64  // of the queue
+	failAt   atomic.Int64  // the call that fails; 0 for none
+	delay    time.Duration // of every launch
 }
 
 var errFake = errors.New("made to fail")
@@ -47,6 +49,7 @@ type watchedQueue struct {
 
 func (q *watchedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
 	q.d.launches.Add(1)
+	time.Sleep(q.d.delay)
 	if err := q.d.call(); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (i implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	syrk(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
 }
 
 // Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
@@ -113,7 +113,7 @@ func (i implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	syr2k(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
 }
 
 // Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
@@ -161,7 +161,7 @@ func (i implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	syrk(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
 }
 
 // Ssyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
@@ -170,7 +170,7 @@ func (i implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	syr2k(i.e, ul == blas.Lower, t != blas.NoTrans, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
 }
 
 // Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.

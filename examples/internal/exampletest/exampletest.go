@@ -12,10 +12,13 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 )
 
-// Each calls f for every backend.
+// Each calls f for every backend, with -short not for the simulated GPU.
 func Each(t *testing.T, f func(t *testing.T, spec string)) {
 	for _, d := range backend.Drivers() {
 		t.Run(d.Name(), func(t *testing.T) {
+			if testing.Short() && d.Name() == "cudasim" {
+				t.Skip("the simulated GPU is slow")
+			}
 			_, err := d.Devices()
 			backendtest.Require(t, d.Name(), err)
 			f(t, d.Name())

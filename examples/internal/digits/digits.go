@@ -1,4 +1,9 @@
-package main
+// Package digits holds images of handwritten digits, for the examples.
+//
+// The 1,797 images of 8 by 8 pixels are the test part of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), UCI Machine
+// Learning Repository, licence CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/). digits.csv.gz has one a line: 64 values from 0 to 16, row by row,
+// then the digit. It is the copy that Debian's package python3-sklearn carries.
+package digits
 
 import (
 	"bytes"
@@ -14,10 +19,13 @@ import (
 //go:embed digits.csv.gz
 var data []byte
 
-const pixels = 8 * 8
+// Side is the height and the width of an image in pixels.
+const Side = 8
 
-// load reads the images, one a row, and the digits that they show.
-func load() (images linalg.Matrix[float32], digits []int, err error) {
+const pixels = Side * Side
+
+// Load gives the images, one a row, and the digits that they show.
+func Load() (images linalg.Matrix[float32], digits []int, err error) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return images, nil, fmt.Errorf("digits.csv.gz: %w", err)

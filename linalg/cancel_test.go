@@ -1,0 +1,154 @@
+package linalg_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A countdown is a context that is cancelled when it has been looked at so many times.
+type countdown struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+	done chan struct{}
+}
+
+func newCountdown(n int) *countdown {
+	return &countdown{Context: context.Background(), left: n, done: make(chan struct{})}
+}
+
+// look counts, and tells whether the context is cancelled.
+func (c *countdown) look() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if c.left == -1 {
+		close(c.done)
+	}
+	return c.left < 0
+}
+
+func (c *countdown) Err() error {
+	if c.look() {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (c *countdown) Done() <-chan struct{} {
+	c.look()
+	return c.done
+}
+
+// cancellable are all calls that can be cancelled, of a size that is copied and computed in several pieces.
+var cancellable = map[string]func(ctx context.Context, s *linalg.Session) ([]float32, error){
+	"MatMulContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.MatMulContext(ctx, s, sequence(600, 5, 0), sequence(5, 4, 1))
+		return c.Data, err
+	},
+	"GemmContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c := sequence(600, 4, 1)
+		err := linalg.GemmContext(ctx, s, 2, blas.Trans, sequence(5, 600, 0), blas.Trans, sequence(4, 5, 0), 3, c)
+		return c.Data, err
+	},
+	"Array.GemmContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		var arrays [3]*linalg.Array[float32]
+		for i, m := range []linalg.Matrix[float32]{sequence(5, 600, 0), sequence(5, 4, 1), sequence(600, 4, 0)} {
+			a, err := linalg.Upload(s, m)
+			if err != nil {
+				return nil, err
+			}
+			defer a.Free()
+			arrays[i] = a
+		}
+		if err := arrays[2].GemmContext(ctx, 1, blas.Trans, arrays[0], blas.NoTrans, arrays[1], 1); err != nil {
+			return nil, err
+		}
+		c, err := arrays[2].Download()
+		return c.Data, err
+	},
+	"MatMulBatchedContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.MatMulBatchedContext(ctx, s, 3, sequence(900, 5, 0), sequence(15, 4, 1))
+		return c.Data, err
+	},
+	"TransposeContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.TransposeContext(ctx, s, sequence(70, 30, 2))
+		return c.Data, err
+	},
+	"AddContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.AddContext(ctx, s, sequence(70, 30, 2), sequence(70, 30, 0))
+		return c.Data, err
+	},
+	"ScaleContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.ScaleContext(ctx, s, 0.5, sequence(70, 30, 2))
+		return c.Data, err
+	},
+}
+
+// sequence is a matrix with a gap after each row.
+func sequence(rows, cols, gap int) linalg.Matrix[float32] {
+	m := linalg.Matrix[float32]{Rows: rows, Cols: cols, Stride: cols + gap, Data: make([]float32, rows*(cols+gap))}
+	for i := range m.Data {
+		m.Data[i] = float32(i%31) - 15
+	}
+	return m
+}
+
+// Whenever a call is cancelled, it returns the context's error, leaves nothing behind, and the session goes on.
+func TestCancelledAnywhere(t *testing.T) {
+	defer linalg.SmallPieces()()
+	defer linalg.SmallChunks(4000)()
+	eachFaulty(t, testCancelled)
+	for _, name := range []string{"opencl", "cuda", "cudasim"} {
+		t.Run(name, func(t *testing.T) {
+			_, err := backend.Lookup(name).Devices()
+			backendtest.Require(t, name, err)
+			testCancelled(t, newFaulty(name, func(*backend.Info) {}))
+		})
+	}
+}
+
+func testCancelled(t *testing.T, f *faulty) {
+	s, cases := f.session(t), 0
+	for name, call := range cancellable {
+		want, err := call(context.Background(), s)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		never := newCountdown(1 << 30)
+		if got, err := call(never, s); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s, in pieces: %v", name, err)
+		}
+		looks := 1<<30 - never.left
+		if looks == 0 {
+			t.Errorf("%s never looks at its context", name)
+		}
+		kept := f.count(parts...)
+		for k := range looks {
+			got, err := call(newCountdown(k), s)
+			if err == nil && slices.Equal(got, want) && k > 0 {
+				continue // cancelled when nothing was left to do
+			}
+			cases++
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled at look %d of %d: %v", name, k+1, looks, err)
+			}
+			if n := f.count(parts...); n > kept {
+				t.Fatalf("%s, cancelled at look %d of %d: %d objects are left", name, k+1, looks, n-kept)
+			}
+			if got, err := call(context.Background(), s); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, after it was cancelled at look %d of %d: %v", name, k+1, looks, err)
+			}
+		}
+	}
+	t.Logf("%d cancellations", cases)
+}

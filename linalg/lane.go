@@ -1,0 +1,190 @@
+package linalg
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// A lane is what a call from host memory to host memory has to itself: a queue, so that it neither waits for the calls of other goroutines
+// nor returns their errors, and memory for small operands, which takes longer to allocate or to register than to copy.
+type lane struct {
+	s      *Session // with the lane's queue
+	host   backend.HostBuffer
+	device backend.Buffer // host itself, or a buffer of the same size on a device with memory of its own
+}
+
+// maxLanes is how many lanes a session keeps for later calls.
+const maxLanes = 8
+
+// withLane calls f with a lane. f returns nil once it has waited for all that it enqueued; after an error, that is done here.
+func (s *Session) withLane(f func(l *lane) error) error {
+	l, err := s.takeLane()
+	if err != nil {
+		return err
+	}
+	clean := false
+	defer func() {
+		if clean || l.s.queue.Wait() == nil { // f may have failed, or panicked, with work in the queue
+			s.keepLane(l)
+		} else {
+			l.close()
+		}
+	}()
+	err = f(l)
+	clean = err == nil
+	return err
+}
+
+// takeLane is a lane that no other call uses, a new one where there is none.
+func (s *Session) takeLane() (*lane, error) {
+	s.mu.Lock()
+	if n := len(s.lanes); n > 0 {
+		l := s.lanes[n-1]
+		s.lanes = s.lanes[:n-1]
+		s.mu.Unlock()
+		return l, nil
+	}
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, errClosed("the session is closed")
+	}
+	queue, err := s.device.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	return &lane{s: &Session{core: s.core, queue: queue}}, nil
+}
+
+// keepLane keeps a lane for a later call.
+func (s *Session) keepLane(l *lane) {
+	s.mu.Lock()
+	keep := !s.closed && len(s.lanes) < maxLanes
+	if keep {
+		s.lanes = append(s.lanes, l)
+	}
+	s.mu.Unlock()
+	if !keep {
+		l.close()
+	}
+}
+
+// close releases the lane. Its errors have been returned before, or belong to a call that has failed.
+func (l *lane) close() {
+	l.s.queue.Close()
+	l.freeMemory()
+}
+
+func (l *lane) freeMemory() {
+	if l.device != nil && l.device != backend.Buffer(l.host) {
+		l.device.Free()
+	}
+	if l.host != nil {
+		l.host.Free()
+	}
+	l.host, l.device = nil, nil
+}
+
+// smallBytes is the most that the operands of a call may have in all to go through the memory of a lane. Where PoCL computes on the host's memory, that is about
+// where copying begins to take longer than registering. Tests make it small.
+var smallBytes = 1 << 20
+
+// lineElements of every type are a multiple of a cache line, so that operands do not share one.
+const lineElements = 16
+
+// layout is where packed matrices lie in the memory of a lane, and how many elements that is in all.
+func layout[T Element](l *lane, matrices []Matrix[T]) (arrays []*Array[T], elements int) {
+	arrays = make([]*Array[T], len(matrices))
+	for i, m := range matrices {
+		arrays[i] = &Array[T]{s: l.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, off: elements, view: true}
+		elements += (m.Rows*m.Cols + lineElements - 1) / lineElements * lineElements
+	}
+	return arrays, elements
+}
+
+// areSmall tells whether the matrices have at most smallBytes in all.
+func areSmall[T Element](matrices []Matrix[T]) bool {
+	var t T
+	left := smallBytes / int(unsafe.Sizeof(t))
+	for _, m := range matrices {
+		left -= min(m.Rows*m.Cols+lineElements, left+1)
+	}
+	return left >= 0
+}
+
+// reserve makes the lane's memory at least n bytes large. Its size is a power of 2, smallBytes at most.
+func (l *lane) reserve(n int64) (err error) {
+	if l.host != nil && n <= l.host.Len() {
+		return nil
+	}
+	l.freeMemory()
+	size := max(int64(1)<<bits.Len64(uint64(n-1)), int64(smallBytes)/16)
+	if l.host, err = l.s.device.AllocHost(size); err != nil {
+		return err
+	}
+	l.device = l.host
+	if !l.s.sharesMemory() {
+		l.device, err = l.s.device.Alloc(size)
+	}
+	if err != nil {
+		l.freeMemory()
+	}
+	return err
+}
+
+// onScratch runs f over copies of small matrices in the lane's memory: a device with memory of its own is sent all of them at once.
+func onScratch[T Element](l *lane, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) error {
+	all := append(in[:len(in):len(in)], out)
+	arrays, n := layout(l, all)
+	c := arrays[len(in)]
+	if err := l.reserve(c.bytes(n)); err != nil {
+		return err
+	}
+	if !keep {
+		n = c.off
+	}
+	mem, q := backend.Elems[T](l.host.Bytes()), l.s.queue
+	for i, a := range arrays {
+		a.buf = l.device
+		if a.off < n {
+			copyElements(a.packedIn(mem), all[i])
+		}
+	}
+	apart := l.device != backend.Buffer(l.host)
+	if apart {
+		if err := q.WriteAsync(l.device, 0, l.host, 0, c.bytes(n)); err != nil {
+			return err
+		}
+	}
+	if err := f(c, arrays[:len(in)]); err != nil {
+		return err
+	}
+	if apart {
+		if err := q.ReadAsync(l.host, c.bytes(c.off), l.device, c.bytes(c.off), c.bytes(c.rows*c.cols)); err != nil {
+			return err
+		}
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	copyElements(out, c.packedIn(mem))
+	return nil
+}
+
+// packedIn is the array as a matrix, where mem is the memory of its buffer.
+func (a *Array[T]) packedIn(mem []T) Matrix[T] {
+	return NewMatrix(a.rows, a.cols, mem[a.off:][:a.rows*a.cols:a.rows*a.cols])
+}
+
+// copyElements copies src to dst, which has its shape.
+func copyElements[T Element](dst, src Matrix[T]) {
+	if dst.Stride == dst.Cols && src.Stride == src.Cols {
+		copy(dst.Data, src.Data[:src.Rows*src.Cols])
+		return
+	}
+	for i := range dst.Rows {
+		copy(dst.Row(i), src.Row(i))
+	}
+}

@@ -1,0 +1,199 @@
+package linalg
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/npy/header"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a matrix of the type that is asked for.
+var ErrNPY = errors.New("linalg: .npy")
+
+// streamBytes is how much of a stream is in host memory at a time. Tests make it small.
+var streamBytes int64 = 4 << 20
+
+// ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes it. It takes float32 ('f4'), float64 ('f8') and int32 ('i4'), each
+// only as what it is, in both byte orders; an array of one dimension becomes a single row. Data in Fortran order are transposed on the device, which needs
+// memory for both until that is done.
+//
+// The data go through a few megabytes of host memory, and r is read up to their end and no further, so that another array may follow. It blocks
+// until everything is on the device. The error matches ErrNPY, io.ErrUnexpectedEOF as well where the file is cut off, or is r's or the device's own.
+// After an error nothing stays on the device.
+func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
+	h, err := header.Read(r)
+	if err != nil {
+		return nil, npyError(err)
+	}
+	if want := npyType[T](); h.Type != want {
+		return nil, fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')", ErrNPY, npyNames[h.Type], npyNames[want], npyNames[want])
+	}
+	if _, err := h.Size(); err != nil {
+		return nil, npyError(err)
+	}
+	rows, cols := h.Dims()
+	if h.Fortran && rows > 1 && cols > 1 {
+		a, err := readNew[T](s, r, cols, rows, h.BigEndian)
+		if err != nil {
+			return nil, err
+		}
+		return transposeNew(a)
+	}
+	return readNew[T](s, r, rows, cols, h.BigEndian)
+}
+
+func npyError(err error) error {
+	if errors.Is(err, header.ErrFormat) || errors.Is(err, header.ErrType) || errors.Is(err, header.ErrDims) {
+		return fmt.Errorf("%w: %w", ErrNPY, err)
+	}
+	return err
+}
+
+var npyNames = map[string]string{"f4": "float32", "f8": "float64", "i4": "int32"}
+
+func npyType[T Element]() string {
+	switch kernels.TypeOf[T]() {
+	case kernels.Float32:
+		return "f4"
+	case kernels.Float64:
+		return "f8"
+	}
+	return "i4"
+}
+
+// readNew makes an array of what r holds.
+func readNew[T Element](s *Session, r io.Reader, rows, cols int, bigEndian bool) (*Array[T], error) {
+	if err := s.canHold(rows, cols, kernels.TypeOf[T]()); err != nil {
+		return nil, err
+	}
+	a, err := NewArray[T](s, rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.read(r, bigEndian); err != nil {
+		a.Free()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%w: the file is cut off: %w", ErrNPY, err)
+		}
+		return nil, err
+	}
+	return a, nil
+}
+
+// transposeNew is the transpose of a, in whose place it comes.
+func transposeNew[T Element](a *Array[T]) (*Array[T], error) {
+	t, err := NewArray[T](a.s, a.cols, a.rows)
+	if err == nil {
+		err = t.Transpose(a)
+	}
+	if err == nil {
+		err = a.s.Wait()
+	}
+	if e := a.Free(); err == nil {
+		err = e
+	}
+	if err != nil && t != nil {
+		t.Free()
+		t = nil
+	}
+	return t, err
+}
+
+// WriteNPY writes the array to w as a .npy file of two dimensions: byte for byte what numpy.save writes for a C-ordered, little-endian array. The data go
+// through a few megabytes of host memory. It blocks until everything is written; the error is w's or the device's own.
+func (a *Array[T]) WriteNPY(w io.Writer) error {
+	if err := a.s.open(); err != nil {
+		return err
+	}
+	if _, err := w.Write(header.Bytes(npyType[T](), []int{a.rows, a.cols})); err != nil {
+		return err
+	}
+	return a.WriteRaw(w)
+}
+
+// ReadRaw fills the array with the elements that r begins with: row after row without gaps, little-endian. It reads as many bytes as they have, through a few
+// megabytes of host memory, and blocks until all are on the device. Where r ends before, the error matches io.ErrUnexpectedEOF. After an error the
+// array's elements are undefined. Where the array is a Slice, what lies between its rows stays as it is.
+func (a *Array[T]) ReadRaw(r io.Reader) error { return a.read(r, false) }
+
+// WriteRaw writes the array's elements to w as ReadRaw reads them. It blocks until everything is written; the error is w's or the device's own.
+func (a *Array[T]) WriteRaw(w io.Writer) error {
+	var memory []T
+	return a.pieces(func(part *Array[T]) error {
+		m := NewMatrix(part.rows, part.cols, room(&memory, part))
+		if err := part.CopyTo(m); err != nil {
+			return err
+		}
+		swapUnless(binary.LittleEndian, m.Data)
+		_, err := w.Write(m.bytes())
+		return err
+	})
+}
+
+func (a *Array[T]) read(r io.Reader, bigEndian bool) error {
+	var order binary.ByteOrder = binary.LittleEndian
+	if bigEndian {
+		order = binary.BigEndian
+	}
+	var memory []T
+	var done int64
+	return a.pieces(func(part *Array[T]) error {
+		m := NewMatrix(part.rows, part.cols, room(&memory, part))
+		n, err := io.ReadFull(r, m.bytes())
+		done += int64(n)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols), io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return err
+		}
+		swapUnless(order, m.Data)
+		return part.CopyFrom(m)
+	})
+}
+
+// room is memory for a part of an array: the first part is the largest.
+func room[T Element](memory *[]T, part *Array[T]) []T {
+	n := part.rows * part.cols
+	if *memory == nil {
+		*memory = make([]T, n)
+	}
+	return (*memory)[:n]
+}
+
+// pieces calls f for parts of bounded size, in the order of the elements. The first is the largest.
+func (a *Array[T]) pieces(f func(part *Array[T]) error) error {
+	if err := a.s.open(); err != nil {
+		return err
+	}
+	if a.rows == 0 || a.cols == 0 {
+		return nil
+	}
+	most := int(streamBytes / a.bytes(1))
+	rows, cols := max(1, most/a.cols), min(a.cols, most)
+	for i := 0; i < a.rows; i += rows {
+		for j := 0; j < a.cols; j += cols {
+			if err := f(a.Slice(i, min(a.rows, i+rows), j, min(a.cols, j+cols))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// swapUnless turns the bytes of each element around where order is not the host's.
+func swapUnless[T Element](order binary.ByteOrder, x []T) {
+	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
+		return
+	}
+	var t T
+	size, b := binary.Size(t), backend.Bytes(x)
+	for i := 0; i < len(b); i += size {
+		slices.Reverse(b[i : i+size])
+	}
+}

@@ -1,0 +1,391 @@
+package linalg_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// npyFile is a file with this header and data.
+func npyFile(descr string, fortran bool, shape string, order binary.ByteOrder, data any) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, map[bool]string{true: "True", false: "False"}[fortran], shape)
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
+	b, err := binary.Append(append(b, text...), order, data)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func TestNPY(t *testing.T) {
+	defer linalg.SmallStream(64)()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testNPY[float32](t, s)
+		testNPY[float64](t, s)
+		testNPY[int32](t, s)
+	})
+}
+
+func testNPY[T linalg.Element](t *testing.T, s *linalg.Session) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	descr := map[string]string{"float32": "f4", "float64": "f8", "int32": "i4"}[fmt.Sprintf("%T", T(0))]
+	for _, shape := range [][2]int{{5, 7}, {1, 40}, {40, 1}, {3, 0}, {0, 3}, {1, 1}, {33, 65}} {
+		m := random[T](rng, shape[0], shape[1], 0)
+		what := fmt.Sprintf("%s on %s", m, s.Info().Driver)
+		var file bytes.Buffer // as internal/npy writes it, which is what numpy.save writes
+		if err := npy.Write(&file, []int{m.Rows, m.Cols}, m); err != nil {
+			t.Fatal(err)
+		}
+		var written bytes.Buffer
+		if err := upload(t, s, m).WriteNPY(&written); err != nil {
+			t.Fatalf("%s: WriteNPY: %v", what, err)
+		}
+		equal(t, what+": the file", written.Bytes(), file.Bytes())
+
+		columns, err := linalg.TransposeContext(t.Context(), s, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dims := fmt.Sprintf("(%d, %d)", m.Rows, m.Cols)
+		for form, data := range map[string][]byte{
+			"plain":               file.Bytes(),
+			"big-endian":          npyFile(">"+descr, false, dims, binary.BigEndian, m.Data),
+			"Fortran":             npyFile("<"+descr, true, dims, binary.LittleEndian, columns.Data),
+			"Fortran, big-endian": npyFile(">"+descr, true, dims, binary.BigEndian, columns.Data),
+		} {
+			r := bytes.NewReader(append(bytes.Clone(data), "next"...))
+			a, err := linalg.ReadNPY[T](s, iotest.OneByteReader(r))
+			if err != nil {
+				t.Fatalf("%s, %s: %v", what, form, err)
+			}
+			same(t, what+", "+form, download(t, a), m)
+			if rest, _ := io.ReadAll(r); string(rest) != "next" {
+				t.Errorf("%s, %s: %q is left in the reader", what, form, rest)
+			}
+			if err := a.Free(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	row := random[T](rng, 1, 9, 0)
+	a, err := linalg.ReadNPY[T](s, bytes.NewReader(npyFile("<"+descr, false, "(9,)", binary.LittleEndian, row.Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "one dimension", download(t, a), row)
+}
+
+// A Slice is read and written without what lies between its rows.
+func TestRaw(t *testing.T) {
+	defer linalg.SmallStream(32)()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		rng := rand.New(rand.NewPCG(33, 34))
+		whole, part := random[float32](rng, 9, 20, 0), random[float32](rng, 4, 11, 0)
+		a := upload(t, s, whole)
+		data, err := binary.Append(nil, binary.LittleEndian, part.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slice := a.Slice(3, 7, 5, 16)
+		if err := slice.ReadRaw(bytes.NewReader(append(bytes.Clone(data), 1, 2, 3))); err != nil {
+			t.Fatal(err)
+		}
+		for i := range part.Rows {
+			copy(whole.Row(i + 3)[5:], part.Row(i))
+		}
+		same(t, "ReadRaw", download(t, a), whole)
+		var b bytes.Buffer
+		if err := slice.WriteRaw(&b); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "WriteRaw", b.Bytes(), data)
+	})
+}
+
+// counted is a device that counts the buffers in use, and whose queue fails at a call.
+type counted struct {
+	backend.Device
+	live, calls atomic.Int64
+	failAt      int64
+}
+
+func (d *counted) Info() backend.Info {
+	info := d.Device.Info()
+	info.UnifiedMemory = false
+	return info
+}
+
+func (d *counted) Alloc(n int64) (backend.Buffer, error) {
+	if err := d.call(); err != nil {
+		return nil, err
+	}
+	b, err := d.Device.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	d.live.Add(1)
+	return &countedBuffer{Buffer: b, d: d}, nil
+}
+
+func (d *counted) NewQueue() (backend.Queue, error) {
+	q, err := d.Device.NewQueue()
+	return &countedQueue{q, d}, err
+}
+
+var errCounted = errors.New("made to fail")
+
+func (d *counted) call() error {
+	if d.calls.Add(1) == d.failAt {
+		return errCounted
+	}
+	return nil
+}
+
+type countedBuffer struct {
+	backend.Buffer
+	d    *counted
+	free atomic.Bool
+}
+
+func (b *countedBuffer) Free() error {
+	if b.free.CompareAndSwap(false, true) {
+		b.d.live.Add(-1)
+	}
+	return b.Buffer.Free()
+}
+
+type countedQueue struct {
+	backend.Queue
+	d *counted
+}
+
+func inner(b backend.Buffer) backend.Buffer { return b.(*countedBuffer).Buffer }
+
+func (q *countedQueue) Write(dst backend.Buffer, off int64, src []byte) error {
+	if err := q.d.call(); err != nil {
+		return err
+	}
+	return q.Queue.Write(inner(dst), off, src)
+}
+
+func (q *countedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
+	if err := q.d.call(); err != nil {
+		return err
+	}
+	return q.Queue.Read(dst, inner(src), off)
+}
+
+// Launch fails always where it is not made to: the kernel would not know the buffers.
+func (q *countedQueue) Launch(backend.Kernel, backend.Grid, ...backend.Arg) error { return q.d.call() }
+
+func openCounted(t *testing.T) (*linalg.Session, *counted) {
+	t.Helper()
+	d, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counted{Device: d}
+	s, err := linalg.NewSession(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, c
+}
+
+func TestNPYErrors(t *testing.T) {
+	defer linalg.SmallStream(16)()
+	s, d := openCounted(t)
+	data := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	good := npyFile("<f4", true, "(3, 4)", binary.LittleEndian, data)
+	check := func(what string, r io.Reader, want error, text string) {
+		t.Helper()
+		a, err := linalg.ReadNPY[float32](s, r)
+		if a != nil || !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), text) {
+			t.Errorf("%s: %v, %v, want %v with %q", what, a, err, want, text)
+		}
+		if n := d.live.Load(); n != 0 {
+			t.Fatalf("%s: %d buffers stay", what, n)
+		}
+	}
+	check("doubles", bytes.NewReader(npyFile("<f8", false, "(1, 1)", binary.LittleEndian, 1.0)), linalg.ErrNPY, "the file holds float64, not float32: read it as that, or convert it with numpy's astype('float32')")
+	check("halves", bytes.NewReader(npyFile("<f2", false, "(1, 1)", binary.LittleEndian, int16(1))), linalg.ErrNPY, `it is "f2"`)
+	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY, "3 dimensions")
+	check("too large", bytes.NewReader(npyFile("<f4", false, "(1073741824, 131072)", binary.LittleEndian, data)), backend.ErrOutOfMemory, "")
+	check("larger than any memory", bytes.NewReader(npyFile("<f4", false, "(2147483647, 2147483647)", binary.LittleEndian, data)), linalg.ErrNPY, "no memory holds")
+	check("a picture", strings.NewReader("\x89PNG"), linalg.ErrNPY, "does not begin as one")
+	for n := range len(good) {
+		check(fmt.Sprintf("%d bytes", n), bytes.NewReader(good[:n]), linalg.ErrNPY, "")
+	}
+	header := len(good) - 48
+	for n := header; n < len(good); n++ {
+		check(fmt.Sprintf("%d bytes", n), bytes.NewReader(good[:n]), io.ErrUnexpectedEOF, fmt.Sprintf("%d bytes of data for 4x3 float32", n-header))
+	}
+	broken := errors.New("broken line")
+	for n := range len(good) + 1 {
+		r := io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken))
+		if n < len(good) {
+			check(fmt.Sprintf("failure after %d bytes", n), r, broken, "")
+		}
+	}
+	failed := 0
+	for at := int64(1); ; at++ {
+		d.calls.Store(0)
+		d.failAt = at
+		a, err := linalg.ReadNPY[float32](s, bytes.NewReader(good))
+		if err == nil {
+			a.Free()
+			break
+		}
+		failed++
+		if !errors.Is(err, errCounted) || d.live.Load() != 0 {
+			t.Errorf("failure of call %d: %v, %d buffers stay", at, err, d.live.Load())
+		}
+	}
+	if failed < 6 { // two allocations, three pieces or more, the transpose
+		t.Errorf("only %d calls could fail", failed)
+	}
+	d.failAt = 0
+
+	a, err := linalg.NewArray[float32](s, 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ReadRaw(bytes.NewReader(make([]byte, 47))); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("47 of 48 bytes: %v", err)
+	}
+	for n := range 176 { // bytes
+		w := &limited{n: n, err: broken}
+		if err := a.WriteNPY(w); !errors.Is(err, broken) {
+			t.Errorf("a writer that fails after %d bytes: %v", n, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := linalg.ReadNPY[float32](s, bytes.NewReader(good)); !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("ReadNPY in a closed session: %v", err)
+	}
+	if err := errors.Join(a.WriteNPY(io.Discard), a.ReadRaw(bytes.NewReader(good)), a.WriteRaw(io.Discard)); !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("in a closed session: %v", err)
+	}
+	if _, err := a.View(); !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("View in a closed session: %v", err)
+	}
+}
+
+// limited is a writer that takes n bytes, and then fails.
+type limited struct {
+	n   int
+	err error
+}
+
+func (w *limited) Write(b []byte) (int, error) {
+	if len(b) > w.n {
+		return w.n, w.err
+	}
+	w.n -= len(b)
+	return len(b), nil
+}
+
+// largest is the largest piece that was read or written at once.
+type largest struct{ n int }
+
+func (l *largest) Read(b []byte) (int, error) {
+	l.n = max(l.n, len(b))
+	return len(b), nil
+}
+
+func (l *largest) Write(b []byte) (int, error) {
+	l.n = max(l.n, len(b))
+	return len(b), nil
+}
+
+// A large array goes through little memory, whatever its shape.
+func TestStreamInPieces(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, shape := range [][2]int{{1, 3 << 20}, {3 << 20, 1}, {1500, 2000}} {
+		a, err := linalg.NewArray[int32](s, shape[0], shape[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l largest
+		if err := a.ReadRaw(&l); err != nil || l.n > 4<<20 || l.n < 3<<20 {
+			t.Errorf("%v: read %d bytes at a time: %v", shape, l.n, err)
+		}
+		l.n = 0
+		if err := a.WriteRaw(&l); err != nil || l.n > 4<<20 || l.n < 3<<20 {
+			t.Errorf("%v: wrote %d bytes at a time: %v", shape, l.n, err)
+		}
+		if err := a.Free(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestView(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testView[float32](t, s)
+		testView[float64](t, s)
+		testView[int32](t, s)
+	})
+}
+
+func testView[T linalg.Element](t *testing.T, s *linalg.Session) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	for _, shape := range [][2]int{{5, 7}, {1, 1}, {0, 3}} {
+		m := uniform[T](rng, shape[0], shape[1])
+		a := upload(t, s, m)
+		v, err := a.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Scale(0, a); err != nil { // the view is a copy
+			t.Fatal(err)
+		}
+		if r, c := v.Dims(); r != m.Rows || c != m.Cols {
+			t.Fatalf("view of %s is %dx%d", m, r, c)
+		}
+		if r, c := v.T().Dims(); r != m.Cols || c != m.Rows {
+			t.Errorf("transpose of the view of %s is %dx%d", m, r, c)
+		}
+		for i := range m.Rows {
+			for j := range m.Cols {
+				if want := float64(m.At(i, j)); v.At(i, j) != want || v.T().At(j, i) != want {
+					t.Errorf("element (%d, %d) of %s is %v, want %v", i, j, m, v.At(i, j), want)
+				}
+			}
+		}
+		if m.Rows > 0 {
+			if d := mat.DenseCopyOf(v); !mat.Equal(d, v) || mat.Sum(d) != mat.Sum(v) {
+				t.Errorf("gonum's copy of the view of %s differs", m)
+			}
+		}
+	}
+}
+
+// uniform is a matrix of numbers from -1000 to 1000.
+func uniform[T linalg.Element](rng *rand.Rand, rows, cols int) linalg.Matrix[T] {
+	m := linalg.NewMatrix[T](rows, cols, nil)
+	for i := range m.Data {
+		m.Data[i] = T((rng.Float64() - 0.5) * 2000)
+	}
+	return m
+}

@@ -1,0 +1,69 @@
+package linalg
+
+import (
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// picky is a device that does not compile some tuned kernel.
+type picky struct {
+	backend.Device
+	refused atomic.Int32
+}
+
+func (d *picky) Compile(s *backend.Source) (backend.Kernel, error) {
+	if s.Macros["BM"] == "24" {
+		d.refused.Add(1)
+		return nil, &backend.Error{Op: "compile", Err: backend.ErrUnsupported}
+	}
+	return d.Device.Compile(s)
+}
+
+// Parameters of the user's tuning file that do not compile on the device break nothing: those that come with the program are used.
+func TestTunedParametersThatDoNotCompile(t *testing.T) {
+	device, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &picky{Device: device}
+	s, err := NewSession(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	info := s.Info()
+	name := filepath.Join(t.TempDir(), "tune.json")
+	p := kernels.MatMulParams{CPU: true, BM: 24, BN: 16, BK: 8, TM: 4, TN: 4, KU: 1, VW: 4}
+	err = kernels.WriteTuning(name, &kernels.Tuning{Format: kernels.TuningFormat, Devices: []kernels.DeviceTuning{
+		{Device: kernels.DeviceIDOf(&info), MatMul: []kernels.Tuned[kernels.MatMulParams]{{Type: "int32", N: 32, Params: p}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kernels.ReloadTuning) // after the environment is as it was
+	t.Setenv(kernels.EnvTune, name)
+	kernels.ReloadTuning()
+
+	m := NewMatrix[int32](32, 32, nil)
+	for i := range 32 {
+		m.Set(i, i, 3)
+	}
+	for range 2 {
+		c, err := MatMulContext(t.Context(), s, m, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range c.Data {
+			if want := m.Data[i] * 3; v != want {
+				t.Fatalf("element %d is %d, want %d", i, v, want)
+			}
+		}
+	}
+	if n := d.refused.Load(); n != 1 {
+		t.Errorf("%d kernels were refused, want the tuned one, once", n)
+	}
+}
