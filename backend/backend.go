@@ -135,7 +135,8 @@ type Queue interface {
 	// Copy copies n bytes between two buffers of the device. Overlapping ranges of one buffer are ErrArgument.
 	Copy(dst Buffer, dstOff int64, src Buffer, srcOff, n int64) error
 	// Launch runs k over g and may return before it has run. A grid with a zero component is a no-op, once the arguments are
-	// checked. Arguments that do not fit k.Params, a group beyond the device's limits and buffers of another device are ErrLaunch.
+	// checked. Arguments that do not fit k.Params, a group beyond the device's limits and buffers of another device are ErrLaunch. args is the
+	// caller's again when Launch returns: no driver keeps it.
 	Launch(k Kernel, g Grid, args ...Arg) error
 	// Record marks the present end of the queue.
 	Record() (Event, error)

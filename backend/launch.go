@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"unsafe"
 )
@@ -156,7 +157,7 @@ func CheckLaunch(info *Info, kernel string, params []Param, fixed [3]int, g Grid
 	for i, p := range params {
 		a := &args[i]
 		switch {
-		case a.Buffer == nil && a.Size == 0:
+		case a.Size == 0 && IsNil(a.Buffer):
 			return bad("argument %d (%s) is nil", i, p)
 		case p.Buffer != (a.Buffer != nil):
 			return bad("argument %d is %s, not %s", i, p, a)
@@ -200,6 +201,15 @@ func checkGrid(info *Info, fixed [3]int, g Grid, bad func(string, ...any) error)
 		return bad("grid of %s: too many groups", g)
 	}
 	return nil
+}
+
+// IsNil tells whether b is nil, or a nil pointer of some driver's type, which has no methods to call.
+func IsNil(b Buffer) bool {
+	if b == nil {
+		return true
+	}
+	v := reflect.ValueOf(b)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // String says what kind of argument it is, for messages.

@@ -156,7 +156,9 @@ func TestCheckLaunch(t *testing.T) {
 		{"too few", [3]int{}, grid, good[:3], "takes 4 arguments (buffer (float*) c, int n, ulong off, struct s s), not 3"},
 		{"too many", [3]int{}, grid, append(slices.Clone(good), b), "not 5"},
 		{"nil", [3]int{}, grid, with(0, Buf(nil)), "argument 0 (buffer (float*) c) is nil"},
+		{"nil pointer", [3]int{}, grid, with(0, Buf((*typedBuffer)(nil))), "argument 0 (buffer (float*) c) is nil"},
 		{"empty", [3]int{}, grid, with(1, Arg{}), "argument 1 (int n) is nil"},
+		{"nil pointer for scalar", [3]int{}, grid, with(1, Buf((*typedBuffer)(nil))), "argument 1 (int n) is nil"},
 		{"scalar for buffer", [3]int{}, grid, with(0, Uint64(7)), "argument 0 is buffer (float*) c, not a scalar of 8 bytes"},
 		{"buffer for scalar", [3]int{}, grid, with(1, b), "argument 1 is int n, not a buffer"},
 		{"buffer for unknown", [3]int{}, grid, with(3, b), "argument 3"},
@@ -273,6 +275,25 @@ func TestCheckOverlap(t *testing.T) {
 		err := CheckOverlap("cuda", "Queue.Copy", c.dst, c.src, c.n)
 		if (err == nil) != c.ok || (err != nil && !errors.Is(err, ErrArgument)) {
 			t.Errorf("%d bytes from %d to %d: %v, want ok %t", c.n, c.src, c.dst, err, c.ok)
+		}
+	}
+}
+
+// typedBuffer is a buffer whose methods need a pointer that is not nil, as most drivers' are.
+type typedBuffer struct{ size int64 }
+
+func (b *typedBuffer) Len() int64  { return b.size }
+func (b *typedBuffer) Free() error { return nil }
+
+func TestIsNil(t *testing.T) {
+	for _, b := range []Buffer{nil, (*typedBuffer)(nil)} {
+		if !IsNil(b) {
+			t.Errorf("%T(nil) is not nil", b)
+		}
+	}
+	for _, b := range []Buffer{&typedBuffer{}, make(hostMemory, 0), hostMemory(nil)} { // a nil slice has its methods
+		if IsNil(b) {
+			t.Errorf("%T is nil", b)
 		}
 	}
 }

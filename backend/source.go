@@ -24,7 +24,7 @@ type Source struct {
 
 // A GoKernel is a kernel's implementation in Go. It runs the work-groups lo <= i < hi of g, numbered as [Grid.Group] does, on
 // the memory of its arguments ([Mem], [Arg.Int32], ...). The arguments are checked against the kernel's parameters. Several calls with
-// different groups run at once. An error, or a panic, fails the launch.
+// different groups run at once. An error, or a panic, fails the launch. args is valid until the call returns.
 type GoKernel func(g Grid, lo, hi int, args []Arg) error
 
 // FileName is the name that compilers show in their messages.

@@ -109,10 +109,10 @@ type testCase struct {
 	run      func(e *env)
 }
 
-// suite is all cases. What comes later, such as the conformance of the kernels, joins here.
+// suite is all cases.
 func suite() []testCase {
 	return slices.Concat(infoCases, memoryCases, hostCases, orderCases, eventCases, launchCases, localCases, compileCases,
-		numericsCases, concurrencyCases, closeCases)
+		numericsCases, conformanceCases, concurrencyCases, closeCases)
 }
 
 // skipped is the error of a case that does not apply to the device.

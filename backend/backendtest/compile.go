@@ -2,6 +2,9 @@ package backendtest
 
 import (
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -18,6 +21,7 @@ var compileCases = []testCase{
 	{name: "Compile/NoSuchKernel", contract: "ErrBuild: the kernel does not compile.", mistakes: true, run: compileNoSuchKernel},
 	{name: "Compile/SyntaxError", contract: "ErrBuild carries the compiler's whole log, with s.File and the lines of s.Text.", mistakes: true, run: compileSyntaxError},
 	{name: "Compile/Unsupported", contract: "ErrUnsupported says what the driver would need.", mistakes: true, run: compileUnsupported},
+	{name: "Compile/DamagedCache", contract: "A corrupt or stale entry of the disk cache is rebuilt, never trusted.", run: compileDamagedCache},
 	{name: "Compile/SourceUnchanged", contract: "A Source is read only: the same Source may be compiled for many devices at once.", run: compileSourceUnchanged},
 }
 
@@ -84,6 +88,20 @@ func compileMacros(e *env) {
 	same(e, "the result with STEP=3", download[int32](e, b), []int32{15, -21})
 	e.must("Launch", e.affine(e.q, once, b, b, 0, 2))
 	same(e, "the result without the macro", download[int32](e, b), []int32{15, -21})
+
+	// The macros alone tell two sources without PTX apart.
+	plain, five := *affineSource, *affineSource
+	plain.PTX, five.PTX = nil, nil
+	five.Macros, five.Go = map[string]string{"STEP": "5"}, affineGo(5)
+	k, err := e.dev.Compile(&plain)
+	if errors.Is(err, backend.ErrUnsupported) {
+		return
+	}
+	e.must("Compile without PTX", err)
+	e.must("Launch", e.affine(e.q, e.compile(&five), b, b, 0, 2))
+	same(e, "the result with STEP=5", download[int32](e, b), []int32{75, -105})
+	e.must("Launch", e.affine(e.q, k, b, b, 0, 2))
+	same(e, "the result without the macro", download[int32](e, b), []int32{75, -105})
 }
 
 func compileTwice(e *env) {
@@ -162,6 +180,68 @@ func compileUnsupported(e *env) {
 		e.errorf("%v: does not name the kernel %s", err, s.Name)
 	}
 	e.refused("Launch of no kernel", e.q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch, backend.ErrArgument)
+}
+
+// compileDamagedCache compiles with a disk cache of its own, damages its files in several ways, and compiles again. A device that keeps no files has nothing to damage.
+func compileDamagedCache(e *env) {
+	const name = "TANDEM_CACHE"
+	dir, err := os.MkdirTemp("", "tandem-backendtest-")
+	e.must("MkdirTemp", err)
+	defer os.RemoveAll(dir)
+	if old, set := os.LookupEnv(name); set {
+		defer os.Setenv(name, old)
+	} else {
+		defer os.Unsetenv(name)
+	}
+	e.must("Setenv", os.Setenv(name, dir))
+	s := *affineSource
+	s.PTX = nil
+	for what, damage := range map[string]func([]byte) []byte{
+		"as it was": func(b []byte) []byte { return b },
+		"empty":     func(b []byte) []byte { return nil },
+		"cut short": func(b []byte) []byte { return b[:len(b)/2] },
+		"flipped":   func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"garbage":   func(b []byte) []byte { return garbage(len(b)) },
+	} {
+		for range 2 { // the first time may find no files
+			e.useAnew(&s, "with cache files "+what)
+			e.must("damage", rewrite(dir, damage))
+		}
+		e.useAnew(&s, "with cache files "+what)
+	}
+}
+
+// useAnew opens the device, compiles s, which may need what the device has not, and runs it.
+func (e *env) useAnew(s *backend.Source, what string) {
+	dev := e.open()
+	defer dev.Close()
+	k, err := dev.Compile(s)
+	if errors.Is(err, backend.ErrUnsupported) {
+		return
+	}
+	e.must("Compile "+what, err)
+	q := e.newQueue(dev)
+	b, err := dev.Alloc(8)
+	e.must("Alloc", err)
+	got := []int32{5, -7}
+	e.must("Write", q.Write(b, 0, backend.Bytes(got)))
+	e.must("Launch", e.affine(q, k, b, b, 1, 2))
+	e.must("Read", q.Read(backend.Bytes(got), b, 0))
+	same(e, "the result "+what, got, []int32{6, -6})
+}
+
+// rewrite replaces each file below dir by what change makes of it.
+func rewrite(dir string, change func([]byte) []byte) error {
+	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		if err != nil || len(b) == 0 {
+			return err
+		}
+		return os.WriteFile(name, change(b), 0o600)
+	})
 }
 
 func compileSourceUnchanged(e *env) {

@@ -9,6 +9,7 @@ import (
 
 var memoryCases = []testCase{
 	{name: "Memory/Zero", contract: "Alloc makes a buffer of n bytes, all zero.", run: allocZero},
+	{name: "Memory/Fresh", contract: "Alloc makes a buffer of n bytes, all zero: nothing of what another caller has freed.", run: allocFresh},
 	{name: "Memory/Empty", contract: "Alloc: n == 0 is a buffer of no bytes.", run: allocEmpty},
 	{name: "Memory/TooLarge", contract: "Alloc: too large a size is ErrOutOfMemory.", mistakes: true, run: allocTooLarge},
 	{name: "Memory/Negative", contract: "ErrArgument: a size, range or object that makes no sense for the call.", mistakes: true, run: allocNegative},
@@ -31,6 +32,31 @@ func allocZero(e *env) {
 			e.holds(fmt.Sprintf("Alloc(%d)", n), b, make([]byte, n))
 			e.must("Write", e.q.Write(b, 0, garbage(n)))
 			e.must("Free", b.Free())
+		}
+	}
+}
+
+// allocFresh fills many buffers, frees them all, and looks for what they held in new ones of other sizes, also of a second device.
+func allocFresh(e *env) {
+	sizes := []int{5, 16, 100, 256, 1000, 4096, 5000, 65536, 300_000}
+	other := e.open()
+	queue := e.newQueue(other)
+	for range 2 {
+		var bufs []backend.Buffer
+		for _, n := range sizes {
+			bufs = append(bufs, upload(e, garbage(n)), upload(e, garbage(n)))
+		}
+		for _, b := range bufs {
+			e.must("Free", b.Free())
+		}
+		for i, n := range sizes {
+			n -= i % 3
+			e.holds(fmt.Sprintf("a new buffer of %d bytes", n), e.alloc(n), make([]byte, n))
+			b, err := other.Alloc(int64(n))
+			e.must("Alloc on the second device", err)
+			got := garbage(n)
+			e.must("Read on the second device", queue.Read(got, b, 0))
+			e.sameBytes(fmt.Sprintf("a new buffer of %d bytes of the second device", n), got, make([]byte, n))
 		}
 	}
 }

@@ -38,11 +38,14 @@ type memory struct {
 	freed bool
 }
 
-// get is the memory, as long as it is not released.
+// get is the memory, as long as neither it nor the device is released.
 func (m *memory) get() (mem []byte, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.bytes, !m.freed
+	if m.freed || m.dev.closed.Load() {
+		return nil, false
+	}
+	return m.bytes, true
 }
 
 func (m *memory) release() {
@@ -62,9 +65,9 @@ func (m *memory) release() {
 // view is a buffer as a running kernel sees it: memory that stays, whatever happens to the handle.
 type view []byte
 
-func (v view) Len() int64    { return int64(len(v)) }
-func (v view) Bytes() []byte { return v }
-func (v view) Free() error   { return nil }
+func (v *view) Len() int64    { return int64(len(*v)) }
+func (v *view) Bytes() []byte { return *v }
+func (v *view) Free() error   { return nil }
 
 // inUse counts the bytes of all buffers of the process. Go ends a process that runs out of memory, or the system does; the count
 // turns that into an error.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -12,10 +13,11 @@ type device struct {
 	info  backend.Info
 	close sync.Once
 
+	closed atomic.Bool // set with mu locked
+
 	mu     sync.Mutex
-	closed bool
 	queues map[*queue]struct{}
-	memory map[*memory]struct{} // of buffers that were not freed; handles are not in here, so that a forgotten one is collected
+	memory map[*memory]struct{} // of Alloc, not freed; handles are not in here, so that a forgotten one is collected
 }
 
 func (d *device) Info() backend.Info { return d.info }
@@ -39,35 +41,39 @@ func (d *device) newBuffer(op string, n int64) (backend.HostBuffer, error) {
 			n, inUse, d.info.Memory)
 	}
 	m := &memory{dev: d, bytes: newBytes(int(n)), reserved: n}
-	b, err := d.adopt(op, m)
-	if err != nil {
+	if err := d.adopt(op, m); err != nil {
 		m.release()
 		return nil, err
 	}
+	b := &buffer{mem: m, size: n}
+	runtime.AddCleanup(b, (*memory).release, m)
 	return b, nil
 }
 
 // Register needs no runtime.Pinner: only Go code reaches the memory, by the slice itself, which keeps it alive and in place.
-// Memory that is not Go's, a mapped file say, must stay mapped until Free and the end of the commands that use it.
+// Memory that is not Go's, a mapped file say, must stay mapped until Free and the end of the commands that use it. There is nothing to give back when
+// the buffer is forgotten, and so registering costs little.
 func (d *device) Register(mem []byte) (backend.HostBuffer, error) {
-	b, err := d.adopt("Device.Register", &memory{dev: d, bytes: mem[:len(mem):len(mem)]})
-	if err != nil {
-		return nil, err
+	if d.closed.Load() {
+		return nil, fail("Device.Register", backend.ErrClosed, "the device is closed")
 	}
-	return b, nil
+	b := &struct { // in one allocation
+		buffer
+		memory
+	}{memory: memory{dev: d, bytes: mem[:len(mem):len(mem)]}}
+	b.buffer = buffer{mem: &b.memory, size: int64(len(mem))}
+	return &b.buffer, nil
 }
 
-// adopt makes a buffer of m.
-func (d *device) adopt(op string, m *memory) (*buffer, error) {
+// adopt makes m end with the device.
+func (d *device) adopt(op string, m *memory) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		return nil, fail(op, backend.ErrClosed, "the device is closed")
+	if d.closed.Load() {
+		return fail(op, backend.ErrClosed, "the device is closed")
 	}
 	d.memory[m] = struct{}{}
-	b := &buffer{mem: m, size: int64(len(m.bytes))}
-	runtime.AddCleanup(b, (*memory).release, m)
-	return b, nil
+	return nil
 }
 
 func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
@@ -75,7 +81,7 @@ func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
 	if s == nil {
 		return nil, fail(op, backend.ErrArgument, "the Source is nil")
 	}
-	if d.isClosed() {
+	if d.closed.Load() {
 		return nil, fail(op, backend.ErrClosed, "the device is closed")
 	}
 	if s.Go == nil {
@@ -94,7 +100,7 @@ func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
 func (d *device) NewQueue() (backend.Queue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed.Load() {
 		return nil, fail("Device.NewQueue", backend.ErrClosed, "the device is closed")
 	}
 	q := &queue{dev: d}
@@ -105,7 +111,7 @@ func (d *device) NewQueue() (backend.Queue, error) {
 func (d *device) Close() error {
 	d.close.Do(func() {
 		d.mu.Lock()
-		d.closed = true
+		d.closed.Store(true)
 		queues, mem := d.queues, d.memory
 		d.queues, d.memory = nil, nil
 		d.mu.Unlock()
@@ -117,10 +123,4 @@ func (d *device) Close() error {
 		}
 	})
 	return nil
-}
-
-func (d *device) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
 }

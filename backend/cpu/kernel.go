@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -32,6 +33,9 @@ func (k *kernel) Release() error {
 // more are split into a few ranges for each core, so that cores that finish early take more.
 func (k *kernel) launch(g backend.Grid, args []backend.Arg) error {
 	n := g.Count()
+	if n == 1 {
+		return k.failure(k.call(g, 0, 1, args))
+	}
 	ranges := min(n, 4*runtime.GOMAXPROCS(0))
 	size, rest := n/ranges, n%ranges // the first rest ranges have one group more
 	errs := make([]error, ranges)
@@ -43,12 +47,15 @@ func (k *kernel) launch(g backend.Grid, args []backend.Arg) error {
 		}
 		errs[i] = k.call(g, lo, hi, args)
 	})
-	for _, err := range errs {
-		if err != nil {
-			return fail("Queue.Launch", backend.ErrLaunch, "kernel %s: %v", k.name, err)
-		}
+	return k.failure(cmp.Or(errs...))
+}
+
+// failure is the launch's error for that of some groups.
+func (k *kernel) failure(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fail("Queue.Launch", backend.ErrLaunch, "kernel %s: %v", k.name, err)
 }
 
 // call runs some groups. A panic becomes an error.

@@ -23,7 +23,7 @@ func (q *queue) begin(op string) error {
 		return nil
 	}
 	q.mu.Unlock()
-	if q.dev.isClosed() {
+	if q.dev.closed.Load() {
 		return fail(op, backend.ErrClosed, "the device is closed")
 	}
 	return fail(op, backend.ErrClosed, "the queue is closed")
@@ -121,25 +121,54 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if err := backend.CheckLaunch(&q.dev.info, own.name, own.params, own.group, g, args); err != nil {
 		return err
 	}
-	args = slices.Clone(args)
-	for i := range args {
-		if args[i].Buffer == nil {
-			continue
-		}
-		b, ok := args[i].Buffer.(*buffer)
-		if !ok || b.mem.dev != q.dev {
-			return fail(op, backend.ErrLaunch, "kernel %s: argument %d (%s) is not a buffer of this device", own.name, i, own.params[i])
-		}
-		bytes, ok := b.mem.get()
-		if !ok {
-			return fail(op, backend.ErrClosed, "kernel %s: argument %d (%s), a buffer of %d bytes, was freed", own.name, i, own.params[i], b.size)
-		}
-		args[i].Buffer = view(bytes)
+	c := calls.Get().(*call)
+	defer c.done()
+	if err := c.resolve(q.dev, own, args); err != nil {
+		return err
 	}
 	if g.Empty() {
 		return nil
 	}
-	return own.launch(g, args)
+	return own.launch(g, c.args)
+}
+
+// A call is the arguments of a running launch, with views instead of the caller's handles.
+type call struct {
+	args  []backend.Arg
+	views []view
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// resolve finds the memory behind the arguments of k.
+func (c *call) resolve(d *device, k *kernel, args []backend.Arg) error {
+	const op = "Queue.Launch"
+	c.args = append(c.args, args...)
+	c.views = slices.Grow(c.views, len(args))[:len(args)] // does not move any more: args points into it
+	for i := range c.args {
+		if c.args[i].Buffer == nil {
+			continue
+		}
+		b, ok := c.args[i].Buffer.(*buffer)
+		if !ok || b.mem.dev != d {
+			return fail(op, backend.ErrLaunch, "kernel %s: argument %d (%s) is not a buffer of this device", k.name, i, k.params[i])
+		}
+		bytes, ok := b.mem.get()
+		if !ok {
+			return fail(op, backend.ErrClosed, "kernel %s: argument %d (%s), a buffer of %d bytes, was freed", k.name, i, k.params[i], b.size)
+		}
+		c.views[i] = bytes
+		c.args[i].Buffer = &c.views[i]
+	}
+	return nil
+}
+
+// done keeps the lists for another launch, and nothing that was in them.
+func (c *call) done() {
+	clear(c.args)
+	clear(c.views)
+	c.args, c.views = c.args[:0], c.views[:0]
+	calls.Put(c)
 }
 
 // Record marks now: the commands before are done.

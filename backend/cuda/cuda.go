@@ -85,14 +85,14 @@ func (d *driver) list() ([]*entry, error) {
 	return slices.Clone(d.entries), nil
 }
 
-// remedy says what to do where there is no device.
-const remedy = "install NVIDIA's driver; nvidia-smi lists what it sees, and CUDA_VISIBLE_DEVICES must not hide it"
+// remedy says what to do where the driver has no device.
+const remedy = "nvidia-smi lists the GPUs that NVIDIA's driver sees; CUDA_VISIBLE_DEVICES must not hide them"
 
 // findDevices asks CUDA for its devices.
 func (d *driver) findDevices() ([]*entry, error) {
 	api, err := d.load()
 	if err != nil {
-		return nil, d.failure("dlopen", backend.ErrNoDevice, "%v; %s", err, remedy)
+		return nil, d.failure("dlopen", backend.ErrNoDevice, "%v", err)
 	}
 	c := api.Load()
 	none := func(op string, code int32) error {

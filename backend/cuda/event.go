@@ -36,7 +36,7 @@ func (e *event) Since(earlier backend.Event) (int64, error) {
 	const op = "Event.Since"
 	s := e.eventState.dev
 	from, ok := earlier.(*event)
-	if !ok || from.eventState.dev != s {
+	if !ok || from == nil || from.eventState.dev != s {
 		return 0, s.failure(op, backend.ErrArgument, "the earlier event (%T) is of another device", earlier)
 	}
 	for _, ev := range [2]*event{from, e} {

@@ -162,10 +162,10 @@ func (p *program) build(src *backend.Source) error {
 			return nil
 		}
 		p.release()
-		s.disk.Delete(key) // the driver does not take it any more, or the kernel is not there
 		if err := s.live("Device.Compile", "device", true); err != nil {
 			return err
 		}
+		s.disk.Delete(key) // the driver does not take it any more, or the kernel is not there
 	}
 	ptx, err := nv.compile(src, text)
 	if err != nil {

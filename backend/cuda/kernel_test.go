@@ -3,6 +3,7 @@ package cuda
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -312,7 +313,7 @@ func TestLaunchErrors(t *testing.T) {
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 2), ok[1], ok[2]), backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 4100), ok[1], ok[2]), backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, d.info.MaxGroup+1), ok...), backend.ErrLaunch, "at most")
-	wantError(t, launch(backend.Grid1(1<<62, 4), ok...), backend.ErrLaunch, "at most")
+	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "at most")
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
 	k.(*kernel).prog.maxGroup = 8
 	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")

@@ -253,6 +253,9 @@ func (m *memory) giveBack() error {
 
 // object finds the memory of this device behind b and acquires it: a buffer argument of op.
 func (s *deviceState) object(op string, b backend.Buffer) (*memory, error) {
+	if backend.IsNil(b) {
+		return nil, s.failure(op, backend.ErrArgument, "the buffer is nil")
+	}
 	o, ok := b.(interface{ object() *memory })
 	if !ok {
 		return nil, s.failure(op, backend.ErrArgument, "a buffer of another driver (%T)", b)

@@ -47,6 +47,12 @@ var (
 	ptxName     = regexp.MustCompile(`([\w$%]+)\s*(?:\[(\d+)\])?\s*$`)
 )
 
+// maxPTXParam is the bytes that all parameters of a kernel have at most, maxPTXGroup more work-items than any device has in a group.
+const (
+	maxPTXParam = 32764
+	maxPTXGroup = 1 << 20
+)
+
 // parseEntry reads the head of the kernel of that name.
 func parseEntry(ptx []byte, name string) (*ptxEntry, error) {
 	var found []string
@@ -67,8 +73,8 @@ func parseEntry(ptx []byte, name string) (*ptxEntry, error) {
 		}
 		if r := ptxReqntid.FindStringSubmatch(m[3]); r != nil {
 			for i := range e.reqntid {
-				e.reqntid[i], _ = strconv.Atoi(r[i+1])
-				e.reqntid[i] = max(1, e.reqntid[i])
+				n, _ := strconv.Atoi(r[i+1]) // the largest int where there are too many digits
+				e.reqntid[i] = min(max(1, n), maxPTXGroup)
 			}
 		}
 		return e, nil
@@ -88,7 +94,10 @@ func parseParam(s string) (ptxParam, error) {
 	bits, _ := strconv.Atoi(t[2])
 	p := ptxParam{name: n[1], size: bits / 8, pointer: strings.Contains(s, ".ptr")}
 	if n[2] != "" {
-		count, _ := strconv.Atoi(n[2])
+		count, err := strconv.Atoi(n[2])
+		if err != nil || count < 1 || count > maxPTXParam/p.size {
+			return ptxParam{}, fmt.Errorf("%q is no parameter of a kernel in PTX: all of them together have at most %d bytes", s, maxPTXParam)
+		}
 		p.size *= count
 	}
 	p.word = n[2] == "" && p.size == 8 && t[1] != "f"

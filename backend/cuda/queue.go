@@ -232,7 +232,7 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	defer q.drop()
 	s := q.queueState.dev
 	kn, ok := k.(*kernel)
-	if !ok || kn.prog.dev != s {
+	if !ok || kn == nil || kn.prog.dev != s {
 		return s.failure(op, backend.ErrLaunch, "the kernel (%T) is not of this device", k)
 	}
 	if err := kn.enter(op); err != nil {
@@ -361,7 +361,7 @@ func (q *queue) WaitEvent(e backend.Event) error {
 	defer q.drop()
 	s := q.queueState.dev
 	on, ok := e.(*event)
-	if !ok || on.eventState.dev != s {
+	if !ok || on == nil || on.eventState.dev != s {
 		return s.failure(op, backend.ErrArgument, "the event (%T) is of another device", e)
 	}
 	if err := on.enter(op); err != nil {

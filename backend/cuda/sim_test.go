@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ func simulator(c ptxsim.Config) *driver {
 	return &driver{name: "cudasim", simulated: true, load: func() (*capi.API, error) { return api, nil }}
 }
 
-func openSim(t *testing.T, drv *driver) *device {
+func openSim(t testing.TB, drv *driver) *device {
 	t.Helper()
 	d := must[backend.Device](t)(drv.Open(0))
 	t.Cleanup(func() { d.Close() })
@@ -123,7 +124,7 @@ func TestSimLimits(t *testing.T) {
 	q, b := newQueue(t, d), alloc(t, d, 4)
 	k := must[backend.Kernel](t)(d.Compile(fillSource))
 	for _, g := range []backend.Grid{
-		backend.Grid2(1, 65536, 1, 1), backend.Grid3(1, 1, 65536, 1, 1, 1), backend.Grid1(1<<31, 1), backend.Grid1(1, 1025), backend.Grid3(1, 1, 1, 1, 1, 65), backend.Grid2(1, 1, 64, 32),
+		backend.Grid2(1, 65536, 1, 1), backend.Grid3(1, 1, 65536, 1, 1, 1), backend.Grid1(math.MaxInt, 1), backend.Grid1(1, 1025), backend.Grid3(1, 1, 1, 1, 1, 65), backend.Grid2(1, 1, 64, 32),
 	} {
 		wantSimError(t, q.Launch(k, g, backend.Buf(b), backend.Int32(1), backend.Int32(1)), backend.ErrLaunch, "at most")
 	}

@@ -21,9 +21,8 @@ type device struct {
 
 type deviceState struct {
 	ref
-	info  backend.Info
-	id    string // see entry
-	dev   *cl.Device
+	*entry
+	info  backend.Info // the entry's, with what the probe found
 	ctx   *cl.Context
 	inner *cl.CommandQueue // fills new buffers, maps host memory
 	disk  *diskcache.Cache
@@ -82,7 +81,7 @@ func (r *ref) close() {
 
 func newDevice(e *entry) (*device, error) {
 	s := &deviceState{
-		info: e.info, id: e.id, dev: e.dev, disk: diskcache.Open(driverName),
+		entry: e, info: e.info, disk: diskcache.Open(driverName),
 		parts: map[*ref]struct{}{}, queues: map[*queueState]struct{}{}, programs: map[programKey]*program{}, lent: map[*memory]struct{}{},
 	}
 	var err error

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
@@ -23,7 +25,7 @@ import (
 // envChild makes the test program print why there is no device, and end.
 const envChild = "TANDEM_TEST_NO_DEVICE"
 
-// The tests share a disk cache of their own, so that each kernel is compiled once.
+// The tests share a disk cache of their own, so that each kernel is compiled once. None may leave a goroutine behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(envChild) != "" {
 		_, err1 := backend.Lookup(driverName).Devices()
@@ -39,9 +41,11 @@ func TestMain(m *testing.M) {
 	if strings.Contains(os.Getenv("OCL_ICD_VENDORS")+os.Getenv("TANDEM_OPENCL_LIBRARY"), "oclgrind") && cl.Load() == nil {
 		oneThread()
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	// oneThread's goroutine is the only one that is there before.
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(), goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
 
 // oneThread makes all C calls on one thread: Oclgrind is not safe for concurrent use, and its check for uninitialized

@@ -33,7 +33,7 @@ func (e *event) Wait() error {
 func (e *event) Since(earlier backend.Event) (int64, error) {
 	const op = "Event.Since"
 	from, ok := earlier.(*event)
-	if !ok || from.eventState.dev != e.eventState.dev {
+	if !ok || from == nil || from.eventState.dev != e.eventState.dev {
 		return 0, failure(op, backend.ErrArgument, "the earlier event (%T) is of another device", earlier)
 	}
 	var ends [2]int64
@@ -66,14 +66,7 @@ func (e *event) enter(op string) error {
 }
 
 func (e *eventState) wait() error {
-	err := cl.WaitForEvents([]*cl.Event{e.ev})
-	if err == nil {
-		return nil
-	}
-	if _, cause := e.ev.Status(); cause != nil {
-		err = cause
-	}
-	return e.dev.check("clWaitForEvents", err)
+	return e.dev.wait("clWaitForEvents", e.ev)
 }
 
 // end is the device's time of the event.

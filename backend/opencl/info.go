@@ -15,7 +15,7 @@ const oclgrind = "Oclgrind"
 
 // newEntry describes a device as its driver does.
 func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
-	kind := dev.Type()
+	kind, arithmetic, text := dev.Type(), dev.SingleFPConfig(), dev.Version()
 	gpu := kind&cl.DeviceTypeGPU != 0
 	info := backend.Info{
 		Driver:   driverName,
@@ -27,7 +27,7 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 
 		GPU:           gpu,
 		UnifiedMemory: kind&cl.DeviceTypeCPU != 0 || dev.HostUnifiedMemory(),
-		Float32:       dev.SingleFPConfig()&cl.FPConfigDenorm != 0,
+		Float32:       arithmetic&cl.FPConfigDenorm != 0,
 		Float64:       dev.DoubleFPConfig() != 0 || dev.HasExtension("cl_khr_fp64"),
 
 		ComputeUnits:  dev.MaxComputeUnits(),
@@ -35,7 +35,7 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 		MaxAlloc:      dev.MaxMemAllocSize(),
 		LocalMemory:   dev.LocalMemSize(),
 		MaxGroup:      dev.MaxWorkGroupSize(),
-		OffsetAlign:   max(1, dev.MemBaseAddrAlign()/8),
+		OffsetAlign:   dev.MemBaseAddrAlign() / 8,
 		VectorFloat32: 1,
 		VectorFloat64: 1,
 		VectorInt32:   1,
@@ -56,11 +56,36 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	if board := dev.BoardName(); board != "" {
 		info.Name = board
 	}
-	if !atLeast12(dev) {
-		info.Float32, info.Float64, info.Note = false, false, "needs OpenCL 1.2, has "+dev.Version()
+	old := !atLeast12(text)
+	if old {
+		info.Float32, info.Float64, info.Note = false, false, "needs OpenCL 1.2, has "+text
 	}
-	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), dev.Version(), dev.DriverVersion()}, "\n")
-	return &entry{dev: dev, id: id, info: info}
+	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), text, dev.DriverVersion()}, "\n")
+	return &entry{
+		dev: dev, id: id, options: options(arithmetic), kind: kind, old: old, untold: untold(&info, kind, arithmetic, text), info: info,
+	}
+}
+
+// untold names a property that every device has and that this one did not tell, "" where it told all of them. Without it the device would be
+// chosen, checked or compiled for wrongly.
+func untold(info *backend.Info, kind cl.DeviceType, arithmetic cl.FPConfig, version string) string {
+	switch {
+	case kind == 0:
+		return "the type"
+	case version == "":
+		return "the version"
+	case info.Name == "":
+		return "the name"
+	case info.Memory <= 0 || info.MaxAlloc <= 0:
+		return "the memory"
+	case info.ComputeUnits <= 0 || info.MaxGroup <= 0 || info.MaxGroupDims[0] <= 0:
+		return "the limits"
+	case info.OffsetAlign <= 0:
+		return "the alignment"
+	case arithmetic == 0:
+		return "the arithmetic"
+	}
+	return ""
 }
 
 // arch is the architecture that a device's name tells: gfx90a of AMD's "gfx90a:sramecc+:xnack-". A CPU is what this program
@@ -75,9 +100,9 @@ func arch(name string, kind cl.DeviceType) string {
 	return name
 }
 
-// atLeast12 tells whether the device has OpenCL 1.2, which fills buffers.
-func atLeast12(dev *cl.Device) bool {
-	major, minor := version(dev.Version())
+// atLeast12 tells whether a device of this version has OpenCL 1.2, which fills buffers.
+func atLeast12(text string) bool {
+	major, minor := version(text)
 	return major > 1 || major == 1 && minor >= 2
 }
 

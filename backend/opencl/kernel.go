@@ -48,6 +48,7 @@ type program struct {
 	maxGroup int // work-items a group, as far as the kernel's use of registers allows
 
 	launching sync.Mutex // from the first argument to the launch
+	args      []argument // that the kernel object has now. Guarded by launching
 }
 
 type programKey = [sha256.Size]byte
@@ -164,17 +165,17 @@ type image struct {
 
 // build takes the program from the disk cache, or else compiles it and puts it there.
 func (p *program) build(src *backend.Source) error {
-	text, options := source(src), options(p.dev.dev)
+	text, options := source(src), p.dev.options
 	key := diskcache.KeyOf("program 1", p.dev.id, options, text, src.Name)
 	if data, ok := p.dev.disk.Get(key); ok {
 		if p.load(data, options) == nil {
 			return nil
 		}
 		p.release()
-		p.dev.disk.Delete(key) // the driver does not take it any more
 		if err := p.dev.live("Device.Compile", "device", true); err != nil {
 			return err
 		}
+		p.dev.disk.Delete(key) // the driver does not take it any more
 	}
 	if err := p.compile(src, text, options); err != nil {
 		p.release()
@@ -200,9 +201,9 @@ func source(src *backend.Source) string {
 }
 
 // options are the compiler's. None of them may change bits: no fast math, no flushing of subnormals, no mad.
-func options(dev *cl.Device) string {
+func options(arithmetic cl.FPConfig) string {
 	options := "-cl-std=CL1.2 -cl-kernel-arg-info"
-	if dev.SingleFPConfig()&cl.FPConfigCorrectlyRoundedDivideSqrt != 0 {
+	if arithmetic&cl.FPConfigCorrectlyRoundedDivideSqrt != 0 {
 		options += " -cl-fp32-correctly-rounded-divide-sqrt"
 	}
 	return options

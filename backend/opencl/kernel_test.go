@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -259,7 +260,7 @@ func TestDiskCacheRejected(t *testing.T) {
 	for _, fail := range []string{"clCreateProgramWithBinary", "clBuildProgram", "clCreateKernel", "garbage", "no image"} {
 		t.Run(fail, func(t *testing.T) {
 			d, src, calls := diskTest(t)
-			key := diskcache.KeyOf("program 1", d.id, options(d.deviceState.dev), source(src), src.Name)
+			key := diskcache.KeyOf("program 1", d.id, d.options, source(src), src.Name)
 			fillWorks(t, d, src)
 			binaries := int64(1)
 			switch fail {
@@ -330,7 +331,7 @@ func TestLaunchErrors(t *testing.T) {
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, int64(d.info.OffsetAlign)/2), ok[1], ok[2]), backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 4097), ok[1], ok[2]), backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, d.info.MaxGroup+1), ok...), backend.ErrLaunch, "at most")
-	wantError(t, launch(backend.Grid1(1<<62, 4), ok...), backend.ErrLaunch, "too many work-items")
+	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "too many work-items")
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
 	k.(*kernel).prog.maxGroup = 8
 	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")
@@ -461,4 +462,46 @@ func launchMany(d *device, q backend.Queue, base int32) error {
 		}
 	}
 	return nil
+}
+
+// A launch sets the arguments that the launch before did not have, and all that failed to be set.
+func TestArgumentsAreSetOnce(t *testing.T) {
+	d := open(t)
+	q, b, c := newQueue(t, d), alloc(t, d, 64), alloc(t, d, 64)
+	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	launch := func(b backend.Buffer, n, value int32) error {
+		return q.Launch(k, backend.Grid1(2, 8), backend.Buf(b), backend.Int32(n), backend.Int32(value))
+	}
+	check(t, launch(b, 4, 10))
+	for _, l := range []struct {
+		b        backend.Buffer
+		n, value int32
+		calls    int64
+	}{{b, 4, 10, 0}, {b, 4, 11, 1}, {c, 5, 11, 2}, {c, 5, 11, 0}, {b, 6, 12, 3}} {
+		counts := callCounts(func() { check(t, launch(l.b, l.n, l.value)) })
+		if counts["clSetKernelArg"] != l.calls {
+			t.Errorf("%d arguments were set, want %d", counts["clSetKernelArg"], l.calls)
+		}
+		wantFilled(t, q, l.b, l.n, l.value)
+	}
+	restore := failNth("clSetKernelArg", 2, -38)
+	err := launch(c, 7, 20)
+	restore()
+	wantError(t, err, backend.ErrArgument, "clSetKernelArg")
+	check(t, launch(c, 7, 20))
+	wantFilled(t, q, c, 7, 20)
+	check(t, launch(b, 6, 12))
+	wantFilled(t, q, b, 6, 12)
+}
+
+// wantFilled checks what fillSource left in b.
+func wantFilled(t *testing.T, q backend.Queue, b backend.Buffer, n, value int32) {
+	t.Helper()
+	got := make([]int32, n)
+	check(t, q.Read(backend.Bytes(got), b, 0))
+	for i, v := range got {
+		if v != int32(i)+value {
+			t.Errorf("element %d is %d, want %d", i, v, int32(i)+value)
+		}
+	}
 }

@@ -229,13 +229,18 @@ func (s *deviceState) await(op string, ev *cl.Event, err error) error {
 		return s.check(op, err)
 	}
 	defer ev.Release()
-	if err := cl.WaitForEvents([]*cl.Event{ev}); err != nil {
-		if _, cause := ev.Status(); cause != nil {
+	return s.wait(op, ev)
+}
+
+// wait waits for the event of the C function op. Where the command failed, op did; otherwise it is the wait that failed.
+func (s *deviceState) wait(op string, ev *cl.Event) error {
+	err := cl.WaitForEvents([]*cl.Event{ev})
+	if err == cl.ErrExecStatusErrorForEventsInWaitList {
+		if status, cause := ev.Status(); status < 0 {
 			return s.check(op, cause)
 		}
-		return s.check("clWaitForEvents", err)
 	}
-	return nil
+	return s.check("clWaitForEvents", err)
 }
 
 // mapForHost lets the host read and write m.
@@ -341,6 +346,9 @@ func (m *memory) freeHost() {
 
 // object finds the memory of this device behind b and acquires it: a buffer argument of op.
 func (s *deviceState) object(op string, b backend.Buffer) (*memory, error) {
+	if backend.IsNil(b) {
+		return nil, failure(op, backend.ErrArgument, "the buffer is nil")
+	}
 	o, ok := b.(interface{ object() *memory })
 	if !ok {
 		return nil, failure(op, backend.ErrArgument, "a buffer of another driver (%T)", b)

@@ -272,7 +272,7 @@ func TestRegisterStaysPinned(t *testing.T) {
 					if round%2 == 0 {
 						h.Free()
 					}
-					h, mem = nil, nil
+					h, mem = nil, nil //nolint:ineffassign // so that the collector may take them
 					runtime.GC()
 					for range 10 { // memory that a freed slice's place would be reused for
 						garbage := make([]int32, 10000)

@@ -25,9 +25,13 @@ type driver struct {
 
 // An entry is one device of the list.
 type entry struct {
-	dev  *cl.Device
-	id   string // all that a compiled program or a probe's result depends on
-	info backend.Info
+	dev     *cl.Device
+	id      string // all that a compiled program or a probe's result depends on, apart from the options
+	options string // the compiler's
+	kind    cl.DeviceType
+	old     bool   // has no OpenCL 1.2
+	untold  string // a property without which the device is of no use, and that it did not tell
+	info    backend.Info
 
 	probing sync.Mutex
 	found   *findings // what the probe found; nil before. Guarded by probing.
@@ -97,7 +101,12 @@ func findDevices() ([]*entry, error) {
 			continue
 		}
 		for _, dev := range devices {
-			entries = append(entries, newEntry(p, dev, len(entries)))
+			e := newEntry(p, dev, len(entries))
+			if e.untold != "" {
+				without = append(without, fmt.Sprintf("platform %q: clGetDeviceInfo does not tell %s of a device", p.Name(), e.untold))
+				continue
+			}
+			entries = append(entries, e)
 		}
 	}
 	if len(entries) == 0 {
@@ -108,7 +117,7 @@ func findDevices() ([]*entry, error) {
 
 // open makes a device of its own context, with what the probe found.
 func (e *entry) open() (*device, error) {
-	if !atLeast12(e.dev) {
+	if e.old {
 		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: %s", e.info.Name, e.info.Note)
 	}
 	d, err := newDevice(e)

@@ -66,7 +66,7 @@ func (e *entry) remembered() *findings {
 }
 
 func (e *entry) probeKey() diskcache.Key {
-	return diskcache.KeyOf("probe 1", e.id, options(e.dev), source(probeSource("float")), source(probeSource("double")),
+	return diskcache.KeyOf("probe 1", e.id, e.options, source(probeSource("float")), source(probeSource("double")),
 		fmt.Sprint(vectors32, vectors64))
 }
 
@@ -263,7 +263,7 @@ func compare[W uint32 | uint64](typ string, in, got, want []W, fraction W) strin
 // got is what the kernel gives for in.
 func (d *device) examineMemory(f *findings, q backend.Queue, k backend.Kernel, in, got []uint32) error {
 	for _, d.mapped = range []bool{false, true} {
-		if !d.mapped && d.deviceState.dev.Type()&cl.DeviceTypeCPU == 0 {
+		if !d.mapped && d.kind&cl.DeviceTypeCPU == 0 {
 			continue // OpenCL asks for mapping; that it seems to work without means nothing
 		}
 		shared, err := d.shares(q, k, in, got)

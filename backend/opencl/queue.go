@@ -239,7 +239,7 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	defer q.drop()
 	s := q.queueState.dev
 	kn, ok := k.(*kernel)
-	if !ok || kn.prog.dev != s {
+	if !ok || kn == nil || kn.prog.dev != s {
 		return failure(op, backend.ErrLaunch, "the kernel (%T) is not of this device", k)
 	}
 	if err := kn.enter(op); err != nil {
@@ -302,8 +302,8 @@ func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg
 	for i := range args {
 		a := &args[i]
 		if a.Buffer == nil {
-			if err := p.kernel.SetArgScalar(i, a.Bits, a.Size); err != nil {
-				return q.dev.check("clSetKernelArg", err)
+			if err := p.set(i, argument{bits: a.Bits, size: a.Size}); err != nil {
+				return err
 			}
 			continue
 		}
@@ -318,8 +318,8 @@ func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg
 			parts = append(parts, part)
 			mem = part
 		}
-		if err := p.kernel.SetArgMem(i, mem); err != nil {
-			return q.dev.check("clSetKernelArg", err)
+		if err := p.set(i, argument{mem: mem}); err != nil {
+			return err
 		}
 	}
 	dims := 3
@@ -330,6 +330,35 @@ func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg
 		return q.dev.check("clEnqueueNDRangeKernel", err)
 	}
 	return q.flush()
+}
+
+// An argument is what the kernel object has for a parameter: a memory object or a scalar.
+type argument struct {
+	mem  *cl.MemObject
+	bits uint64
+	size int
+}
+
+// set makes a the kernel object's argument i, which takes a C call only where the last launch had another. p is locked.
+func (p *program) set(i int, a argument) error {
+	for len(p.args) <= i {
+		p.args = append(p.args, argument{})
+	}
+	if p.args[i] == a {
+		return nil
+	}
+	p.args[i] = argument{}
+	var err error
+	if a.mem != nil {
+		err = p.kernel.SetArgMem(i, a.mem)
+	} else {
+		err = p.kernel.SetArgScalar(i, a.bits, a.size)
+	}
+	if err != nil {
+		return p.dev.check("clSetKernelArg", err)
+	}
+	p.args[i] = a
+	return nil
 }
 
 // globalSize is the number of work-items of a launch, of which the kernel may have fewer in a group than the device.
@@ -380,7 +409,7 @@ func (q *queue) WaitEvent(e backend.Event) error {
 	}
 	defer q.drop()
 	on, ok := e.(*event)
-	if !ok || on.eventState.dev != q.queueState.dev {
+	if !ok || on == nil || on.eventState.dev != q.queueState.dev {
 		return failure(op, backend.ErrArgument, "the event (%T) is of another device", e)
 	}
 	if err := on.enter(op); err != nil {

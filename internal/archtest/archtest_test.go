@@ -39,6 +39,7 @@ var rules = []rule{
 	{pkg: "internal/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}}, // the only importer of purego
 	{pkg: "internal/diskcache"},
 	{pkg: "internal/archtest"},
+	{pkg: "scripts/mutate"},
 	{pkg: "internal/ptxgen/...", may: []string{"backend", "internal/ptxgen"}}, // for generators and tests
 
 	// Drivers never import each other, kernels or linalg. They alone import internal/diskcache.
@@ -55,9 +56,11 @@ var rules = []rule{
 	{pkg: "kernels/internal/ptxgen", may: []string{"kernels", "internal/ptxgen"}},
 	{pkg: "conformance", may: []string{"backend", "kernels", "internal/host"}},
 
-	{pkg: "linalg", may: []string{"backend", "kernels", "internal/host"}, mods: []string{"gonum.org/v1/gonum/..."}},
-	{pkg: "linalg/gonumblas", may: []string{"backend", "linalg", "internal/host"}, mods: []string{"gonum.org/v1/gonum/..."}},
-	{pkg: "internal/npy", may: []string{"linalg"}, mods: []string{"github.com/kshedden/gonpy"}},
+	{pkg: "internal/npy/header"},
+	{pkg: "linalg", may: []string{"backend", "kernels", "internal/host", "internal/npy/header"}, mods: []string{"gonum.org/v1/gonum/..."}},
+	{pkg: "linalg/gonumblas", may: []string{"backend", "kernels", "linalg", "internal/host"}, mods: []string{"gonum.org/v1/gonum/..."}},
+	{pkg: "internal/faulttest", may: []string{"backend", "linalg/..."}, mods: []string{"gonum.org/v1/gonum/..."}}, // for tests
+	{pkg: "internal/npy", may: []string{"linalg", "internal/npy/header"}, mods: []string{"github.com/kshedden/gonpy"}},
 
 	{
 		pkg: "bench/...", may: []string{"backend", "kernels", "conformance", "linalg/...", "bench/...", "internal/dl/...", "internal/host"},

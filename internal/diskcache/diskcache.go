@@ -13,10 +13,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,6 +59,37 @@ func KeyOf(parts ...string) Key {
 	return Key(h.Sum(nil))
 }
 
+// Files is what caches do to the file system. Tests put other functions in place of the system's own, by [Swap].
+type Files struct {
+	Lstat      func(name string) (fs.FileInfo, error)
+	Open       func(name string) (fs.File, error)
+	Chtimes    func(name string, access, change time.Time) error
+	MkdirAll   func(dir string, mode fs.FileMode) error
+	CreateTemp func(dir, prefix string) (File, error)
+	Rename     func(from, to string) error
+	Remove     func(name string) error
+	ReadDir    func(dir string) ([]fs.DirEntry, error)
+}
+
+// A File is a file that is being written.
+type File interface {
+	io.WriteCloser
+	Name() string
+}
+
+var files atomic.Pointer[Files]
+
+func init() {
+	files.Store(&Files{
+		Lstat: os.Lstat, Chtimes: os.Chtimes, MkdirAll: os.MkdirAll, Rename: os.Rename, Remove: os.Remove, ReadDir: os.ReadDir,
+		Open:       func(name string) (fs.File, error) { return os.Open(name) },
+		CreateTemp: func(dir, prefix string) (File, error) { return os.CreateTemp(dir, prefix) }, // mode 0600
+	})
+}
+
+// Swap makes all caches use f, and returns what they used before.
+func Swap(f *Files) (old *Files) { return files.Swap(f) }
+
 // A Cache is a folder of entries. It may be used by many goroutines and processes at once.
 type Cache struct {
 	dir   string // "" is a cache that keeps nothing
@@ -92,7 +125,7 @@ func (c *Cache) Get(k Key) ([]byte, bool) {
 	data, ok := unpack(k, b)
 	if ok {
 		now := time.Now()
-		os.Chtimes(name, now, now) // trim removes what was not used for longest; a failure only makes it look older
+		files.Load().Chtimes(name, now, now) // trim removes what was not used for longest; a failure only makes it look older
 	}
 	return data, ok
 }
@@ -102,10 +135,11 @@ func (c *Cache) Put(k Key, data []byte) {
 	if c.dir == "" || len(data) > maxEntry {
 		return
 	}
-	if os.MkdirAll(c.dir, 0o700) != nil || !c.trusted() {
+	fsys := files.Load()
+	if fsys.MkdirAll(c.dir, 0o700) != nil || !c.trusted() {
 		return
 	}
-	f, err := os.CreateTemp(c.dir, tempPrefix) // mode 0600
+	f, err := fsys.CreateTemp(c.dir, tempPrefix)
 	if err != nil {
 		return
 	}
@@ -114,10 +148,10 @@ func (c *Cache) Put(k Key, data []byte) {
 		err = closeErr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), c.file(k))
+		err = fsys.Rename(f.Name(), c.file(k))
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		fsys.Remove(f.Name())
 		return
 	}
 	c.trim()
@@ -126,7 +160,7 @@ func (c *Cache) Put(k Key, data []byte) {
 // Delete removes the entry of k, if there is one.
 func (c *Cache) Delete(k Key) {
 	if c.dir != "" {
-		os.Remove(c.file(k))
+		files.Load().Remove(c.file(k))
 	}
 }
 
@@ -137,16 +171,17 @@ func (c *Cache) trusted() bool {
 	if c.dir == "" {
 		return false
 	}
-	info, err := os.Lstat(c.dir)
+	info, err := files.Load().Lstat(c.dir)
 	return err == nil && info.IsDir() && ownedAlone(info)
 }
 
 // readOwn reads a regular file that only this user can have written.
 func readOwn(name string) ([]byte, bool) {
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // do not open a pipe: it would block
+	fsys := files.Load()
+	if info, err := fsys.Lstat(name); err != nil || !info.Mode().IsRegular() { // do not open a pipe: it would block
 		return nil, false
 	}
-	f, err := os.Open(name)
+	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, false
 	}
@@ -192,7 +227,8 @@ func (c *Cache) trim() {
 		size int64
 		used time.Time
 	}
-	entries, err := os.ReadDir(c.dir)
+	fsys := files.Load()
+	entries, err := fsys.ReadDir(c.dir)
 	if err != nil {
 		return
 	}
@@ -206,7 +242,7 @@ func (c *Cache) trim() {
 		name := filepath.Join(c.dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), tempPrefix) && time.Since(info.ModTime()) > staleTemp:
-			os.Remove(name)
+			fsys.Remove(name)
 		case strings.HasSuffix(e.Name(), suffix):
 			files = append(files, file{name, info.Size(), info.ModTime()})
 			total += info.Size()
@@ -217,7 +253,7 @@ func (c *Cache) trim() {
 		if total <= c.total {
 			return
 		}
-		if os.Remove(f.name) == nil {
+		if fsys.Remove(f.name) == nil {
 			total -= f.size
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -158,7 +159,7 @@ func TestLimits(t *testing.T) {
 		{x1(1), [3]int{1, 1, 65}, 0, "block of 65 threads in z; the device takes 1 to 64"},
 		{[3]int{1, 65536, 1}, x1(1), 0, "grid of 65536 blocks in y; the device takes 1 to 65535"},
 		{[3]int{1, 1, 65536}, x1(1), 0, "grid of 65536 blocks in z; the device takes 1 to 65535"},
-		{[3]int{1 << 31, 1, 1}, x1(1), 0, "grid of 2147483648 blocks in x"},
+		{[3]int{math.MaxInt, 1, 1}, x1(1), 0, fmt.Sprintf("grid of %d blocks in x", math.MaxInt)},
 		{[3]int{0, 1, 1}, x1(1), 0, "grid of 0 blocks in x"},
 		{x1(1), x1(32), 48<<10 + 1, "0 bytes of static and 49153 of dynamic shared memory; a block can have 49152"},
 	} {

@@ -93,11 +93,11 @@ var loadOnce = sync.OnceValue(load)
 func load() error {
 	lib, err := dl.Open(libraries()...)
 	if err != nil {
-		return fmt.Errorf("cuda: %w%s", err, hint())
+		return fmt.Errorf("%w; %s", err, hint())
 	}
 	t := new(Table)
 	if err := bind(lib, t); err != nil {
-		return fmt.Errorf("cuda: %s is no CUDA driver: %w", lib.Name(), err)
+		return fmt.Errorf("%s is no CUDA driver: %w; %s", lib.Name(), err, hint())
 	}
 	driver.Store(t)
 	return nil
@@ -114,11 +114,12 @@ func libraries() []string {
 	return []string{"libcuda.so.1", "libcuda.so"}
 }
 
+// hint says what to do where the library cannot be loaded.
 func hint() string {
 	if os.Getenv(EnvLibrary) != "" {
-		return " (chosen by " + EnvLibrary + ", so no other was tried)"
+		return EnvLibrary + " names it, so no other was tried"
 	}
-	return " (install NVIDIA's driver, or name the library in " + EnvLibrary + ")"
+	return "install NVIDIA's driver, or name its library in " + EnvLibrary
 }
 
 // bind fills t. The functions of every launch go through dl.Call, which allocates nothing.

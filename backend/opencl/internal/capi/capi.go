@@ -146,11 +146,11 @@ var Load = sync.OnceValue(load)
 func load() error {
 	lib, err := dl.Open(libraries()...)
 	if err != nil {
-		return fmt.Errorf("opencl: %w%s", err, hint())
+		return fmt.Errorf("%w; %s", err, hint())
 	}
 	t := new(Table)
 	if err := bind(lib, t); err != nil {
-		return fmt.Errorf("opencl: %s is no OpenCL library: %w", lib.Name(), err)
+		return fmt.Errorf("%s is no OpenCL library: %w", lib.Name(), err)
 	}
 	current.Store(t)
 	return nil
@@ -170,23 +170,28 @@ func libraries() []string {
 	return []string{"libOpenCL.so.1", "libOpenCL.so"}
 }
 
+// hint says which libraries are tried.
 func hint() string {
 	if os.Getenv(EnvLibrary) != "" {
-		return " (chosen by " + EnvLibrary + ", so no other was tried)"
+		return EnvLibrary + " names it, so no other was tried"
 	}
-	return " (install the GPU's driver or PoCL, or name the library in " + EnvLibrary + ")"
+	return EnvLibrary + " can name another"
 }
 
-// bind fills t. The two functions of every launch go through dl.Call, which allocates nothing.
+// bind fills t. The functions of every launch, and of the wait for it, go through dl.Call, which allocates nothing.
 func bind(lib *dl.Library, t *Table) error {
 	if err := dl.Bind(lib, t); err != nil {
 		return err
 	}
 	setArg, err1 := lib.Symbol("clSetKernelArg")
 	launch, err2 := lib.Symbol("clEnqueueNDRangeKernel")
-	if err := errors.Join(err1, err2); err != nil {
+	flush, err3 := lib.Symbol("clFlush")
+	finish, err4 := lib.Symbol("clFinish")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
+	t.Flush = func(q Queue) int32 { return int32(dl.Call(flush, uintptr(q))) }
+	t.Finish = func(q Queue) int32 { return int32(dl.Call(finish, uintptr(q))) }
 	t.SetKernelArg = func(k Kernel, i uint32, size uintptr, value unsafe.Pointer) int32 {
 		r := dl.Call(setArg, uintptr(k), uintptr(i), size, uintptr(value))
 		runtime.KeepAlive(value)

@@ -1,0 +1,177 @@
+package cuda_test
+
+import (
+	"errors"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/backend/cuda"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/internal/faulttest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// library is CUDA's function table under linalg.
+func library(t *testing.T) *faulttest.Library {
+	api := cuda.Table(t)
+	live := capitest.Watch(t, api)
+	const (
+		disposed = "what cannot be released is CUDA's to lose"
+		waited   = "a release waits for commands, and what those failed with is told by their queue"
+	)
+	return &faulttest.Library{
+		Driver: func() backend.Driver { return cuda.Fresh(t) },
+		Wrap: func(h faulttest.Hook) func() {
+			return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+		},
+		Live:   live.Count,
+		Memory: capi.OutOfMemory,
+		Lost:   capi.LaunchFailed,
+		Allocs: []string{"cuMemAlloc", "cuMemHostAlloc", "cuMemHostRegister"},
+		Quiet: map[string]string{
+			"cuGetErrorName":             "a text is missing from a message",
+			"cuGetErrorString":           "a text is missing from a message",
+			"cuDevicePrimaryCtxRelease":  disposed,
+			"deviceState).dispose":       disposed,
+			"deviceState).afterCommands": waited,
+			"(*program).leave":           waited,
+		},
+	}
+}
+
+// Every call fails while linalg works.
+func TestOperations(t *testing.T) { faulttest.Run(t, library(t)) }
+
+// Every call of NVRTC fails while linalg compiles a kernel's text.
+func TestOperationsCompiled(t *testing.T) {
+	nvrtc, err := capi.LoadNVRTC(0)
+	backendtest.Require(t, "nvrtc", err)
+	l := library(t)
+	t.Setenv(diskcache.EnvCache, "off")
+	l.Use = []faulttest.Operation{faulttest.TextKernel}
+	l.Wrap = func(h faulttest.Hook) func() {
+		return capitest.Wrap(nvrtc, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+	}
+	l.Memory, l.Lost = capi.NVRTCOutOfMemory, 0
+	l.Quiet = map[string]string{"nvrtcDestroyProgram": "what cannot be released is NVRTC's to lose"}
+	faulttest.Run(t, l)
+}
+
+// The operations make every call that the table has.
+func TestOperationsUseAll(t *testing.T) {
+	used := faulttest.Functions(t, library(t))
+	functions := reflect.TypeFor[capi.Table]()
+	for i := range functions.NumField() {
+		name, _, _ := strings.Cut(dl.SymbolNames(functions.Field(i))[0], "_v")
+		if !slices.Contains(used, name) && name != "cuGetErrorName" && name != "cuGetErrorString" {
+			t.Errorf("no operation calls %s", name)
+		}
+	}
+}
+
+// A disk cache that cannot be written, or not be read, costs time and nothing else.
+func TestNoDisk(t *testing.T) {
+	for name, spoil := range map[string]func(f *diskcache.Files){
+		"full": func(f *diskcache.Files) {
+			f.CreateTemp = func(string, string) (diskcache.File, error) { return nil, syscall.ENOSPC }
+		},
+		"read-only": func(f *diskcache.Files) {
+			f.MkdirAll = func(string, fs.FileMode) error { return syscall.EROFS }
+		},
+		"broken": func(f *diskcache.Files) {
+			f.Open = func(string) (fs.File, error) { return nil, syscall.EIO }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(diskcache.EnvCache, t.TempDir())
+			l := library(t)
+			l.Use = []faulttest.Operation{faulttest.UserKernel}
+			system := diskcache.Swap(nil)
+			spoiled := *system
+			spoil(&spoiled)
+			diskcache.Swap(&spoiled)
+			defer diskcache.Swap(system)
+			faulttest.Functions(t, l)
+		})
+	}
+}
+
+// outside is a kernel that writes where no buffer is.
+var outside = &backend.Source{
+	Name: "outside", Params: []backend.Param{{Name: "out", Buffer: true}},
+	PTX: []byte(`.version 6.4
+.target sm_50
+.address_size 64
+
+.visible .entry outside(.param .u64 .ptr .global .align 4 out)
+{
+	.reg .b64 %out;
+	ld.param.u64 %out, [out];
+	cvta.to.global.u64 %out, %out;
+	st.global.b32 [%out+0x10000000], 1;
+	ret;
+}
+`),
+}
+
+// A kernel fails in the middle of a queue of commands: the device is lost, the commands after it and the session end with errors that say so, and another
+// session works once the first is closed.
+func TestLostInMidFlight(t *testing.T) {
+	library(t) // watches the handles
+	use := func(s *linalg.Session, k backend.Kernel) error {
+		x, err := linalg.Upload(s, linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
+		if err != nil {
+			return err
+		}
+		errs := []error{x.Scale(2, x)}
+		if k != nil {
+			errs = append(errs, s.Launch(k, backend.Grid1(1, 1), x))
+		}
+		for range 10 {
+			errs = append(errs, x.Add(x, x))
+		}
+		_, err = x.Download()
+		return errors.Join(append(errs, err)...)
+	}
+	open := func() *linalg.Session {
+		d, err := cuda.Fresh(t).Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := linalg.NewSession(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	k, err := s.CompileSource(outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := use(s, k); !errors.Is(err, backend.ErrDeviceLost) || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		t.Errorf("%v, want a lost device", err)
+	}
+	if err := use(s, nil); !errors.Is(err, backend.ErrDeviceLost) {
+		t.Errorf("afterwards: %v, want a lost device", err)
+	}
+	if err := s.Close(); err != nil && !errors.Is(err, backend.ErrDeviceLost) {
+		t.Error(err)
+	}
+	again := open()
+	if err := use(again, nil); err != nil {
+		t.Errorf("opened anew: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,134 @@
+package opencl_test
+
+import (
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/opencl"
+	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/internal/faulttest"
+)
+
+// library is OpenCL's function table under linalg.
+func library(t *testing.T, sharing opencl.Sharing) *faulttest.Library {
+	opencl.Fresh(t, sharing)
+	live := capitest.Watch(t)
+	const (
+		lost       = "what cannot be released is OpenCL's to lose"
+		property   = "a property that is not told is its zero value"
+		background = "it is made in the background, before registered memory is given back"
+		binary     = "a program that cannot be made of its binary is made of its text"
+	)
+	return &faulttest.Library{
+		Driver: func() backend.Driver { return opencl.Fresh(t, sharing) },
+		Wrap: func(h faulttest.Hook) func() {
+			return capitest.Wrap(func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+		},
+		Live:   live.Count,
+		Memory: -6, // CL_OUT_OF_HOST_MEMORY
+		Lost:   -2, // CL_DEVICE_NOT_AVAILABLE
+		Allocs: []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueMapBuffer", "clCreateSubBuffer"},
+		Quiet: map[string]string{
+			"clReleaseContext": lost, "clReleaseCommandQueue": lost, "clReleaseMemObject": lost, "clReleaseProgram": lost, "clReleaseKernel": lost,
+			"clReleaseEvent":              lost,
+			"clGetDeviceInfo":             property,
+			"clGetPlatformInfo":           property,
+			"clGetKernelArgInfo":          "parameters that are not told are read from the text",
+			"cl.(*queueSet).unpin":        background,
+			"cl.(*queueSet).releaseQueue": background,
+			"(*program).load":             binary,
+			"(*program).image":            "a binary that is not told is not kept",
+			"(*memory).freeHost":          "what cannot be unmapped is unmapped with its object",
+		},
+	}
+}
+
+// Every call fails while linalg works.
+func TestOperations(t *testing.T) { faulttest.Run(t, library(t, opencl.AsFound)) }
+
+// The same for the calls that use memory, with large matrices as well, on devices that share it in all ways.
+func TestOperationsOfMemory(t *testing.T) {
+	for name, sharing := range map[string]opencl.Sharing{"shared": opencl.AsFound, "mapped": opencl.Mapped, "discrete": opencl.Discrete} {
+		t.Run(name, func(t *testing.T) {
+			l := library(t, sharing)
+			l.Use = append(slices.Clone(faulttest.Operations), faulttest.Large)
+			l.Only = func(name string) bool { return memoryCalls[name] }
+			faulttest.Run(t, l)
+		})
+	}
+}
+
+var memoryCalls = map[string]bool{
+	"clCreateBuffer": true, "clReleaseMemObject": true, "clEnqueueMapBuffer": true, "clEnqueueUnmapMemObject": true, "clEnqueueReadBuffer": true,
+	"clEnqueueWriteBuffer": true, "clEnqueueCopyBuffer": true, "clFinish": true, "clFlush": true, "clWaitForEvents": true,
+}
+
+// The same for the calls that compile a program, which the disk cache spares otherwise. The device has been probed before.
+func TestOperationsCompiled(t *testing.T) {
+	l := library(t, opencl.AsFound)
+	l.Use = []faulttest.Operation{faulttest.UserKernel}
+	driver := l.Driver()
+	l.Driver = func() backend.Driver { return driver }
+	faulttest.Functions(t, l)
+	t.Setenv(diskcache.EnvCache, "off")
+	l.Only = func(name string) bool { return compileCalls[name] }
+	faulttest.Run(t, l)
+}
+
+var compileCalls = map[string]bool{
+	"clCreateProgramWithSource": true, "clBuildProgram": true, "clGetProgramInfo": true, "clCreateKernel": true, "clGetKernelInfo": true,
+	"clGetKernelArgInfo": true, "clGetKernelWorkGroupInfo": true,
+}
+
+// The operations make every call that the table has, except those that serve package cl alone.
+func TestOperationsUseAll(t *testing.T) {
+	l := library(t, opencl.Discrete)
+	used := faulttest.Functions(t, l)
+	t.Setenv(diskcache.EnvCache, "off")
+	used = append(used, faulttest.Functions(t, l)...)
+	functions := reflect.TypeFor[capi.Table]()
+	for i := range functions.NumField() {
+		name := dl.SymbolNames(functions.Field(i))[0]
+		if !slices.Contains(used, name) && !slices.Contains(others, name) && !strings.Contains(name, "Image") {
+			t.Errorf("no operation calls %s", name)
+		}
+	}
+}
+
+// others are the calls that serve package cl alone, and those that are made after another failed: see TestWaitFails and TestCompileError.
+var others = []string{"clCreateUserEvent", "clSetUserEventStatus", "clEnqueueTask", "clGetEventInfo", "clGetProgramBuildInfo"}
+
+// A disk cache that cannot be written, or not be read, costs time and nothing else.
+func TestNoDisk(t *testing.T) {
+	for name, spoil := range map[string]func(f *diskcache.Files){
+		"full": func(f *diskcache.Files) {
+			f.CreateTemp = func(string, string) (diskcache.File, error) { return nil, syscall.ENOSPC }
+		},
+		"read-only": func(f *diskcache.Files) {
+			f.MkdirAll = func(string, fs.FileMode) error { return syscall.EROFS }
+		},
+		"broken": func(f *diskcache.Files) {
+			f.Open = func(string) (fs.File, error) { return nil, syscall.EIO }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(diskcache.EnvCache, t.TempDir())
+			l := library(t, opencl.AsFound)
+			l.Use = []faulttest.Operation{faulttest.UserKernel}
+			system := diskcache.Swap(nil)
+			spoiled := *system
+			spoil(&spoiled)
+			diskcache.Swap(&spoiled)
+			defer diskcache.Swap(system)
+			faulttest.Functions(t, l)
+		})
+	}
+}
