@@ -59,6 +59,42 @@ func benchmarkMul[T linalg.Element](b *testing.B, s *linalg.Session, n int) {
 	c.bench(b, 2*float64(n)*float64(n)*float64(n), "Gop/s")
 }
 
+// Thin products, whose cost is that of reading the large operand.
+func BenchmarkMulThin(b *testing.B) {
+	s := open(b)
+	const long = 1024
+	for _, d := range []shape{{m: 1, n: long, k: long}, {m: long, n: 1, k: long}, {m: 8, n: long, k: long}, {m: long, n: 8, k: long}} {
+		b.Run(fmt.Sprintf("float32/%dx%dx%d", d.m, d.k, d.n), func(b *testing.B) {
+			p := randomProblem[float32](d.m, d.n, d.k)
+			x, err := newOnDevice(s, p, newReference(p, 0))
+			if err != nil {
+				b.Fatal(err)
+			}
+			c := x.contender(nameFast, x.mul)
+			c.close = x.free
+			c.bench(b, 2*float64(d.m)*float64(d.n)*float64(d.k), "Gop/s")
+		})
+	}
+}
+
+// A batch in one call, and one by one.
+func BenchmarkBatch(b *testing.B) {
+	r := &runner{ctx: b.Context(), s: open(b)}
+	d := shape{64, 64, 64, 64}
+	list, err := batchContenders[float32](r, d)
+	b.Cleanup(func() { closeAll(list) })
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range list {
+		b.Run(c.name, func(b *testing.B) {
+			again := *c
+			again.close = nil
+			again.bench(b, 2*64*64*64*64, "Gop/s")
+		})
+	}
+}
+
 func BenchmarkMatMulHost(b *testing.B) {
 	r := &runner{ctx: b.Context(), s: open(b)}
 	for _, n := range []int{64, 1024} {

@@ -12,6 +12,8 @@
 //   - A figure is the median of the samples. The fastest and the slowest stand beside it.
 //   - Peaks are measured, too: by a kernel that does nothing but fused multiply-adds, and by copies. Nothing is taken from data sheets.
 //
+// [Tune] searches the fastest parameters of the kernels: what `tandem tune` runs.
+//
 // A contender that runs on the device is enqueued as often as a sample needs, and waited for once; what the single calls cost is
 // measured apart.
 package bench

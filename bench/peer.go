@@ -18,6 +18,8 @@ type library struct {
 	// The functions make a product ready to run; nil where the library has none.
 	float32 func(problem[float32]) (*job, error)
 	float64 func(problem[float64]) (*job, error)
+	int32   func(problem[int32]) (*job, error)
+	apart   bool   // it runs in a process of its own
 	close   func() // may be nil
 }
 
@@ -31,7 +33,7 @@ type job struct {
 
 // openLibraries loads what is installed. Those that are not loaded have neither functions nor anything to close.
 func openLibraries(device backend.Info, threads int) []*library {
-	list := []*library{openBLAS(threads), gonumBLAS()}
+	list := []*library{openBLAS(threads), gonumBLAS(), openNumPy()}
 	switch device.Driver {
 	case "opencl":
 		list = append(list, openCLBlast(device))
@@ -56,6 +58,10 @@ func prepare[T linalg.Element](l *library, p problem[T]) (*job, error) {
 	case problem[float64]:
 		if l.float64 != nil {
 			return l.float64(p)
+		}
+	case problem[int32]:
+		if l.int32 != nil {
+			return l.int32(p)
 		}
 	}
 	return nil, nil

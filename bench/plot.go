@@ -25,14 +25,14 @@ type Plot struct {
 func PlotFiles(types []kernels.Type) []string {
 	names := []string{"transposes.svg", "roofline.svg"}
 	for _, t := range types {
-		names = append(names, productsFile(t.String()))
+		names = append(names, productsFile(t.String()), scalingFile(t.String()), costFile(t.String()))
 	}
 	return names
 }
 
 func productsFile(typ string) string { return "products-" + typ + ".svg" }
 
-// Plots draws the report, as SVG: for each type the rate of every contender over n, the transposes beside the copies, and a roofline. A plot without
+// Plots draws the report, as SVG: for each type the rate of every contender over n, and what scaling measured; the transposes beside the copies, and a roofline. A plot without
 // a single figure is left out.
 func (r *Report) Plots() (list []Plot, err error) {
 	var types []string
@@ -52,6 +52,10 @@ func (r *Report) Plots() (list []Plot, err error) {
 	}
 	for _, t := range types {
 		add(productsFile(t), func() (*plot.Plot, error) { return r.plotProducts(t) })
+	}
+	for _, t := range kernels.Types() {
+		add(scalingFile(t.String()), func() (*plot.Plot, error) { return r.plotScaling(t.String()) })
+		add(costFile(t.String()), func() (*plot.Plot, error) { return r.plotCost(t.String()) })
 	}
 	add("transposes.svg", r.plotTransposes)
 	add("roofline.svg", r.plotRoofline)
@@ -83,7 +87,7 @@ var palette = []color.Color{
 }
 
 // order is the fixed order of contenders, so that one has its colour in every plot.
-var order = []string{nameFast, "OpenBLAS", nameTiled, nameNaive, nameHost, nameCPU, "gonum", "CLBlast", "cuBLAS", nameCopy, nameMemcpy}
+var order = []string{nameFast, "OpenBLAS", nameTiled, nameNaive, nameHost, nameCPU, "gonum", "CLBlast", "cuBLAS", nameCopy, nameMemcpy, "NumPy", nameTwin}
 
 func indexOf(name string) int {
 	if i := slices.Index(order, name); i >= 0 {
@@ -123,7 +127,7 @@ func collect(rows []Row, typ string) (list []*series) {
 	byName := map[string]*series{}
 	for i := range rows {
 		row := &rows[i]
-		if row.Type != typ || row.M != row.N || row.K != 0 && row.K != row.N {
+		if row.Type != typ || row.M != row.N || row.K != 0 && row.K != row.N || row.Batch > 0 {
 			continue
 		}
 		for j := range row.Entries {

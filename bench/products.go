@@ -12,8 +12,8 @@ import (
 )
 
 // products measures C = A*B with A of m by k and B of k by n.
-func products[T linalg.Element](r *runner, m, n, k int) error {
-	t := kernels.TypeOf[T]()
+func products[T linalg.Element](r *runner, d shape) error {
+	t, m, n, k := kernels.TypeOf[T](), d.m, d.n, d.k
 	row := Row{Experiment: "product", Type: t.String(), M: m, N: n, K: k, Work: 2 * float64(m) * float64(n) * float64(k), Unit: operations(t)}
 	if !r.step(row.Title()) {
 		return nil
@@ -29,11 +29,19 @@ func products[T linalg.Element](r *runner, m, n, k int) error {
 	if err != nil {
 		return r.setupFailed(&r.report.Products, row, err)
 	}
+	if err := r.addProduct(row, list); err != nil {
+		return err
+	}
+	r.learn(&r.report.Products[len(r.report.Products)-1])
+	return nil
+}
+
+// addProduct measures a row of products, and adds it to the report.
+func (r *runner) addProduct(row Row, list []*contender) error {
 	if err := r.measure(r.ctx, &row, list); err != nil {
 		return err
 	}
-	r.learn(&row)
-	if peak := r.report.peak(t.String()); peak > 0 {
+	if peak := r.report.peak(row.Type); peak > 0 {
 		for i := range row.Entries {
 			row.Entries[i].OfPeak = row.Entries[i].Rate / peak
 		}
@@ -110,6 +118,7 @@ const (
 	nameFast  = "fast"
 	nameHost  = "linalg.MatMul"
 	nameCPU   = "cpu device"
+	nameTwin  = "through OpenCL" // the same GPU
 )
 
 // productContenders are all that multiply. After an error those that it returns must be closed, too.
@@ -124,16 +133,16 @@ func productContenders[T linalg.Element](r *runner, p problem[T], ref *reference
 	list = append(list, naive, tiled, d.contender(nameFast, d.mul), hostToHost(r, p, ref))
 	naive.close = d.free
 	for _, c := range []*contender{naive, tiled} {
-		if err := predict[T](r, c, work); err != nil {
+		if err := predictWithin[T](r, c, work, min(r.limit, textbookLimit)); err != nil {
 			return list, err
 		}
 	}
-	if r.host != nil {
-		h, err := newOnDevice(r.host, p, ref)
+	for _, o := range r.others() {
+		h, err := newOnDevice(o.s, p, ref)
 		if err != nil {
 			return list, err
 		}
-		c := h.contender(nameCPU, h.mul)
+		c := h.contender(o.name, h.mul)
 		c.close = h.free
 		list = append(list, c)
 		if err := predict[T](r, c, work); err != nil {
@@ -164,12 +173,12 @@ type onDevice[T linalg.Element] struct {
 func newOnDevice[T linalg.Element](s *linalg.Session, p problem[T], ref *reference[T]) (*onDevice[T], error) {
 	d := &onDevice[T]{s: s, p: p, ref: ref}
 	for _, op := range []struct {
-		array      **linalg.Array[T]
-		rows, cols int
-		data       []T
-	}{{&d.a, p.m, p.k, p.a}, {&d.b, p.k, p.n, p.b}, {&d.c, p.m, p.n, p.c}} {
+		array **linalg.Array[T]
+		cols  int
+		data  []T
+	}{{&d.a, p.k, p.a}, {&d.b, p.n, p.b}, {&d.c, p.n, p.c}} { // the matrices of a batch lie below each other
 		var err error
-		if *op.array, err = linalg.Upload(s, linalg.NewMatrix(op.rows, op.cols, op.data)); err != nil {
+		if *op.array, err = linalg.Upload(s, linalg.NewMatrix(len(op.data)/op.cols, op.cols, op.data)); err != nil {
 			d.free()
 			return nil, err
 		}
@@ -216,7 +225,7 @@ func (d *onDevice[T]) contender(name string, enqueue func() error) *contender {
 		return d.s.Wait()
 	}
 	check := func() (Check, error) {
-		c := linalg.NewMatrix(d.p.m, d.p.n, d.p.c)
+		c := linalg.NewMatrix(len(d.p.c)/d.p.n, d.p.n, d.p.c)
 		fill(d.p.c, poison[T]())
 		if err := d.c.CopyFrom(c); err != nil {
 			return Check{}, err
@@ -294,14 +303,21 @@ func ofLibrary[T linalg.Element](r *runner, l *library, p problem[T], ref *refer
 	return c, nil
 }
 
+// textbookLimit is how long a run of the kernels may last that are there for comparison: they do not get faster with n.
+const textbookLimit = time.Second
+
 // predict has a contender left out whose run would last too long, going by its rate at the size before. What runs on a device cannot be ended.
 func predict[T linalg.Element](r *runner, c *contender, work float64) error {
+	return predictWithin[T](r, c, work, r.limit)
+}
+
+func predictWithin[T linalg.Element](r *runner, c *contender, work float64, limit time.Duration) error {
 	rate, ok := r.rates[rateKey(kernels.TypeOf[T](), c.name)]
 	if !ok {
 		return r.ctx.Err()
 	}
-	if expect := time.Duration(work / rate * 1e9); expect > r.limit {
-		c.skip = fmt.Sprintf("a run would take about %v, by its rate at a smaller size; the limit is %v", expect.Round(100*time.Millisecond), r.limit)
+	if expect := time.Duration(work / rate * 1e9); expect > limit {
+		c.skip = fmt.Sprintf("a run would take about %v, by its rate at a smaller size; the limit is %v", expect.Round(100*time.Millisecond), limit)
 	}
 	return r.ctx.Err()
 }
@@ -319,8 +335,11 @@ func (r *runner) learn(row *Row) {
 
 // Title names the row: "float32 product 1024x1024x1024".
 func (r *Row) Title() string {
-	if r.Experiment == "transpose" {
+	switch {
+	case r.Experiment == "transpose":
 		return fmt.Sprintf("%s transpose %dx%d", r.Type, r.M, r.N)
+	case r.Batch > 0:
+		return fmt.Sprintf("%s batch of %d products %dx%dx%d", r.Type, r.Batch, r.M, r.K, r.N)
 	}
 	return fmt.Sprintf("%s product %dx%dx%d", r.Type, r.M, r.K, r.N)
 }

@@ -17,6 +17,7 @@ type Report struct {
 	Method  Method    `json:"method"`
 
 	Device backend.Info  `json:"device"`               // that was measured
+	Tuning string        `json:"tuning"`               // where the parameters of the fast kernels come from
 	CPU    *backend.Info `json:"cpu_device,omitempty"` // that it is compared with; absent where it is the device itself
 	Peers  []PeerInfo    `json:"peers"`
 
@@ -25,9 +26,12 @@ type Report struct {
 	SmallCalls  []SmallCall `json:"small_calls"`
 	Products    []Row       `json:"products"`
 	Transposes  []Row       `json:"transposes"`
+	Scaling     []Curve     `json:"scaling"`
 	Notes       []string    `json:"notes"` // what was left out, and why
 	LoadAtStart []float64   `json:"load_average_at_start"`
 	LoadAtEnd   []float64   `json:"load_average_at_end"`
+
+	failed []string // of scaling, where no entry keeps it
 }
 
 // Machine is the computer.
@@ -110,9 +114,10 @@ const (
 type Row struct {
 	Experiment string  `json:"experiment"` // "product" or "transpose"
 	Type       string  `json:"type"`
-	M          int     `json:"m"` // rows of A
-	N          int     `json:"n"` // columns of B; of A for a transpose
-	K          int     `json:"k"` // columns of A; 0 for a transpose
+	M          int     `json:"m"`               // rows of A
+	N          int     `json:"n"`               // columns of B; of A for a transpose
+	K          int     `json:"k"`               // columns of A; 0 for a transpose
+	Batch      int     `json:"batch,omitempty"` // number of products, where it is a batch
 	Work       float64 `json:"work"`
 	Unit       string  `json:"unit"` // of Rate: 10^9 of Work a second
 	Entries    []Entry `json:"entries"`
@@ -152,7 +157,7 @@ func (r *Report) Failures() (list []string) {
 			}
 		}
 	}
-	return list
+	return append(list, r.failed...)
 }
 
 // find is the entry of a name, if it has figures.

@@ -24,6 +24,7 @@ type Options struct {
 	Types   []kernels.Type // of products; nil: all
 	Sizes   []int          // n of the products n by n by n; nil: what suits the device
 	Peers   bool           // other libraries, too
+	Scaling bool           // the cost over the size and the number of threads, in place of everything else
 	Quick   bool           // small sizes and short samples: whether everything works, not how fast it is
 	Rounds  int            // samples of a contender, odd; 0: 7, or 5 with Quick
 	Limit   time.Duration  // what is not begun by then is left out; 0: 20 minutes
@@ -63,6 +64,7 @@ type runner struct {
 
 	s    *linalg.Session // on the device
 	host *linalg.Session // on the cpu device; nil where that is the device
+	twin *linalg.Session // on the same GPU through OpenCL, where the device is CUDA's; else nil
 	libs []*library
 
 	rates       map[string]float64 // operations a second, of slow contenders at their last size
@@ -82,17 +84,23 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r.report = &Report{
 		Format: 1, Command: o.Command, Date: start.UTC().Truncate(time.Second), Version: version(), Machine: machine(),
 		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
-		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{}, Transposes: []Row{}, Notes: []string{},
+		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{}, Transposes: []Row{}, Scaling: []Curve{}, Notes: []string{},
 		LoadAtStart: loadAverage(),
 	}
-	if err := r.firstCalls(); err != nil { // before anything else is compiled or loaded
-		return nil, err
+	if !r.o.Scaling { // before anything else is compiled or loaded
+		if err := r.firstCalls(); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.openAll(); err != nil {
 		return nil, err
 	}
 	defer r.closeAll()
-	if err := r.experiments(); err != nil {
+	work := r.experiments
+	if r.o.Scaling {
+		work = r.scaling
+	}
+	if err := work(); err != nil {
 		return nil, err
 	}
 	r.report.LoadAtEnd = loadAverage()
@@ -124,6 +132,7 @@ func (r *runner) openAll() (err error) {
 		return err
 	}
 	r.report.Device = r.s.Info()
+	r.report.Tuning = tuningOf(&r.report.Device)
 	if r.report.Device.Driver != cpuDriver {
 		if r.host, err = linalg.Open(cpuDriver); err != nil {
 			r.s.Close()
@@ -131,6 +140,9 @@ func (r *runner) openAll() (err error) {
 		}
 		info := r.host.Info()
 		r.report.CPU = &info
+	}
+	if r.twin, err = openTwin(r.s.Info()); err != nil {
+		r.note("the same GPU through OpenCL: left out: %v", err)
 	}
 	if r.o.Peers {
 		r.libs = r.o.open(r.s.Info(), runtime.GOMAXPROCS(0))
@@ -143,29 +155,73 @@ func (r *runner) openAll() (err error) {
 
 const cpuDriver = "cpu"
 
+// tuningOf says where the parameters for a device come from.
+func tuningOf(info *backend.Info) string {
+	t, _, err := kernels.UserTuning()
+	if err != nil || t.Find(info) == nil {
+		return "the program's own"
+	}
+	d := t.Find(info)
+	return fmt.Sprintf("the user's tuning file, of %s by tandem %s", d.Date.Format(time.DateOnly), d.Tandem)
+}
+
+// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other devices, and where OpenCL has no GPU of that name.
+func openTwin(info backend.Info) (*linalg.Session, error) {
+	d := backend.Lookup("opencl")
+	if info.Driver != "cuda" || d == nil {
+		return nil, nil
+	}
+	infos, err := d.Devices()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range infos {
+		if i.GPU && i.Name == info.Name {
+			return linalg.Open("opencl:" + strconv.Itoa(i.Index))
+		}
+	}
+	return nil, fmt.Errorf("OpenCL has no %s", info.Name)
+}
+
+// An other is a device that the device is compared with.
+type other struct {
+	name string
+	s    *linalg.Session
+}
+
+func (r *runner) others() (list []other) {
+	if r.twin != nil {
+		list = append(list, other{nameTwin, r.twin})
+	}
+	if r.host != nil {
+		list = append(list, other{nameCPU, r.host})
+	}
+	return list
+}
+
 func (r *runner) closeAll() {
 	for _, l := range r.libs {
 		if l.close != nil {
 			l.close()
 		}
 	}
-	if r.host != nil {
-		r.host.Close()
+	for _, o := range r.others() {
+		o.s.Close()
 	}
 	r.s.Close()
 }
 
 // experiments runs everything but the first calls.
 func (r *runner) experiments() error {
-	sizes, transposes := r.sizes(), r.transposeSizes()
-	shapes := [][3]int{}
-	for _, n := range sizes {
-		shapes = append(shapes, [3]int{n, n, n})
-	}
-	shapes = append(shapes, r.oddShape())
+	shapes, transposes := r.shapes(), r.transposeSizes()
 	r.done, r.steps = 0, 1+len(r.o.Types)*(2+len(shapes))+len(transposes)
 	if err := r.copyPeak(); err != nil {
 		return err
+	}
+	for _, n := range transposes {
+		if err := r.transpose(n); err != nil {
+			return err
+		}
 	}
 	for _, t := range r.o.Types {
 		if !t.Supported(ptr(r.s.Info())) {
@@ -177,29 +233,28 @@ func (r *runner) experiments() error {
 			return err
 		}
 	}
-	for _, n := range transposes {
-		if err := r.transpose(n); err != nil {
-			return err
-		}
-	}
 	r.step("done")
 	return nil
 }
 
-func (r *runner) ofType(t kernels.Type, shapes [][3]int) error {
+func (r *runner) ofType(t kernels.Type, shapes []shape) error {
 	if err := r.multiplyAddPeak(t); err != nil {
 		return err
 	}
 	if err := byType(t, smallCalls[float32], smallCalls[float64], smallCalls[int32])(r); err != nil {
 		return err
 	}
-	if first := shapes[0]; first[0] > 256 {
+	if shapes[0].m > 256 {
 		if err := byType(t, probe[float32], probe[float64], probe[int32])(r); err != nil {
 			return err
 		}
 	}
 	for _, d := range shapes {
-		if err := byType(t, products[float32], products[float64], products[int32])(r, d[0], d[1], d[2]); err != nil {
+		measure := byType(t, products[float32], products[float64], products[int32])
+		if d.count > 0 {
+			measure = byType(t, batches[float32], batches[float64], batches[int32])
+		}
+		if err := measure(r, d); err != nil {
 			return err
 		}
 	}
@@ -238,24 +293,33 @@ func (r *runner) step(what string) bool {
 	return false
 }
 
-func (r *runner) sizes() []int {
-	switch {
-	case r.o.Sizes != nil:
-		return r.o.Sizes
-	case r.o.Quick:
-		return []int{32, 100}
-	case r.s.Info().GPU:
-		return []int{256, 1024, 2048, 4096, 8192, 16384}
-	}
-	return []int{256, 1024, 2048}
-}
+// A shape is that of a product, or of a batch of count products.
+type shape struct{ m, n, k, count int }
 
-// oddShape is m, n and k off every tile.
-func (r *runner) oddShape() [3]int {
-	if r.o.Quick {
-		return [3]int{65, 131, 33}
+// shapes are squares, one shape off every tile, and, unless the user chose sizes, thin ones and a batch.
+func (r *runner) shapes() (list []shape) {
+	gpu := r.s.Info().GPU
+	squares, odd, long, batch := []int{16, 32, 64, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}, 2048, shape{64, 64, 64, 256}
+	switch {
+	case r.o.Quick:
+		squares, odd, long, batch = []int{32, 100}, shape{m: 65, n: 131, k: 33}, 70, shape{9, 10, 11, 5}
+	case gpu:
+		squares, long, batch = []int{64, 256, 1024, 2048, 4096, 8192, 16384}, 8192, shape{64, 64, 64, 4096}
 	}
-	return [3]int{1023, 2049, 517}
+	if r.o.Sizes != nil {
+		squares = r.o.Sizes
+	}
+	for _, n := range squares {
+		list = append(list, shape{m: n, n: n, k: n})
+	}
+	list = append(list, odd)
+	if r.o.Sizes != nil {
+		return list
+	}
+	for _, thin := range []int{1, 8} {
+		list = append(list, shape{m: thin, n: long, k: long}, shape{m: long, n: thin, k: long})
+	}
+	return append(list, batch)
 }
 
 func (r *runner) transposeSizes() []int {

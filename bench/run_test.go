@@ -123,8 +123,8 @@ func checkReport(t *testing.T, r *Report) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"format", "command", "date", "seconds", "version", "machine", "method", "device", "peers", "peaks", "first_calls", "small_calls",
-		"products", "transposes", "notes", "load_average_at_start", "load_average_at_end",
+		"format", "command", "date", "seconds", "version", "machine", "method", "device", "tuning", "peers", "peaks", "first_calls", "small_calls",
+		"products", "transposes", "scaling", "notes", "load_average_at_start", "load_average_at_end",
 	} {
 		if v, ok := fields[name]; !ok || v == nil {
 			t.Errorf("the JSON has no %s", name)

@@ -18,6 +18,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Transposes {
 		r.Transposes[i].write(&b, "of copy")
 	}
+	for i := range r.Scaling {
+		fmt.Fprintf(&b, "%s\n", r.Scaling[i].describe())
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
@@ -31,6 +34,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 	m := r.Machine
 	line("machine", "%s, %d of %d cores, %s; %s %s/%s; load %s before, %s after", m.CPU, m.GoMaxProcs, m.Cores, m.InstructionSet, m.Go, m.OS, m.Arch,
 		formatLoad(r.LoadAtStart), formatLoad(r.LoadAtEnd))
+	line("tuning", "%s", r.Tuning)
 	for _, p := range r.Peers {
 		state := "not used: "
 		if p.Loaded {

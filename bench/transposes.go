@@ -49,28 +49,41 @@ func (r *runner) transpose(n int) error {
 }
 
 // A transposition is a matrix of n by n on the device, room for its transpose, and the same in host memory.
-type transposition struct {
+type transposition[T linalg.Element] struct {
 	s        *linalg.Session
 	n        int
-	src, dst []int32
-	a, c     *linalg.Array[int32]
+	src, dst []T
+	a, c     *linalg.Array[T]
 	kernels  []backend.Kernel
 }
 
 // valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to 2^16, are the same.
-func valueAt(i int) int32 { return int32(uint32(i) * 2654435761) }
+func valueAt[T linalg.Element](i int) T { return T(int32(uint32(i) * 2654435761)) }
+
+func newTransposition[T linalg.Element](s *linalg.Session, n int) (*transposition[T], error) {
+	src := make([]T, n*n)
+	for i := range src {
+		src[i] = valueAt[T](i)
+	}
+	return transpositionOf(s, n, src, make([]T, n*n))
+}
+
+func transpositionOf[T linalg.Element](s *linalg.Session, n int, src, dst []T) (t *transposition[T], err error) {
+	t = &transposition[T]{s: s, n: n, src: src, dst: dst}
+	if t.a, err = linalg.Upload(s, linalg.NewMatrix(n, n, t.src)); err == nil {
+		t.c, err = linalg.NewArray[T](s, n, n)
+	}
+	if err != nil {
+		t.free()
+		return nil, err
+	}
+	return t, nil
+}
 
 func (r *runner) transposeContenders(n int) (list []*contender, err error) {
-	t := &transposition{s: r.s, n: n, src: make([]int32, n*n), dst: make([]int32, n*n)}
-	for i := range t.src {
-		t.src[i] = valueAt(i)
-	}
-	list = append(list, &contender{close: t.free})
-	if t.a, err = linalg.Upload(r.s, linalg.NewMatrix(n, n, t.src)); err != nil {
-		return list, err
-	}
-	if t.c, err = linalg.NewArray[int32](r.s, n, n); err != nil {
-		return list, err
+	t, err := newTransposition[int32](r.s, n)
+	if err != nil {
+		return nil, err
 	}
 	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(n, n)))
 	first.close = t.free
@@ -80,24 +93,36 @@ func (r *runner) transposeContenders(n int) (list []*contender, err error) {
 		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
 		t.contender(nameCopy, false, func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
 	}
+	for _, o := range r.others() {
+		if !r.fits(4, 4*float64(n)*float64(n)) {
+			continue
+		}
+		x, err := transpositionOf(o.s, n, t.src, t.dst)
+		if err != nil {
+			return list, err
+		}
+		c := x.contender(o.name, true, func() error { return x.c.Transpose(x.a) })
+		c.close = x.free
+		list = append(list, c)
+	}
 	if !r.s.Info().GPU {
 		list = append(list, t.memcpy(runtime.GOMAXPROCS(0)))
 	}
 	return list, nil
 }
 
-func (t *transposition) free() {
+func (t *transposition[T]) free() {
 	for _, k := range t.kernels {
 		k.Release()
 	}
-	for _, a := range []*linalg.Array[int32]{t.a, t.c} {
+	for _, a := range []*linalg.Array[T]{t.a, t.c} {
 		if a != nil {
 			a.Free()
 		}
 	}
 }
 
-func (t *transposition) launch(src *backend.Source, g backend.Grid) func() error {
+func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() error {
 	var k backend.Kernel
 	return func() (err error) {
 		if k == nil {
@@ -106,12 +131,16 @@ func (t *transposition) launch(src *backend.Source, g backend.Grid) func() error
 			}
 			t.kernels = append(t.kernels, k)
 		}
-		return t.s.Queue().Launch(k, g, kernels.TransposeArgs(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
+		return t.enqueue(k, g)
 	}
 }
 
+func (t *transposition[T]) enqueue(k backend.Kernel, g backend.Grid) error {
+	return t.s.Queue().Launch(k, g, kernels.TransposeArgs(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
+}
+
 // contender runs on the device. Its result is the transpose, or a copy.
-func (t *transposition) contender(name string, transposed bool, enqueue func() error) *contender {
+func (t *transposition[T]) contender(name string, transposed bool, enqueue func() error) *contender {
 	run := func(runs int) error {
 		for range runs {
 			if err := enqueue(); err != nil {
@@ -123,14 +152,14 @@ func (t *transposition) contender(name string, transposed bool, enqueue func() e
 	}
 	check := func() (Check, error) {
 		m := linalg.NewMatrix(t.n, t.n, t.dst)
-		fill(t.dst, poison[int32]())
+		fill(t.dst, poison[T]())
 		if err := t.c.CopyFrom(m); err != nil {
 			return Check{}, err
 		}
 		if err := run(1); err != nil {
 			return Check{}, err
 		}
-		fill(t.dst, poison[int32]())
+		fill(t.dst, poison[T]())
 		err := t.c.CopyTo(m)
 		return t.verify(transposed), err
 	}
@@ -138,12 +167,12 @@ func (t *transposition) contender(name string, transposed bool, enqueue func() e
 }
 
 // memcpy copies by as many goroutines as cores, in host memory.
-func (t *transposition) memcpy(workers int) *contender {
+func (t *transposition[T]) memcpy(workers int) *contender {
 	once := func() { parallelCopy(t.dst, t.src, workers) }
 	return &contender{
 		name: nameMemcpy, place: "host", run: repeat(once),
 		check: func() (Check, error) {
-			fill(t.dst, poison[int32]())
+			fill(t.dst, poison[T]())
 			once()
 			return t.verify(false), nil
 		},
@@ -151,7 +180,7 @@ func (t *transposition) memcpy(workers int) *contender {
 }
 
 // verify compares t.dst with what it should be, every element.
-func (t *transposition) verify(transposed bool) Check {
+func (t *transposition[T]) verify(transposed bool) Check {
 	c := Check{Elements: len(t.dst)}
 	for i := range t.n {
 		for j, v := range t.dst[i*t.n:][:t.n] {
@@ -159,7 +188,7 @@ func (t *transposition) verify(transposed bool) Check {
 			if transposed {
 				at = j*t.n + i
 			}
-			if v != valueAt(at) {
+			if v != valueAt[T](at) {
 				c.Wrong++
 			}
 		}
@@ -169,7 +198,7 @@ func (t *transposition) verify(transposed bool) Check {
 }
 
 // parallelCopy copies equal parts in goroutines of their own.
-func parallelCopy(dst, src []int32, workers int) {
+func parallelCopy[T any](dst, src []T, workers int) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		lo, hi := len(src)*w/workers, len(src)*(w+1)/workers

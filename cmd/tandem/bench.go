@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +18,7 @@ import (
 // benchFlags are the flags of tandem bench.
 type benchFlags struct {
 	json, plot string
+	table      bool
 	sizes      []int
 	types      []string
 	minutes    float64
@@ -34,14 +33,18 @@ func newBench(a *app) *cobra.Command {
 		Long: `Bench measures, on the device that --backend or TANDEM_BACKEND chooses:
 
   products    naive, tiled and fast, with data on the device; linalg.MatMul from
-              host memory to host memory; the cpu device
+              host memory to host memory; the cpu device; large, small, thin, and
+              batches
   transposes  naive, tiled and fast, beside copies of as many bytes
   calls       the first and the second on a new session, and what each call of a
               small product costs
   peaks       multiply-adds and copies, to compare with
 
-With --peers it measures other libraries beside them: gonum, OpenBLAS, and on
-OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are installed.
+With --peers it measures other libraries beside them: gonum, OpenBLAS, NumPy for
+int32, and on OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are installed.
+
+With --scaling it measures instead how the cost of products grows with n, in small
+steps around the sizes where tiles end, and with the number of cores.
 
 Contenders take turns, each result is checked, and a figure is the median of the
 samples. It takes minutes and wants the machine for itself. A wrong result of
@@ -49,7 +52,8 @@ Tandem makes the exit code 1; a wrong one of another library is shown, without
 figures.`,
 		Example: `  tandem bench --peers
   tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json out.json
-  tandem bench --peers --json out.json --plot plots
+  tandem bench --peers --table --json out.json --plot plots
+  tandem bench --scaling --type f4 --plot plots
   tandem bench --quick`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -66,6 +70,8 @@ figures.`,
 	flags.BoolVar(&f.Peers, "peers", false, "measure other libraries, too")
 	flags.IntSliceVar(&f.sizes, "sizes", nil, "n of the products n by n (default: what suits the device)")
 	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
+	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and nothing else")
+	flags.BoolVar(&f.table, "table", false, "print ratios as tables in Markdown, not all figures")
 	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
 	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with --quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
@@ -81,20 +87,14 @@ func (f *benchFlags) check(cmd *cobra.Command) error {
 			return usagef("--%s needs a name", name)
 		}
 	}
-	f.Types = nil
-	for _, name := range f.types {
-		t, ok := map[string]kernels.Type{"f4": kernels.Float32, "f8": kernels.Float64, "i4": kernels.Int32}[name]
-		if !ok {
-			return usagef("--type %s: there are f4, f8 and i4", name)
-		}
-		if !slices.Contains(f.Types, t) {
-			f.Types = append(f.Types, t)
-		}
+	var err error
+	if f.Types, err = typesOf(f.types); err != nil {
+		return err
 	}
-	if !(f.minutes >= 0 && f.minutes <= 1e6) {
-		return usagef("--minutes %v: give a positive number", f.minutes)
+	if f.Limit, err = minutesOf(f.minutes); err != nil {
+		return err
 	}
-	f.Sizes, f.Limit = f.sizes, time.Duration(f.minutes*float64(time.Minute))
+	f.Sizes = f.sizes
 	if err := f.Validate(); err != nil {
 		return usageError{err}
 	}
@@ -112,7 +112,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		return err
 	}
 	defer files.abort()
-	f.Backend, f.Command = a.backend, os.Args
+	f.Backend, f.Command = a.backend, commandLine(os.Args)
 	f.Progress = func(what string, fraction float64) {
 		p.begin(what)
 		p.at(fraction)
@@ -125,13 +125,35 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err := files.write(r); err != nil {
 		return err
 	}
-	if err := r.WriteText(a.stdout); err != nil {
+	print := r.WriteText
+	if f.table {
+		print = r.WriteTable
+	}
+	if err := print(a.stdout); err != nil {
 		return err
 	}
 	if bad := r.Failures(); len(bad) > 0 {
 		return fmt.Errorf("%w, or contenders failed:\n  %s", errWrong, strings.Join(bad, "\n  "))
 	}
 	return nil
+}
+
+// commandLine is the arguments of the program as a report shows them: names without the folders of this machine.
+func commandLine(args []string) []string {
+	line := []string{}
+	for i, arg := range args {
+		flag, value, ok := strings.Cut(arg, "=")
+		switch {
+		case i == 0:
+			arg = strings.TrimSuffix(filepath.Base(arg), ".exe")
+		case ok && strings.HasPrefix(flag, "-"):
+			arg = flag + "=" + filepath.Base(value)
+		case arg != "":
+			arg = filepath.Base(arg)
+		}
+		line = append(line, arg)
+	}
+	return line
 }
 
 // benchFiles are the outputs: the report and the plots. All are begun before the work, so that a wrong name fails at once.

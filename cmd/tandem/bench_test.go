@@ -40,7 +40,7 @@ func testBench(t *testing.T, name string) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 || !slices.Equal(r.Command, os.Args) {
+	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 || !slices.Equal(r.Command, commandLine(os.Args)) {
 		t.Errorf("the report is\n%s", text)
 	}
 	if got := inFolder(t, at("plots")); !slices.Contains(got, "products-float32.svg") || !slices.Contains(got, "transposes.svg") || slices.ContainsFunc(got, unfinished) {
@@ -48,6 +48,32 @@ func testBench(t *testing.T, name string) {
 	}
 	if got := inFolder(t, at("")); len(got) != 2 {
 		t.Errorf("files: %q", got)
+	}
+}
+
+func TestBenchScaling(t *testing.T) {
+	at := in(t.TempDir())
+	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "16,24", "--scaling", "--table", "--plot", at("plots"))
+	if !strings.Contains(out, "- scaling, float32, fast, threads: 1: 16: ") || strings.Contains(out, "product") {
+		t.Errorf("it prints\n%s", out)
+	}
+	if got := inFolder(t, at("plots")); !slices.Equal(got, []string{"cost-float32.svg", "scaling-float32.svg"}) {
+		t.Errorf("plots: %q", got)
+	}
+}
+
+func TestBenchTable(t *testing.T) {
+	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "16", "--peers", "--table")
+	if !strings.Contains(out, "| problem | fast | of peak |") || !strings.Contains(out, "| float32 product 16x16x16 | ") || !strings.Contains(out, "| int32 transpose 256x256 | ") {
+		t.Errorf("it prints\n%s", out)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	got := commandLine([]string{"/home/me/bin/tandem", "bench", "--backend", "opencl:0", "--json", "/home/me/r.json", "--plot=/home/me/plots", "--type=f4,f8", "-x", ""})
+	want := []string{"tandem", "bench", "--backend", "opencl:0", "--json", "r.json", "--plot=plots", "--type=f4,f8", "-x", ""}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -22,7 +22,7 @@ TANDEM_BACKEND, chooses (all: on every device of every driver), over inputs that
 anyone can reproduce, and compares the SHA-256 digest of each result with the one
 that the plain reference gives: on and off every tile, with gaps between rows,
 subnormal numbers, underflow, infinities and NaN, in every type that the device
-supports, with every set of tile parameters that fits it.
+supports, with every set of tile parameters that it may be given.
 
 The overall digest is what to quote: two machines that print the same one gave
 the same bits in every case. Each difference is listed, and makes the exit code 1.`,

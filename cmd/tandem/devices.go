@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 func newDevices(a *app) *cobra.Command {
@@ -64,6 +65,9 @@ func (a *app) printDevices(e *backend.Explanation) error {
 			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.red("-"), d.Name, why)
 		}
 	}
+	if _, _, err := kernels.UserTuning(); err != nil {
+		fmt.Fprintf(&notes, "%s the tuning file is ignored: %v\n", a.style.red("-"), err)
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -113,6 +117,7 @@ type deviceReport struct {
 	Spec    string         `json:"spec"`
 	Chosen  string         `json:"chosen,omitempty"` // as --backend takes it
 	Error   string         `json:"error,omitempty"`  // why nothing is chosen
+	Tuning  string         `json:"tuning,omitempty"` // why the user's tuning file is ignored
 	Drivers []driverReport `json:"drivers"`
 }
 
@@ -134,6 +139,9 @@ func newDeviceReport(e *backend.Explanation) deviceReport {
 	}
 	if e.Err != nil {
 		r.Error = e.Err.Error()
+	}
+	if _, _, err := kernels.UserTuning(); err != nil {
+		r.Tuning = err.Error()
 	}
 	for _, d := range e.Drivers {
 		dr := driverReport{Name: d.Name, Devices: []deviceInfo{}}

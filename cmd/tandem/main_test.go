@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/npy"
@@ -20,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Unsetenv(backend.EnvBackend)
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // tandem runs the program in this process.

@@ -52,7 +52,7 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a), newBench(a), newVersion(a))
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a), newBench(a), newTune(a), newVersion(a))
 	return root
 }
 

@@ -1,0 +1,233 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// A space is where a search goes.
+type space[P comparable] struct {
+	seeds      []P         // the first is what is used without the search
+	neighbours func(P) []P // candidates beside a good one
+	source     func(P) *backend.Source
+	contenders func(backend.Kernel, P) []*contender // all are checked; the last is timed
+}
+
+const (
+	duelRounds = 4    // turns that a candidate takes with the best so far; what counts is the fastest, as nothing makes a run faster than it is
+	lastRounds = 7    // turns that the winner takes with what was used before
+	clearly    = 1.25 // times the best: slower than that in the first sample, a candidate is dropped
+	hopelessly = 4.0  // the same for the first run
+	gain       = 0.99 // times the best: what a candidate must reach, so that noise changes nothing
+)
+
+// A candidate is parameters that were found right.
+type candidate[P any] struct {
+	trial  *kernels.Trial[P]
+	kernel backend.Kernel
+	timed  *contender
+	runs   int // of a sample
+}
+
+// A hunt is a search under way.
+type hunt[P comparable] struct {
+	r      *tuneRun
+	sp     space[P]
+	until  time.Time
+	trials []*kernels.Trial[P]
+	seen   map[P]bool
+	first  *candidate[P] // the first seed; nil if that does not work
+	best   *candidate[P]
+}
+
+// search finds the fastest parameters, and what the first seed took, in seconds. Without any that work won is nil. When the context of r is done, it is what was
+// found so far, beside the error.
+func search[P comparable](r *tuneRun, sp space[P], until time.Time) (won *kernels.Tuned[P], before float64, err error) {
+	h := &hunt[P]{r: r, sp: sp, until: until, seen: map[P]bool{}}
+	defer h.close()
+	if err = h.descend(); h.best == nil {
+		return nil, 0, err
+	}
+	seconds := median(h.best.trial)
+	if before = seconds; err == nil && h.first != nil && h.first != h.best {
+		seconds, before, err = h.rematch()
+	}
+	won = &kernels.Tuned[P]{Params: h.best.trial.Params, Seconds: seconds}
+	for _, t := range h.trials {
+		won.Trials = append(won.Trials, *t)
+	}
+	return won, before, err
+}
+
+func median[P any](t *kernels.Trial[P]) float64  { return Summarize(t.Seconds).Median }
+func fastest[P any](t *kernels.Trial[P]) float64 { return Summarize(t.Seconds).Min }
+
+// rematch lets the best take turns with the first seed, and gives way to that if it gained nothing after all. It returns what the best and the first seed
+// took, in the median; when the context is done, in the turns before.
+func (h *hunt[P]) rematch() (seconds, before float64, err error) {
+	first, best := []float64{}, []float64{}
+	for range lastRounds {
+		for _, x := range []struct {
+			c    *candidate[P]
+			list *[]float64
+		}{{h.first, &first}, {h.best, &best}} {
+			s, err := h.r.time(x.c.timed, x.c.runs)
+			if err == nil {
+				err = h.r.ctx.Err()
+			}
+			if err != nil {
+				return median(h.best.trial), median(h.first.trial), err
+			}
+			*x.list = append(*x.list, s)
+			x.c.trial.Seconds = append(x.c.trial.Seconds, s)
+		}
+	}
+	seconds, before = Summarize(best).Median, Summarize(first).Median
+	if seconds > gain*before {
+		h.first, h.best = h.best, h.first
+		seconds = before
+	}
+	return seconds, before, nil
+}
+
+// descend tries the seeds, and then the neighbours of the best as long as one of them is better.
+func (h *hunt[P]) descend() error {
+	if _, err := h.any(h.sp.seeds, false); err != nil || h.best == nil {
+		return err
+	}
+	for {
+		better, err := h.any(h.sp.neighbours(h.best.trial.Params), true)
+		if err != nil || !better {
+			return err
+		}
+	}
+}
+
+// any tries the candidates, all or until one is the new best. The error is that of the context, or that of a device that fails with the best, which did work.
+func (h *hunt[P]) any(list []P, stop bool) (better bool, err error) {
+	for _, p := range list {
+		if h.seen[p] {
+			continue
+		}
+		if err := h.r.ctx.Err(); err != nil {
+			return better, err
+		}
+		if h.over() {
+			return better, nil
+		}
+		h.seen[p] = true
+		won, err := h.try(p)
+		if err != nil {
+			return better, err
+		}
+		if better = better || won; won && stop {
+			break
+		}
+	}
+	return better, nil
+}
+
+// over tells whether the search has to end. The first candidate is tried in any case.
+func (h *hunt[P]) over() bool {
+	limit := h.r.o.Trials
+	return len(h.trials) > 0 && (!time.Now().Before(h.until) || limit > 0 && len(h.trials) >= limit)
+}
+
+// try measures one candidate, and tells whether it is the new best.
+func (h *hunt[P]) try(p P) (won bool, err error) {
+	src := h.sp.source(p)
+	if h.r.prebuilt && src.PTX == nil {
+		return false, nil
+	}
+	c := &candidate[P]{trial: &kernels.Trial[P]{Params: p}}
+	c.kernel, err = h.r.s.CompileSource(src)
+	if errors.Is(err, backend.ErrUnsupported) && src.PTX == nil {
+		h.r.prebuilt = true
+		h.r.note("only kernels that come compiled were searched: %v", err)
+		return false, nil
+	}
+	h.trials = append(h.trials, c.trial)
+	if err != nil {
+		c.trial.Note = err.Error()
+		return false, nil
+	}
+	won, err = h.measure(c)
+	if won && len(h.trials) == 1 {
+		h.first = c
+	}
+	if won {
+		c, h.best = h.best, c
+	}
+	if c != nil && c != h.first {
+		c.kernel.Release()
+	}
+	return won, err
+}
+
+// measure checks and times a candidate.
+func (h *hunt[P]) measure(c *candidate[P]) (won bool, err error) {
+	list := h.sp.contenders(c.kernel, c.trial.Params)
+	for _, x := range list {
+		switch check, err := x.check(); {
+		case err != nil:
+			c.trial.Note = err.Error()
+			return false, nil
+		case check.Wrong > 0 || check.Elements == 0:
+			c.trial.Note = fmt.Sprintf("%d of %d elements are wrong", check.Wrong, check.Elements)
+			h.r.note("%+v: %s", c.trial.Params, c.trial.Note)
+			return false, nil
+		}
+	}
+	c.timed = list[len(list)-1]
+	s, err := h.r.time(c.timed, 1)
+	if err != nil {
+		c.trial.Note = err.Error()
+		return false, nil
+	}
+	if h.best != nil && s > hopelessly*fastest(h.best.trial)+0.01 {
+		c.trial.Seconds, c.trial.Note = []float64{s}, "far slower"
+		return false, nil
+	}
+	c.runs = int(math.Max(1, math.Min(maxRuns, math.Ceil(h.r.sample.Seconds()/math.Max(s, 1e-6)))))
+	return h.duel(c)
+}
+
+// duel lets a candidate take turns with the best so far.
+func (h *hunt[P]) duel(c *candidate[P]) (won bool, err error) {
+	var own, best []float64
+	for range duelRounds {
+		s, err := h.r.time(c.timed, c.runs)
+		if err != nil {
+			c.trial.Note = err.Error()
+			return false, nil
+		}
+		own = append(own, s)
+		c.trial.Seconds = append(c.trial.Seconds, s)
+		if h.best == nil {
+			continue
+		}
+		if len(own) == 1 && s > clearly*fastest(h.best.trial) {
+			c.trial.Note = "slower"
+			return false, nil
+		}
+		if s, err = h.r.time(h.best.timed, h.best.runs); err != nil {
+			return false, err
+		}
+		best = append(best, s)
+		h.best.trial.Seconds = append(h.best.trial.Seconds, s)
+	}
+	return h.best == nil || Summarize(own).Min < gain*Summarize(best).Min, h.r.ctx.Err()
+}
+
+func (h *hunt[P]) close() {
+	for _, c := range []*candidate[P]{h.best, h.first} {
+		if c != nil {
+			c.kernel.Release() // idempotent: both may be the same
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A search of two candidates on each device gives right ones, with their samples.
+func TestTune(t *testing.T) {
+	t.Setenv(kernels.EnvTune, "off")
+	kernels.ReloadTuning()
+	onBackends(t, func(t *testing.T, name string) {
+		o := TuneOptions{Backend: name, Sizes: []int{96}, Trials: 2, crossings: 2, onCPU: true}
+		if testing.Short() {
+			o.Types = []kernels.Type{kernels.Float32}
+		}
+		last, stored := 0.0, 0
+		o.Progress = func(what string, fraction float64) {
+			if what == "" || fraction < last || fraction > 1 {
+				t.Errorf("progress %q, %v after %v", what, fraction, last)
+			}
+			last = fraction
+		}
+		o.Store = func(d *kernels.DeviceTuning) error { stored++; return nil }
+		r, err := Tune(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := 3
+		if testing.Short() {
+			types = 1
+		}
+		if d := &r.Tuning; len(d.MatMul) != types || len(d.Transpose) != types || len(r.Before) != 2*types || last != 1 || stored < 2*types || time.Since(d.Date) > time.Hour {
+			t.Fatalf("stored %d times: %+v", stored, r)
+		}
+		if d := r.Tuning.Device; d.Driver != name || d.Version != r.Device.Version || d.Name == "" {
+			t.Errorf("device %+v", d)
+		}
+		for _, w := range r.Tuning.MatMul {
+			checkTuned(t, w.Type, w.N, w.Seconds, w.Params, w.Trials)
+		}
+		for _, w := range r.Tuning.Transpose {
+			checkTuned(t, w.Type, w.N, w.Seconds, w.Params, w.Trials)
+		}
+		if crossings := len(r.Tuning.Crossover); name == "cpu" && crossings > 0 || name != "cpu" && crossings != types {
+			t.Errorf("crossovers %+v, notes %q", r.Tuning.Crossover, r.Notes)
+		}
+	})
+}
+
+func checkTuned[P comparable](t *testing.T, typ string, n int, seconds float64, won P, trials []kernels.Trial[P]) {
+	t.Helper()
+	i := slices.IndexFunc(trials, func(x kernels.Trial[P]) bool { return x.Params == won })
+	if i < 0 || n != 96 || trials[i].Note != "" || seconds < fastest(&trials[i]) || seconds > Summarize(trials[i].Seconds).Max {
+		t.Errorf("%s n %d: %+v in %v s of %+v", typ, n, won, seconds, trials)
+	}
+	if len(trials) != 2 {
+		t.Errorf("%s: %d trials", typ, len(trials))
+	}
+}
+
+// paced is a search space of numbers: the time of a run of p is |p - 20| + 1 seconds, by a clock of its own.
+type paced struct {
+	wrong, broken int // these give wrong results, or do not compile
+	ran           []int
+}
+
+func (x *paced) space() space[int] {
+	return space[int]{
+		seeds:      []int{10, 50, 80},
+		neighbours: func(p int) []int { return []int{p - 3, p + 3} },
+		source: func(p int) *backend.Source {
+			if p == x.broken {
+				return &backend.Source{Name: "broken"} // the cpu device has no compiler
+			}
+			return kernels.Scale(kernels.Float32)
+		},
+		contenders: func(_ backend.Kernel, p int) []*contender {
+			return []*contender{{
+				name: strconv.Itoa(p),
+				check: func() (Check, error) {
+					x.ran = append(x.ran, p)
+					if p == x.wrong {
+						return Check{Elements: 5, Wrong: 1}, nil
+					}
+					return Check{Elements: 5}, nil
+				},
+			}}
+		},
+	}
+}
+
+func tuneRunOn(t *testing.T, ctx context.Context, o TuneOptions) *tuneRun {
+	t.Helper()
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	r := newTuneRun(ctx, o, s)
+	r.time = func(c *contender, runs int) (float64, error) {
+		p, err := strconv.Atoi(c.name)
+		return math.Abs(float64(p-20)) + 1, err
+	}
+	return r
+}
+
+// A search goes downhill from the best seed to the fastest, keeps all it measured, and drops what is clearly slower after one sample.
+func TestSearch(t *testing.T) {
+	x := &paced{}
+	r := tuneRunOn(t, t.Context(), TuneOptions{})
+	won, before, err := search(r, x.space(), time.Now().Add(time.Hour))
+	if err != nil || won == nil {
+		t.Fatal(won, err)
+	}
+	if won.Params != 19 || won.Seconds != 2 || before != 11 { // 10, 13, 16, 19: 22 is slower
+		t.Errorf("won %+v, before %v", won, before)
+	}
+	if len(won.Trials) != len(x.ran) || won.Trials[0].Params != 10 || won.Trials[1].Params != 50 {
+		t.Errorf("ran %v, trials %+v", x.ran, won.Trials)
+	}
+	if d := won.Trials[1]; len(d.Seconds) != 1 || d.Note != "slower" {
+		t.Errorf("not dropped: %+v", d)
+	}
+	if d := won.Trials[2]; len(d.Seconds) != 1 || d.Note != "far slower" {
+		t.Errorf("not dropped at once: %+v", d)
+	}
+	if d := won.Trials[0]; len(d.Seconds) < 2*duelRounds || d.Note != "" {
+		t.Errorf("the first best: %+v", d)
+	}
+}
+
+// A winner that gained nothing beside what was used before, after all, does not stay.
+func TestSearchRematch(t *testing.T) {
+	x := &paced{}
+	r := tuneRunOn(t, t.Context(), TuneOptions{})
+	calls := map[string]int{}
+	r.time = func(c *contender, runs int) (float64, error) {
+		calls[c.name]++
+		if c.name == "10" && calls["10"] <= 1+2*duelRounds { // until the rematch something else runs beside it
+			return 100, nil
+		}
+		return 5, nil
+	}
+	sp := x.space()
+	sp.seeds, sp.neighbours = []int{10, 50}, func(int) []int { return nil }
+	won, before, err := search(r, sp, time.Now().Add(time.Hour))
+	if err != nil || won.Params != 10 || won.Seconds != 5 || before != 5 {
+		t.Errorf("%+v, before %v, %v", won, before, err)
+	}
+}
+
+// What is wrong, or does not compile, does not win.
+func TestSearchRefuses(t *testing.T) {
+	x := &paced{wrong: 19}
+	r := tuneRunOn(t, t.Context(), TuneOptions{})
+	won, _, err := search(r, x.space(), time.Now().Add(time.Hour))
+	if err != nil || won.Params != 16 || !slices.ContainsFunc(r.report.Notes, func(s string) bool { return strings.Contains(s, "1 of 5 elements are wrong") }) {
+		t.Errorf("%+v, %v, notes %q", won, err, r.report.Notes)
+	}
+	x = &paced{broken: 13}
+	r = tuneRunOn(t, t.Context(), TuneOptions{})
+	won, _, err = search(r, x.space(), time.Now().Add(time.Hour))
+	if err != nil || slices.Contains(x.ran, 13) || won.Params == 13 || !r.prebuilt {
+		t.Errorf("%+v, %v, ran %v", won, err, x.ran)
+	}
+	if r.prebuilt && !strings.Contains(fmt.Sprint(r.report.Notes), "come compiled") {
+		t.Errorf("notes %q", r.report.Notes)
+	}
+	none := x.space()
+	none.seeds = []int{13}
+	if won, _, err := search(tuneRunOn(t, t.Context(), TuneOptions{}), none, time.Now().Add(time.Hour)); won != nil || err != nil {
+		t.Errorf("nothing works: %+v, %v", won, err)
+	}
+}
+
+// The time ends a search, but not before its first candidate; so does the context, and what was found stays.
+func TestSearchEnds(t *testing.T) {
+	x := &paced{}
+	won, before, err := search(tuneRunOn(t, t.Context(), TuneOptions{}), x.space(), time.Now())
+	if err != nil || won == nil || won.Params != 10 || len(won.Trials) != 1 || before != won.Seconds {
+		t.Errorf("no time: %+v, %v", won, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	x = &paced{}
+	sp := x.space()
+	next := sp.neighbours
+	sp.neighbours = func(p int) []int { cancel(); return next(p) }
+	won, _, err = search(tuneRunOn(t, ctx, TuneOptions{}), sp, time.Now().Add(time.Hour))
+	if !errors.Is(err, context.Canceled) || won == nil || won.Params != 10 || len(won.Trials) != 3 {
+		t.Errorf("cancelled: %+v, %v", won, err)
+	}
+}
+
+// An interrupt leaves what was found, and it was stored.
+func TestTuneInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var stored int
+	r, err := Tune(ctx, TuneOptions{
+		Backend: "cpu", Types: []kernels.Type{kernels.Int32}, Sizes: []int{16, 24}, Trials: 2, onCPU: true,
+		Store: func(d *kernels.DeviceTuning) error { stored = len(d.Transpose); cancel(); return nil },
+	})
+	if !errors.Is(err, context.Canceled) || r == nil || len(r.Tuning.Transpose) != 1 || stored != 1 {
+		t.Errorf("%+v, %v, stored %d", r, err, stored)
+	}
+	full := errors.New("the disk is full")
+	if _, err := Tune(t.Context(), TuneOptions{Backend: "cpu", Sizes: []int{16}, Trials: 2, onCPU: true, Store: func(*kernels.DeviceTuning) error { return full }}); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTuneErrors(t *testing.T) {
+	for _, o := range []TuneOptions{{Sizes: []int{0}}, {Limit: -1}, {Trials: -1}, {Backend: "abacus"}} {
+		if r, err := Tune(t.Context(), o); err == nil {
+			t.Errorf("%+v: %+v", o, r)
+		}
+	}
+	r, err := Tune(t.Context(), TuneOptions{Backend: "cpu", Sizes: []int{16}, Limit: 1, Trials: 2, onCPU: true})
+	if err != nil || len(r.Notes) != 6 || len(r.Tuning.MatMul) != 0 {
+		t.Errorf("no time: %+v, %v", r, err)
+	}
+	r, err = Tune(t.Context(), TuneOptions{Backend: "cpu"})
+	if err != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nothing to search") || len(r.Tuning.MatMul) != 0 {
+		t.Errorf("on the cpu device: %+v, %v", r, err)
+	}
+}
+
+// The crossover is the first of two sizes in a row at which the device is not slower.
+func TestCrossing(t *testing.T) {
+	for name, c := range map[string]struct {
+		device func(n int) float64 // where the host takes n
+		late   int                 // size at which the time is over
+		want   kernels.Crossing
+		found  bool
+	}{
+		"overhead": {func(n int) float64 { return 300 + float64(n)/4 }, 0, kernels.Crossing{N: 512}, true},
+		"always":   {func(n int) float64 { return float64(n) }, 0, kernels.Crossing{N: 64}, true},
+		"one blip": {func(n int) float64 {
+			if n == 128 || n >= 1024 {
+				return 1
+			}
+			return 2 * float64(n)
+		}, 0, kernels.Crossing{N: 1024}, true},
+		"never":     {func(n int) float64 { return 2 * float64(n) }, 0, kernels.Crossing{Never: true}, true},
+		"hopeless":  {func(n int) float64 { return 40 * float64(n) }, 300, kernels.Crossing{Never: true}, true},
+		"time over": {func(n int) float64 { return 2 * float64(n) }, 512, kernels.Crossing{}, false},
+		"at last":   {func(n int) float64 { return 8000 - float64(n) }, 0, kernels.Crossing{N: 4096}, true},
+	} {
+		next := 0
+		got, found, err := crossing([]int{64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096}, func(n int) (kernels.CrossingPair, error) {
+			next = n
+			return kernels.CrossingPair{N: n, Device: c.device(n), Host: float64(n)}, nil
+		}, func() bool { return c.late > 0 && next >= c.late })
+		if err != nil || found != c.found || found && (got.N != c.want.N || got.Never != c.want.Never || len(got.Points) == 0) {
+			t.Errorf("%s: %+v, %v, %v", name, got, found, err)
+		}
+	}
+	lost := errors.New("lost")
+	if _, found, err := crossing([]int{64}, func(int) (kernels.CrossingPair, error) { return kernels.CrossingPair{}, lost }, func() bool { return false }); !errors.Is(err, lost) || found {
+		t.Errorf("%v, %v", found, err)
+	}
+}

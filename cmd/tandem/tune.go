@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// tuneFlags are the flags of tandem tune.
+type tuneFlags struct {
+	types   []string
+	minutes float64
+	show    bool
+	bench.TuneOptions
+}
+
+func newTune(a *app) *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Search the fastest parameters for a device, and keep them",
+		Long: `Tune searches, on the device that --backend or TANDEM_BACKEND chooses, for the
+tiles with which products and transposes are fastest, and for the size from which
+a product pays there, copies included, beside the host. Parameters never change a
+bit of a result: every candidate is checked before it is timed.
+
+What it finds goes into tune.json in the user's cache (TANDEM_CACHE moves it), or
+into the file that TANDEM_TUNE names. From then on every program that uses Tandem
+takes it on exactly this device with exactly this version of its driver, at the
+measured size that is nearest. TANDEM_TUNE=off leaves it out. Results for other
+types, sizes and devices that the file has stay there.
+
+It wants the machine for itself. An interrupt ends it; what was found until then is
+kept. --show shows what the file has, and whether it is used.`,
+		Example: `  tandem tune
+  tandem tune --backend opencl:0 --type f4 --sizes 512,2048 --minutes 10
+  tandem tune --show`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			work := func(ctx context.Context, _ []string) error { return a.tune(ctx, &f) }
+			if f.show {
+				work = func(context.Context, []string) error { return a.showTuning() }
+			}
+			return a.runE(work)(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.types, "type", nil, "element types: f4, f8, i4 (default all)")
+	flags.IntSliceVar(&f.Sizes, "sizes", nil, "n of the matrices n by n (default: what suits the device)")
+	flags.Float64Var(&f.minutes, "minutes", 0, "when to end (default 5)")
+	flags.IntVar(&f.Trials, "trials", 0, "the most candidates for each kernel, type and size (default: as time allows)")
+	flags.BoolVar(&f.show, "show", false, "show what was found before, and search nothing")
+	return cmd
+}
+
+// check reads the flags that cobra does not check.
+func (f *tuneFlags) check() (err error) {
+	if f.Types, err = typesOf(f.types); err != nil {
+		return err
+	}
+	if f.Limit, err = minutesOf(f.minutes); err != nil {
+		return err
+	}
+	if err := f.Validate(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// typesOf reads the flag --type; nil is all types.
+func typesOf(names []string) (types []kernels.Type, err error) {
+	for _, name := range names {
+		t, ok := map[string]kernels.Type{"f4": kernels.Float32, "f8": kernels.Float64, "i4": kernels.Int32}[name]
+		if !ok {
+			return nil, usagef("--type %s: there are f4, f8 and i4", name)
+		}
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	return types, nil
+}
+
+// minutesOf reads the flag --minutes.
+func minutesOf(minutes float64) (time.Duration, error) {
+	if !(minutes >= 0 && minutes <= 1e6) {
+		return 0, usagef("--minutes %v: give a positive number", minutes)
+	}
+	return time.Duration(minutes * float64(time.Minute)), nil
+}
+
+func (a *app) tune(ctx context.Context, f *tuneFlags) error {
+	file := kernels.TuningFile()
+	if file == "" {
+		return fmt.Errorf("there is no place to keep what is found: name a file in %s", kernels.EnvTune)
+	}
+	if _, err := kernels.ReadTuning(file); err != nil {
+		return fmt.Errorf("%w; remove it, or name another file in %s", err, kernels.EnvTune)
+	}
+	p := newProgress(a.stderr)
+	defer p.close()
+	f.Backend = a.backend
+	f.Progress = func(what string, fraction float64) {
+		p.begin(what)
+		p.at(fraction)
+	}
+	stored := false
+	f.Store = func(d *kernels.DeviceTuning) error {
+		stored = true
+		return storeTuning(file, d)
+	}
+	r, err := bench.Tune(ctx, f.TuneOptions)
+	p.close()
+	if r == nil || err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if e := a.printTuning(r, file, stored); e != nil {
+		return e
+	}
+	if err != nil && stored {
+		return fmt.Errorf("interrupted; what was found until then is in %s", file)
+	}
+	return err
+}
+
+// storeTuning adds what was found to the file, and makes this process use it.
+func storeTuning(file string, d *kernels.DeviceTuning) error {
+	all, err := kernels.ReadTuning(file)
+	if err != nil {
+		return err
+	}
+	all.Merge(d)
+	if err := kernels.WriteTuning(file, all); err != nil {
+		return err
+	}
+	kernels.ReloadTuning()
+	return nil
+}
+
+// A tuneRecord is what --json prints.
+type tuneRecord struct {
+	File string `json:"file"` // "": nothing was stored
+	*bench.TuneReport
+}
+
+func (a *app) printTuning(r *bench.TuneReport, file string, stored bool) error {
+	if !stored {
+		file = ""
+	}
+	if a.json {
+		return a.printJSON(tuneRecord{file, r})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "device  %s  %s (%s), %s\n\n", deviceName(r.Device), r.Device.Name, r.Device.Platform, r.Device.Version)
+	writeTuning(&b, &r.Tuning, func(kernel, typ string, n int) string {
+		for _, w := range r.Before {
+			if w.Kernel == kernel && w.Type == typ && w.N == n {
+				return seconds(w.Seconds)
+			}
+		}
+		return ""
+	})
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if file != "" {
+		fmt.Fprintf(&b, "stored in %s\n", file)
+	}
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
+}
+
+// writeTuning writes the winners as a table, with what was used before, if before is not nil.
+func writeTuning(b *strings.Builder, d *kernels.DeviceTuning, before func(kernel, typ string, n int) string) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	line := func(kernel, typ string, n, trials int, params string, rate float64, unit string, s float64) {
+		old := ""
+		if before != nil {
+			old = "\tbefore " + before(kernel, typ, n)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %s\t%s%s\t%d tried\t%s\n", kernel, typ, n, rate, unit, seconds(s), old, trials, params)
+	}
+	for _, x := range d.MatMul {
+		work := 2 * float64(x.N) * float64(x.N) * float64(x.N)
+		line("matmul", x.Type, x.N, len(x.Trials), paramsText(x.Params), work/x.Seconds/1e9, "Gop/s", x.Seconds)
+	}
+	for _, x := range d.Transpose {
+		bytes := 8.0
+		if x.Type == kernels.Float64.String() {
+			bytes = 16
+		}
+		line("transpose", x.Type, x.N, len(x.Trials), paramsText(x.Params), bytes*float64(x.N)*float64(x.N)/x.Seconds/1e9, "GB/s", x.Seconds)
+	}
+	w.Flush()
+	for _, c := range d.Crossover {
+		from := fmt.Sprintf("from %d on", c.N)
+		if c.Never {
+			from = "at no size"
+		}
+		fmt.Fprintf(b, "crossover  %s: the device is not slower than the host (%s) %s\n", c.Type, c.Host, from)
+	}
+}
+
+// paramsText is parameters for a person: "bm 64, bn 64".
+func paramsText(p any) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.NewReplacer("{", "", "}", "", `"`, "", ":", " ", ",", ", ").Replace(string(text))
+}
+
+// A tuningReport is what tune --show --json prints.
+type tuningReport struct {
+	File    string        `json:"file"`            // "" where there is none
+	Error   string        `json:"error,omitempty"` // why it is ignored
+	Devices []tunedDevice `json:"devices"`
+}
+
+type tunedDevice struct {
+	UsedBy []string `json:"used_by"` // devices of this machine, as --backend takes them
+	kernels.DeviceTuning
+}
+
+func (a *app) showTuning() error {
+	t, file, err := kernels.UserTuning()
+	r := tuningReport{File: file, Devices: []tunedDevice{}}
+	if err != nil {
+		r.Error = err.Error()
+	} else {
+		for _, d := range t.Devices {
+			r.Devices = append(r.Devices, tunedDevice{usedBy(d.Device), d})
+		}
+	}
+	if a.json {
+		return a.printJSON(r)
+	}
+	_, err = io.WriteString(a.stdout, r.String())
+	return err
+}
+
+// usedBy lists the devices of this machine with an ID.
+func usedBy(id kernels.DeviceID) []string {
+	names := []string{}
+	for _, d := range backend.Drivers() {
+		infos, err := d.Devices()
+		if err != nil {
+			continue
+		}
+		for _, i := range infos {
+			if kernels.DeviceIDOf(&i) == id {
+				names = append(names, deviceName(i))
+			}
+		}
+	}
+	return names
+}
+
+func (r *tuningReport) String() string {
+	var b strings.Builder
+	switch {
+	case r.File == "":
+		fmt.Fprintf(&b, "no tuning file is used (%s or the cache is off); tuning that comes with the program is\n", kernels.EnvTune)
+	case r.Error != "":
+		fmt.Fprintf(&b, "%s is ignored: %s\n", r.File, r.Error)
+	case len(r.Devices) == 0:
+		fmt.Fprintf(&b, "%s has nothing; 'tandem tune' fills it\n", r.File)
+	default:
+		fmt.Fprintf(&b, "%s\n", r.File)
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		by := "used by " + strings.Join(d.UsedBy, ", ")
+		if len(d.UsedBy) == 0 {
+			by = "not used: no such device, or another version of its driver"
+		}
+		fmt.Fprintf(&b, "\n%s %s (%s), %s, measured %s by tandem %s; %s\n", d.Device.Driver, d.Device.Name, d.Device.Platform, d.Device.Version,
+			d.Date.Format(time.DateOnly), d.Tandem, by)
+		writeTuning(&b, &d.DeviceTuning, nil)
+	}
+	return b.String()
+}
