@@ -1,7 +1,6 @@
 # The commands of the project. `make test` is the whole test run; CONTRIBUTING.md says more.
 
-GOFUMPT     = go run mvdan.cc/gofumpt@v0.12.0
-STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a checking simulator, the compiler.
 DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19 llvm-19
@@ -15,28 +14,33 @@ SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are skipped and say so.
 REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim
+TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test oclgrind setup check race variants build generate gpu-bundle bench fmt
+.PHONY: test oclgrind setup check race variants build generate gpu-bundle release bench fmt
 
 # Everything that must pass, with what it needs installed first.
 test: setup
-	TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go test -timeout 20m ./...
+	$(TESTENV) go test -timeout 20m ./...
 	$(MAKE) --no-print-directory oclgrind
 
-# The built-in kernels under oclgrind, at reduced shapes: no access outside a buffer, no data race, nothing read before it was written, no wrong
-# call. Its exit code tells nothing: the log must be empty, and the count of instructions shows that kernels ran.
+# Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was written, no wrong call. The built-in ones at reduced
+# shapes, then the suite of drivers without the cases that make mistakes on purpose. Its exit code tells nothing: the log must be empty, and
+# each half must have launched kernels and executed instructions.
 OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
-	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log TANDEM_CACHE=off
+	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log TANDEM_CACHE=off TANDEM_REQUIRE=opencl
+UNDER_OCLGRIND = go test -count=1 -p 1 -v -short
 
 oclgrind:
 	@mkdir -p build; : >build/oclgrind.log
-	$(OCLGRIND) TANDEM_REQUIRE=opencl go test -count=1 -p 1 -v -short -run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise)$$' ./kernels >build/oclgrind.out 2>&1 || \
-		{ tail -40 build/oclgrind.out; exit 1; }
+	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise)$$' ./kernels >build/oclgrind-kernels.out 2>&1 || \
+		{ tail -40 build/oclgrind-kernels.out; exit 1; }
+	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^TestSuite$$' ./backend/opencl >build/oclgrind-suite.out 2>&1 || { tail -40 build/oclgrind-suite.out; exit 1; }
 	@if [ -s build/oclgrind.log ]; then head -40 build/oclgrind.log; exit 1; fi
-	@grep -q 'Instructions executed for kernel' build/oclgrind.out || { echo 'no kernel ran under oclgrind'; exit 1; }
-	@echo "oclgrind: $$(grep -c 'Instructions executed for kernel' build/oclgrind.out) launches, nothing to report"
+	@for part in kernels suite; do awk -v part=$$part '/^Instructions executed for kernel/ { n++ } \
+		/^ *[0-9,]+ - / { gsub(",", "", $$1); sum += $$1 } \
+		END { printf "oclgrind: %s: %d launches, %d instructions, nothing to report\n", part, n, sum; exit n == 0 || sum == 0 }' build/oclgrind-$$part.out || exit 1; done
 
 setup:
 	@command -v apt-get >/dev/null || { echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
@@ -46,20 +50,21 @@ setup:
 	@[ -x $(PTXAS) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvcc-$(CUDA) nvidia-cuda-nvcc==$(CUDA)
 	@[ -f $(NVRTC) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvrtc-$(CUDA) nvidia-cuda-nvrtc==$(CUDA)
 
-# Quick checks before a commit.
+# Quick checks before a commit: .golangci.yml says which. The first run builds golangci-lint.
 check:
-	@bad=$$($(GOFUMPT) -l .); [ -z "$$bad" ] || { echo "not formatted by gofumpt: $$bad"; exit 1; }
-	go vet ./...
-	$(STATICCHECK) ./...
+	$(LINT) run ./...
 	go mod tidy -diff
 
 race:
 	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
-# The paths that a plain run does not take: no assembly, no cgo, other CPU levels.
+# The paths that a plain run does not take: no assembly, scalar assembly, no cgo, the compiler's own FMA and wider vectors (a plain run is GOAMD64=v1), 32 bits.
 variants:
 	go test -short -tags purego ./internal/host ./backend/cpu ./linalg
-	CGO_ENABLED=0 go test -short ./...
+	go test -short -tags scalarfma ./internal/host ./backend/cpu ./linalg
+	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cuda/ptxsim ./kernels ./linalg/... ./conformance
+	$(TESTENV) CGO_ENABLED=0 go test -short ./...
+	CGO_ENABLED=0 GOARCH=386 go vet ./...
 
 build:
 	@for p in $(PLATFORMS); do \
@@ -68,8 +73,9 @@ build:
 	done
 	CGO_ENABLED=1 go build ./...
 
-generate:
-	go generate ./...
+# All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels.
+generate: setup
+	TANDEM_REQUIRE=clang,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
 
 # What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the script that runs them. GOARCH=arm64 for Arm.
 # The OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one.
@@ -80,12 +86,16 @@ gpu-bundle:
 	rm -rf $(GPU) && mkdir -p $(GPU)
 	CGO_ENABLED=0 GOOS=linux go build -buildvcs=auto -trimpath -ldflags '-s -w' -o $(GPU)/tandem ./cmd/tandem
 	for p in $(GPUTESTS); do CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/$${p##*/}.test ./$$p || exit 1; done
-	cp scripts/gpu-check.sh testdata/a.npy testdata/b.npy $(GPU)
+	cp scripts/gpu-check.sh scripts/mma-check.cu testdata/a.npy testdata/b.npy $(GPU)
 	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU); done
 	@size=$$(du -sm $(GPU) | cut -f1); echo "$(GPU): $$size MiB"; [ $$size -lt 60 ]
 
+# The command for four systems, with checksums; the same bytes from the same revision and Go version.
+release:
+	scripts/release.sh
+
 bench:
-	go test -run '^$$' -bench . -benchmem ./internal/host ./bench ./linalg/gonumblas
+	go test -run '^$$' -bench . -benchmem ./internal/host ./kernels ./backend/cuda/... ./linalg/... ./bench
 
 fmt:
-	$(GOFUMPT) -w .
+	$(LINT) fmt

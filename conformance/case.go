@@ -193,16 +193,19 @@ func (c *Case) Reference() string {
 	return digest(reference[int32](c).data)
 }
 
-// variants is every way in which a device can run the case: the parameters that are chosen for it, and all others of the tuning data
-// that fit it.
-func (c *Case) variants(info *backend.Info, all bool) []variant {
+// variants is the ways in which the device is to run the case: the parameters that are chosen for it, and others as o has it.
+func (c *Case) variants(info *backend.Info, o Options) []variant {
 	t := c.Type
+	matmuls, transposes := kernels.OfferedMatMul, kernels.OfferedTranspose
+	if o.Every {
+		matmuls, transposes = kernels.TunedMatMul, kernels.TunedTranspose
+	}
 	switch c.Kernel {
 	case "matmul":
 		chosen := kernels.ChooseMatMul(info, t, c.M, c.N, c.K)
 		v := []variant{{"", kernels.MatMul(t, chosen), kernels.MatMulGrid(chosen, c.M, c.N)}}
-		for _, p := range kernels.TunedMatMul(info, t) {
-			if all && p != chosen {
+		for _, p := range matmuls(info, t) {
+			if !o.Quick && p != chosen {
 				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N)})
 			}
 		}
@@ -214,8 +217,8 @@ func (c *Case) variants(info *backend.Info, all bool) []variant {
 	case "transpose":
 		chosen := kernels.ChooseTranspose(info, t, c.M, c.N)
 		v := []variant{{"", kernels.Transpose(t, chosen), kernels.TransposeGrid(chosen, c.M, c.N)}}
-		for _, p := range kernels.TunedTranspose(info, t) {
-			if all && p != chosen {
+		for _, p := range transposes(info, t) {
+			if !o.Quick && p != chosen {
 				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N)})
 			}
 		}

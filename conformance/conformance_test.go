@@ -7,12 +7,14 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 var update = flag.Bool("update", false, "rewrite golden.json from the plain reference")
@@ -42,6 +44,51 @@ func TestGolden(t *testing.T) {
 	}
 	if !maps.Equal(golden, reference) {
 		t.Errorf("golden.json has %d digests, the reference %d, and they differ: go test ./conformance -update rewrites it; BITS in CHANGELOG.md if results change", len(golden), len(reference))
+	}
+}
+
+// reproduce.py, which shares nothing with this program but the description of the package, finds the golden digests of small products in every type, of every kind of
+// values, packed and not, with every alpha and beta.
+func TestReproduce(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	args := []string{"reproduce.py"}
+	for _, c := range conformance.Cases() {
+		if c.Kernel == "matmul" && c.M*c.N*c.K <= 1000 {
+			args = append(args, c.Name())
+		}
+	}
+	out, err := exec.Command(python, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	golden, lines := conformance.Golden(), strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != len(args)-1 || len(lines) < 50 {
+		t.Errorf("%d digests of %d cases", len(lines), len(args)-1)
+	}
+	for _, line := range lines {
+		if name, digest, _ := strings.Cut(line, " "); digest != golden[name] {
+			t.Errorf("%s: %s, want %s", name, digest, golden[name])
+		}
+	}
+}
+
+// Every set of parameters runs where that is asked for, and only the cases that match.
+func TestOptions(t *testing.T) {
+	dev := open(t, "cpu")
+	match := func(c *conformance.Case) bool {
+		return strings.HasPrefix(c.Name(), "matmul/float32/uniform/33x31x65/packed/")
+	}
+	some, every := run(t, dev, conformance.Options{Match: match}), run(t, dev, conformance.Options{Match: match, Every: true})
+	info := dev.Info()
+	want := len(kernels.TunedMatMul(&info, kernels.Float32))
+	if some.Cases != 1 || every.Cases != 1 || some.Variants <= 1 || every.Variants < want || some.Variants >= every.Variants {
+		t.Errorf("%d and %d cases, %d and %d variants of %d", some.Cases, every.Cases, some.Variants, every.Variants, want)
+	}
+	if !some.Passed() || !every.Passed() {
+		t.Errorf("%+v %+v", some.Failures, every.Failures)
 	}
 }
 

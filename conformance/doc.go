@@ -24,6 +24,8 @@
 //
 // Alpha and beta are the decimal numbers at the end of a case's name, rounded to the type.
 //
+// reproduce.py computes digests from this description, in Python and with exact fractions; it shares no code with Tandem.
+//
 // # Digests
 //
 // A digest is taken over the result's elements row by row, little-endian, without gaps, every NaN as 0x7fc00000 or 0x7ff8000000000000. The overall

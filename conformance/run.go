@@ -33,6 +33,9 @@ func Golden() map[string]string {
 // Options change what Run runs.
 type Options struct {
 	Quick bool // the small cases alone, with the parameters that the device gets by itself
+	Every bool // not Quick: every set of parameters of the tuning data that the device can run, instead of those that it may be given
+	// Match tells which cases to run; nil is all of them.
+	Match func(*Case) bool
 	// Progress is called before each case; done of total are behind. It may be nil.
 	Progress func(done, total int)
 }
@@ -83,7 +86,7 @@ func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
 			o.Progress(i, len(cases))
 		}
 		switch {
-		case o.Quick && !c.Quick:
+		case o.Quick && !c.Quick || o.Match != nil && !o.Match(c):
 			continue
 		case !c.Type.Supported(&r.Device):
 			r.Skipped++
@@ -92,7 +95,7 @@ func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
 		r.Cases++
 		name := c.Name()
 		result := ""
-		for _, v := range c.variants(&r.Device, !o.Quick) {
+		for _, v := range c.variants(&r.Device, o) {
 			r.Variants++
 			d, err := c.run(x, v)
 			if err != nil {

@@ -11,6 +11,9 @@ Without a STEP all run, but for bench-opencl. A step is a name of the table that
 is printed at the end, such as suite-cuda, or its beginning: suite is both.
 
   devices      what is here, and what is missing; without a GPU the run fails
+  ptx          does CUDA load all the PTX that is built in?
+  mma          is the float64 matrix instruction the sequential chain, bit for bit?
+               YES or NO; needs nvcc
   conformance  every built-in kernel on every device: the golden bits
   suite        the tests of the drivers
   kernels      the tests of the kernels
@@ -45,7 +48,7 @@ for arg in "$@"; do
 	case $arg in
 	-h | --help) usage && exit 0 ;;
 	--quick) quick=1 ;;
-	devices | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | matmul* | bench*) chosen+=("$arg") ;;
+	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | matmul* | bench*) chosen+=("$arg") ;;
 	*) fail_usage "no step is named $arg" ;;
 	esac
 done
@@ -57,7 +60,7 @@ for b in "${backends[@]}"; do
 done
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
-for f in tandem cuda.test opencl.test kernels.test linalg.test a.npy b.npy; do
+for f in tandem cuda.test opencl.test kernels.test linalg.test a.npy b.npy mma-check.cu; do
 	[ -e "$here/$f" ] || { echo "gpu-check.sh: $here has no $f: run the copy in the folder that make gpu-bundle fills" >&2; exit 1; }
 done
 mkdir -p "${OUT:=out}" && out=$(cd "$OUT" && pwd) || exit 1
@@ -202,8 +205,8 @@ note() { # NAME RESULT SECONDS DETAIL
 skip() { ! selected "$1" || note "$1" skipped 0 "$2"; }
 
 # step runs a command as the step NAME, with its output in NAME.log, or in the file $to. It has passed when it ends with 0 and its output
-# holds the pattern $want.
-want='' to=''
+# holds the pattern $want; its detail is then the lines with the pattern $show.
+want='' to='' show=''
 step() {
 	local name=$1 log=$logs/$1.log start=$SECONDS rc
 	shift
@@ -214,7 +217,8 @@ step() {
 	[ -n "$to" ] || cat "$work/output" >>"$log"
 	local took=$((SECONDS - start)) why
 	if [ $rc -eq 0 ] && grep -q -e "$want" "${to:-$log}"; then
-		note "$name" passed "$took" ''
+		[ -z "$show" ] || show=$(grep -e "$show" "${to:-$log}" | head -3 | tr -s '\n ' '; ')
+		note "$name" passed "$took" "$show"
 		return
 	fi
 	case $rc in
@@ -249,11 +253,13 @@ tests=(-test.v -test.timeout="$((limit > 30 ? limit - 15 : limit))s" ${short[@]+
 check_backend() {
 	local b=$1 d require=$1
 	if [ -z "$(of "$b")" ]; then
-		for d in conformance suite kernels linalg matmul bench; do
+		for d in ptx conformance suite kernels linalg matmul bench; do
+			[ "$d" != ptx ] || [ "$b" != opencl ] || continue
 			skip "$d-$b" "no device of $b"
 		done
 		return
 	fi
+	[ "$b" = opencl ] || show='kernels load' want="--- PASS: TestPTXLoads/$b" step "ptx-$b" env TANDEM_REQUIRE="$b" "$here/kernels.test" -test.v -test.run="^TestPTXLoads\$/^$b(:|\$)"
 	for d in $(of "$b"); do
 		d=${d/:/-}
 		want='"pass": true' to=$work/conformance-$d.json step "conformance-$d" \
@@ -276,6 +282,19 @@ check_backend() {
 	want='^the same bytes' step "matmul-$b" sh -c '"$0" matmul "$1/a.npy" "$1/b.npy" -o c.npy &&
 		"$0" matmul "$1/a.npy" "$1/b.npy" -o want.npy --backend cpu && cmp c.npy want.npy && echo the same bytes as on the cpu device' "$here/tandem" "$here"
 	unset TANDEM_BACKEND
+}
+
+# What the float64 matrix instruction computes decides whether kernels may use it. Either answer passes.
+check_mma() {
+	if [ -z "$(of cuda)" ]; then
+		skip mma 'no device of cuda'
+	elif ! command -v nvcc >/dev/null; then
+		skip mma 'nvcc is missing (CUDA toolkit)'
+	else
+		local answer='^YES: \|^NO: \|needs sm_'
+		# shellcheck disable=SC2016 # the inner shell expands it
+		want=$answer show=$answer step mma sh -c 'nvcc -O2 -arch=native -o mma-check "$0/mma-check.cu" && ./mma-check' "$here"
+	fi
 }
 
 # The sanitizer must find nothing in the built-in kernels, and the mistakes in kernels that have them: so it is seen to look.
@@ -380,6 +399,7 @@ check_devices
 for b in "${backends[@]}"; do
 	check_backend "$b"
 done
+check_mma
 check_sanitizer
 check_bench
 finished=true
@@ -388,6 +408,10 @@ echo
 printf '%-22s %-8s %s\n' STEP RESULT SECONDS
 for i in "${!names[@]}"; do
 	printf '%-22s %-8s %7s\n' "${names[i]}" "${results[i]}" "${seconds[i]}"
+done
+# How far the kernels are from cuBLAS and from a copy.
+for f in "$logs"/bench-*.log; do
+	[ ! -e "$f" ] || sed -n '/^peak /p; /^[a-z0-9]* \(product\|transpose\) /,/^$/p' "$f"
 done
 echo "results in $out: $(cd "$out" && echo *)"
 [ -z "$failed" ]

@@ -1,0 +1,190 @@
+package main
+
+// The bugs, each of a kind that has been made, or nearly made, in code like this.
+var mutations = []mutation{
+	{
+		name: "dropped barrier between loading and using a tile", file: "kernels/matmul_tiled.cl",
+		old: "bj[(p + y) * ldb] : (T)0;\n        barrier(CLK_LOCAL_MEM_FENCE);\n", new: "bj[(p + y) * ldb] : (T)0;\n",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "K tail of A padded with +0", file: "kernels/matmul_tiled.cl",
+		old: "? ai[p + x] : NEG0;", new: "? ai[p + x] : (T)0;",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "mad() for fma()", file: "kernels/element.h",
+		old: "#define MAC(a, b, c) fma((a), (b), (c))\n#define NEG0 (-0.0f)", new: "#define MAC(a, b, c) mad((a), (b), (c))\n#define NEG0 (-0.0f)",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "alpha*acc rounded before the sum", file: "kernels/matmul.cl",
+		old: "cp[COL(j)] = MAC(alpha, acc[i][j], old);", new: "cp[COL(j)] = alpha * acc[i][j] + old;",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "C is read though beta is 0", file: "kernels/matmul.cl",
+		old: "if (beta != 0) {\n              v = GLOBAL_VECTOR(cp + COL(j));", new: "{\n              v = GLOBAL_VECTOR(cp + COL(j));",
+		pkg: "./kernels", test: "TestMatMulDoesNotReadC/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "a row too many at the edge of a transpose", file: "kernels/transpose_tiled.cl",
+		old: "if (i < rows && j < cols) c[", new: "if (i <= rows && j < cols) c[",
+		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "the last element of a row left out", file: "kernels/add.cl",
+		old: "for (ulong j = begin + get_local_id(0); j < end;", new: "for (ulong j = begin + get_local_id(0); j < end - 1;",
+		pkg: "./kernels", test: "TestElementwise/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "groups do not stride over the rows of tiles", file: "kernels/matmul_tiled.cl",
+		old: "ty < down; ty += (uint)get_num_groups(1)", new: "ty < down; ty += down",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "more groups in y than a grid may have", file: "kernels/grid.go",
+		old: "const maxGroups = 65535", new: "const maxGroups = 65536",
+		pkg: "./kernels", test: "TestGridsCoverEverythingOnce",
+	},
+	{
+		name: "offset and stride of an operand swapped", file: "kernels/args.go",
+		old: "backend.Int64(o.Offset), backend.Int64(o.Stride))", new: "backend.Int64(o.Stride), backend.Int64(o.Offset))",
+		pkg: "./kernels", test: "TestProducts/cpu:0",
+	},
+	{
+		name: "FP_CONTRACT left on", file: "backend/opencl/prelude.h",
+		old: "#pragma OPENCL FP_CONTRACT OFF", new: "#pragma OPENCL FP_CONTRACT ON",
+		pkg: "./linalg", test: "TestGemm/opencl", needs: "OpenCL", // the probe sees it, and the device refuses float32
+	},
+	{
+		name: "contraction in the PTX made ahead of time", file: "internal/ptxgen/ptxgen.go",
+		old: `"-ffp-contract=off"`, new: `"-ffp-contract=fast"`,
+		pkg: "./backend/backendtest/internal/ptxgen", test: "TestGenerated", needs: "clang",
+	},
+	{
+		name: "NVRTC flushes subnormals", file: "backend/cuda/nvrtc.go",
+		old: `"--ftz=false"`, new: `"--ftz=true"`,
+		pkg: "./backend/cuda", test: "TestSuiteNVRTC/cudasim/.*/Float32/Multiply", needs: "NVRTC",
+	},
+	{
+		name: "NVRTC contracts", file: "backend/cuda/nvrtc.go",
+		old: `"--fmad=false"`, new: `"--fmad=true"`,
+		pkg: "./backend/cuda", test: "TestOptions",
+	},
+	{
+		name: "float32 fma that rounds twice", file: "internal/host/host.go",
+		old: "	return roundToOdd32(a, b, c)\n}", new: "	return float32(math.FMA(float64(a), float64(b), float64(c)))\n}",
+		pkg: "./internal/host", test: "TestFMA32RoundsOnce",
+	},
+	{
+		name: "C read by the host though beta is 0", file: "internal/host/reference.go",
+		old: "			if beta != 0 {\n				old = Mul(beta, c[i*ldc+j])\n			}", new: "			old = Mul(beta, c[i*ldc+j])",
+		pkg: "./internal/host", test: "TestGemmReference",
+	},
+	{
+		name: "a block of K forgets the chain of the block before", file: "internal/host/gemm.go",
+		old: "b, bStep, c, p.ldc, p.p0 == 0)", new: "b, bStep, c, p.ldc, true)",
+		pkg: "./internal/host", test: "TestGemmBlocks",
+	},
+	{
+		name: "a tile at the edge leaves out its last column", file: "internal/host/portable.go",
+		old: "copyRows(rows, cols, tile, tileCols, cs, ldc)", new: "copyRows(rows, cols-1, tile, tileCols, cs, ldc)",
+		pkg: "./internal/host", test: "TestGemmEdges",
+	},
+	{
+		name: "alpha == 0 multiplies all the same", file: "linalg/gemm.go",
+		old: "case k == 0 || alpha == 0:", new: "case k == 0:",
+		pkg: "./linalg", test: "TestGemmSpecialValues",
+	},
+	{
+		name: "Slice steps over columns instead of the stride", file: "linalg/array.go",
+		old: "off: a.off + i*a.stride + j, view: true", new: "off: a.off + i*a.cols + j, view: true",
+		pkg: "./linalg", test: "FuzzGemm",
+	},
+	{
+		name: "overlap of C and B is not seen", file: "linalg/gemm.go",
+		old: "if c.overlaps(a) || c.overlaps(b) {", new: "if c.overlaps(a) {",
+		pkg: "./linalg", test: "TestErrors",
+	},
+	{
+		name: "an explicit choice falls back to another driver", file: "backend/select.go",
+		old: "		info, err := pick(s)\n		if err != nil {\n			return nil, err", new: "		info, err := pick(s)\n		if err != nil {\n			return Open(\"auto\")",
+		pkg: "./backend", test: "TestExplicit",
+	},
+	{
+		name: "cache key without macros", file: "backend/source.go",
+		old: "string(s.PTX)}, s.Defines()...)", new: "string(s.PTX)})",
+		pkg: "./backend/opencl", test: "TestSuite/.*/Compile/Macros", needs: "OpenCL",
+	},
+	{
+		name: "arguments of a launch are not checked", file: "backend/cpu/queue.go",
+		old: "if err := backend.CheckLaunch(&q.dev.info, own.name, own.params, own.group, g, args); err != nil {", new: "if err := error(nil); err != nil {",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Launch/Arguments",
+	},
+	{
+		name: "a lock is not given back", file: "backend/registry.go",
+		old: "	registry.RLock()\n	defer registry.RUnlock()\n", new: "	registry.RLock()\n",
+		pkg: "./backend", test: "TestRegisterConcurrently", hangs: true,
+	},
+	{
+		name: "a buffer is not zeroed", file: "backend/opencl/memory.go",
+		old: "pattern := size & -size", new: "size = 1\n	pattern := size & -size",
+		pkg: "./backend/opencl", test: "TestSuite/.*/Memory/Zero", needs: "OpenCL",
+	},
+	{
+		name: "host memory is not pinned", file: "backend/opencl/cl/handle.go",
+		old: "	n.pinner.Pin(p)\n", new: "",
+		pkg: "./backend/opencl/cl", test: "TestNonBlockingTransfersKeepTheirMemory", needs: "OpenCL",
+	},
+	{
+		name: "two launches set one kernel's arguments at once", file: "backend/opencl/queue.go",
+		old: "	p.launching.Lock()\n	defer p.launching.Unlock()\n", new: "",
+		pkg: "./backend/opencl", test: "TestConcurrentLaunches", needs: "OpenCL",
+	},
+	{
+		name: "a released event leaks", file: "backend/opencl/queue.go",
+		old: "	ev.Release()\n	return nil\n}\n\n// WriteAsync", new: "	return nil\n}\n\n// WriteAsync",
+		pkg: "./backend/opencl", test: "TestEveryCallFails", needs: "OpenCL",
+	},
+	{
+		name: "CUDA calls without the thread's context", file: "backend/cuda/errors.go",
+		old: "if code := c.CtxSetCurrent(s.ctx); code != capi.Success {", new: "if code := capi.Success; code != capi.Success {",
+		pkg: "./backend/cuda", test: "TestContextIsCurrent",
+	},
+	{
+		name: "the simulator finds no races", file: "backend/cuda/ptxsim/shared.go",
+		old: "	s.barrier()\n", new: "",
+		pkg: "./backend/cuda/ptxsim", test: "TestPlantedFaults",
+	},
+	{
+		name: "a damaged cache entry is believed", file: "internal/diskcache/diskcache.go",
+		old: "bytes.Equal(key, k[:]) && bytes.Equal(sum, want[:])", new: "bytes.Equal(key, k[:]) && len(sum) == len(want)",
+		pkg: "./internal/diskcache", test: "TestDamage",
+	},
+	{
+		name: "a cache that others may write is believed", file: "internal/diskcache/owner_unix.go",
+		old: "&& info.Mode().Perm()&0o022 == 0", new: "",
+		pkg: "./internal/diskcache", test: "TestModes",
+	},
+	{
+		name: "a library from the working directory", file: "internal/dl/dl.go",
+		old: "	case strings.ContainsAny(name, `/\\`):\n		return errors.New(\"a relative path would depend on the working directory; give an absolute path\")\n", new: "",
+		pkg: "./internal/dl", test: "TestOpenRefusesRelativePaths",
+	},
+	{
+		name: "Fortran order is ignored", file: "internal/npy/npy.go",
+		old: "if g.ColumnMajor && rows > 1 && cols > 1 {", new: "if false {",
+		pkg: "./internal/npy", test: "TestRead",
+	},
+	{
+		name: "the size of a matrix overflows", file: "linalg/errors.go",
+		old: "	if rows > kernels.MaxDim || cols > kernels.MaxDim {", new: "	if rows < 0 {",
+		pkg: "./linalg", test: "TestErrors",
+	},
+	{
+		name: "NaN is not made canonical in digests", file: "conformance/run.go",
+		old: "			u = 0x7fc00000\n", new: "",
+		pkg: "./conformance", test: "TestGolden",
+	},
+}
