@@ -198,8 +198,11 @@ func (c *Array[T]) multiplyBatch(ctx context.Context, x batch, steps kernels.Bat
 		most = min(most, max(1, int(work/(float64(x.m)*float64(x.n)*float64(x.k)))))
 	}
 	t, to := kernels.TypeOf[T](), c.Operand()
-	p := kernels.ChooseMatMulBatch(&c.s.info, t, min(x.count, most), x.m, x.n, x.k)
-	kernel, err := c.s.kernel(kernels.MatMul(t, p))
+	most = min(most, x.count)
+	p, err := c.s.plan(planKey{op: matmul, typ: t, m: x.m, n: x.n, k: x.k, count: most}, func(info *backend.Info) (*backend.Source, backend.Grid) {
+		p := kernels.ChooseMatMulBatch(info, t, most, x.m, x.n, x.k)
+		return kernels.MatMul(t, p), kernels.MatMulBatchGrid(p, most, x.m, x.n)
+	})
 	if err != nil {
 		return err
 	}
@@ -208,8 +211,8 @@ func (c *Array[T]) multiplyBatch(ctx context.Context, x batch, steps kernels.Bat
 			return err
 		}
 		count := min(x.count-i, most)
-		launch := plan{kernel, kernels.MatMulBatchGrid(p, count, x.m, x.n)}
-		if err := c.s.enqueue(launch, func(args []backend.Arg) []backend.Arg {
+		p.grid.Groups[2] = count
+		if err := c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
 			return kernels.MatMulBatchArgs(args, steps, x.m, x.n, x.k, alpha, a, b, beta, to)
 		}); err != nil {
 			return err

@@ -16,9 +16,9 @@ type plan struct {
 
 // A planKey is all that a plan depends on, beside the device: the operation, the element type and the shape.
 type planKey struct {
-	op      operation
-	typ     kernels.Type
-	m, n, k int
+	op             operation
+	typ            kernels.Type
+	m, n, k, count int // count products of a batch, 0 for one
 }
 
 type operation uint8

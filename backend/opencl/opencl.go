@@ -89,7 +89,7 @@ func findDevices() ([]*entry, error) {
 	platforms, err := cl.GetPlatforms()
 	if err != nil {
 		e := callError("clGetPlatformIDs", err)
-		e.Err, e.Detail = backend.ErrNoDevice, fmt.Sprintf("the OpenCL library has no platform (%v); %s", err, remedy)
+		e.Err, e.Detail = backend.ErrNoDevice, "the OpenCL library is installed, but no driver is registered with it; "+remedy
 		return nil, e
 	}
 	var entries []*entry

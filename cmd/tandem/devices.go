@@ -61,8 +61,9 @@ func (a *app) printDevices(e *backend.Explanation) error {
 			notes.WriteByte('\n')
 		}
 		if d.Err != nil {
-			why := strings.TrimPrefix(strings.TrimSpace(d.Err.Error()), d.Name+": ")
-			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.red("-"), d.Name, why)
+			// What was tried, and at the end what to do about it, each on a line.
+			why := strings.Split(strings.TrimPrefix(strings.TrimSpace(d.Err.Error()), d.Name+": "), "; ")
+			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.red("-"), d.Name, strings.Join(why, "\n    "))
 		}
 	}
 	if _, _, err := kernels.UserTuning(); err != nil {

@@ -63,11 +63,11 @@ func TestDevicesOfUnknownBackend(t *testing.T) {
 
 // A driver without devices says why, and what to install.
 func TestDevicesWithoutOpenCL(t *testing.T) {
-	err := &backend.Error{Driver: "opencl", Op: "dlopen", Err: backend.ErrNoDevice, Detail: "install a driver"}
+	err := &backend.Error{Driver: "opencl", Op: "dlopen", Err: backend.ErrNoDevice, Detail: "lib.so: not found; install a driver"}
 	e := backend.Explanation{Spec: backend.Spec{Driver: "auto"}, Drivers: []backend.DriverReport{{Name: "opencl", Err: err}}}
 	var b strings.Builder
 	a := &app{stdout: &b}
-	if err := a.printDevices(&e); err != nil || !strings.Contains(b.String(), "- opencl: dlopen: no device: install a driver\n") {
+	if err := a.printDevices(&e); err != nil || !strings.Contains(b.String(), "- opencl: dlopen: no device: lib.so: not found\n    install a driver\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	a.style = true

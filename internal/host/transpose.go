@@ -30,7 +30,7 @@ func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 
 const (
 	turnBytes   = 4 << 10 // of a row of src that a turn reads
-	blockBytes  = 256     // of the pieces of rows that transposeBlocks reads and writes
+	blockBytes  = 256     // of the pieces of rows that transposeBlock reads and writes
 	streamBytes = 4 << 20 // of matrices that the caches do not keep
 )
 
@@ -61,8 +61,7 @@ func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 	}
 }
 
-// transposeBlocks transposes in square blocks by way of temp, which stays in the first-level cache. src and dst are read and written a row at a
-// time: along the columns, rows of an unlucky leading dimension push each other out of the caches. A small dst does without.
+// transposeBlocks transposes in square blocks, or at once where dst is so small that it stays in the first-level cache.
 func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	if ldd <= directBytes/size/cols {
@@ -74,10 +73,18 @@ func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 	defer s.give()
 	for i := 0; i < rows; i += block {
 		for j := 0; j < cols; j += block {
-			h, w := min(block, rows-i), min(block, cols-j)
-			transposeTiles(h, w, src[i*lds+j:], lds, temp, block)
-			copyRows(w, h, temp, block, dst[j*ldd+i:], ldd)
+			transposeBlock(min(block, rows-i), min(block, cols-j), src[i*lds+j:], lds, temp, dst[j*ldd+i:], ldd)
 		}
+	}
+}
+
+// transposeBlock transposes a block by way of temp, which stays in the first-level cache. src and dst are read and written a row at a
+// time: along the columns, rows of an unlucky leading dimension push each other out of the caches.
+func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst []T, ldd int) {
+	ldt := blockBytes / int(unsafe.Sizeof(T(0)))
+	transposeTiles(rows, cols, src, lds, temp, ldt)
+	for j := range cols {
+		copy(dst[j*ldd:][:rows], temp[j*ldt:])
 	}
 }
 
