@@ -9,7 +9,13 @@
 // # Device arrays
 //
 // A [Session] is an open device with a queue. [Upload] and [NewArray] make arrays that stay on it; their methods enqueue work and
-// return, and [Array.Download] brings a result back. The receiver is the destination, as in gonum.
+// return, and [Array.Download] brings a result back. The receiver is the destination, as in gonum. [Array.GemmBatched] is many products of one shape in one
+// launch. [Array.View] is a host copy that gonum's functions read.
+//
+// # Files and streams
+//
+// [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and [Array.WriteRaw] between the device and plain bytes, through a
+// few megabytes of host memory.
 //
 // # The numerics contract
 //

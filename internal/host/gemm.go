@@ -46,6 +46,10 @@ func gemm[T Element](kern *microKernel[T], m, n, k int, alpha T, a []T, lda int,
 	p := product[T]{kern: kern, m: m, n: n, k: k, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc, alpha: alpha, beta: beta}
 	p.scaled = alpha != 1 || beta != 0
 	p.plan()
+	if p.isNarrow() {
+		p.narrow()
+		return
+	}
 	if !p.scaled || k <= p.steps {
 		p.run()
 		return

@@ -309,7 +309,13 @@ func gemmThin[T Element](t *testing.T) {
 			checkGemm(t, in, thin, 130, 35+i, 1, 1, 0)
 			checkGemm(t, in, 130, thin, 35+i, 1, 1, 0)
 			checkGemm(t, in, thin, 130, 130, 0, -1, 2)
+			checkGemm(t, in, 70, thin, 40, 0, -1, 2)
+			checkGemm(t, in, 70, thin, 33, 2, -1, 0)
 		}
+	}
+	for n := 1; n <= 4; n++ { // chains of several blocks
+		checkGemm(t, inputs[T]()[0], 67, n, kernels[T]()[0].kc+9, 1, 1, 0)
+		checkGemm(t, inputs[T]()[0], 67, n, kernels[T]()[0].kc+9, 1, 2, 3)
 	}
 	if !isShort() && kernels[T]()[0].name != "go" { // on several cores
 		checkGemm(t, inputs[T]()[0], 3, 7001, 103, 1, 1, 0)
@@ -350,6 +356,9 @@ func TestGemmAllocatesNothing(t *testing.T) {
 	a, b, c := make([]float32, 64*64), make([]float32, 64*64), make([]float32, 64*64)
 	if n := testing.AllocsPerRun(100, func() { Gemm(64, 64, 64, 1, a, 64, b, 64, 0, c, 64) }); n > 0 {
 		t.Errorf("Gemm of 64 allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { Gemm(64, 1, 64, 2, a, 64, b, 64, 1, c, 64) }); n > 0 {
+		t.Errorf("Gemm of 64x1x64 allocates %v times", n)
 	}
 	if n := testing.AllocsPerRun(100, func() { Gemm(64, 64, 64, 2, a, 64, b, 64, 1, c, 64) }); n > 0 {
 		t.Errorf("Gemm of 64 with alpha and beta allocates %v times", n)
