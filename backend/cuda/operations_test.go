@@ -51,6 +51,9 @@ func library(t *testing.T) *faulttest.Library {
 // Every call fails while linalg works.
 func TestOperations(t *testing.T) { faulttest.Run(t, library(t)) }
 
+// Sessions come and go, and leave no handle.
+func TestCycles(t *testing.T) { faulttest.Cycles(t, library(t)) }
+
 // Every call of NVRTC fails while linalg compiles a kernel's text.
 func TestOperationsCompiled(t *testing.T) {
 	nvrtc, err := capi.LoadNVRTC(0)

@@ -54,6 +54,9 @@ func library(t *testing.T, sharing opencl.Sharing) *faulttest.Library {
 // Every call fails while linalg works.
 func TestOperations(t *testing.T) { faulttest.Run(t, library(t, opencl.AsFound)) }
 
+// Sessions come and go, and leave no handle.
+func TestCycles(t *testing.T) { faulttest.Cycles(t, library(t, opencl.AsFound)) }
+
 // The same for the calls that use memory, with large matrices as well, on devices that share it in all ways.
 func TestOperationsOfMemory(t *testing.T) {
 	for name, sharing := range map[string]opencl.Sharing{"shared": opencl.AsFound, "mapped": opencl.Mapped, "discrete": opencl.Discrete} {

@@ -197,6 +197,31 @@ func Functions(t *testing.T, l *Library) []string {
 	return slices.Sorted(maps.Keys(r.count(t)))
 }
 
+// Cycles opens a session, multiplies on it and closes it, again and again: 100 times, or 10,000 with -every. Each time all handles are released.
+func Cycles(t *testing.T, l *Library) {
+	t.Helper()
+	r, driver := newRunner(t, l), l.Driver()
+	l.Driver = func() backend.Driver { return driver }
+	n := 100
+	if *every {
+		n = 10_000
+	}
+	for i := range n {
+		s, err := l.open()
+		if err != nil {
+			t.Fatalf("session %d: %v", i, err)
+		}
+		err = r.again(s)
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatalf("session %d: %v", i, err)
+		}
+		if live := r.drained(); live != 0 {
+			t.Fatalf("session %d: %d handles are left", i, live)
+		}
+	}
+	t.Logf("%d sessions, no handle left after any", n)
+}
+
 type runner struct {
 	*Library
 	operations         []Operation
