@@ -22,6 +22,9 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Unsetenv(backend.EnvBackend)
+	if os.Getenv(envWrong) != "" {
+		mainWrong()
+	}
 	goleak.VerifyTestMain(m)
 }
 
