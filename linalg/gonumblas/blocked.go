@@ -9,7 +9,7 @@ import (
 // Triangular and symmetric matrices are halved until they have at most so many rows. The bits of trmm and trsm depend on triangleBlock,
 // those of the others on neither.
 const (
-	triangleBlock  = 16
+	triangleBlock  = 32
 	symmetricBlock = 64
 )
 

@@ -21,12 +21,12 @@
 //
 //   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a product of which one triangle is kept, and
 //     syr2k the sum of two: the first with beta, the second with 1 in its place. Their bits are those of gemm.
-//   - trmm and trsm halve the triangular matrix, at a multiple of 16 rows, until it has 16 rows or fewer. What ties the halves of a lower triangle together
+//   - trmm and trsm halve the triangular matrix, at a multiple of 32 rows, until it has 32 rows or fewer. What ties the halves of a lower triangle together
 //     is a product: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 + alpha*B2 in trsm, after B1 was solved for
-//     X1. The blocks of 16 rows are computed by plain loops: for row i, trmm adds a[i,k]*b[k] to a[i,i]*b[i] by ascending k, and
-//     multiplies the sum by alpha; trsm subtracts a[i,k]*x[k] from alpha*b[i] by ascending k, and divides by a[i,i]. There every product,
-//     sum and quotient is rounded on its own. An upper triangle is a lower one with its rows and columns in reverse order, and a matrix at the right
-//     side is the transpose of one at the left.
+//     X1. In the blocks of 32 rows, every element is a chain of fused multiply-adds. For row i, trmm starts from a[i,i]*b[i], rounded, or b[i] where the
+//     diagonal is a unit's; it adds a[i,k]*b[k] by ascending k, and multiplies the sum by alpha. trsm starts from alpha*b[i], rounded; it subtracts
+//     a[i,k]*x[k] by ascending k, and divides by a[i,i]. An upper triangle is a lower one with its rows and columns in reverse order, and a matrix
+//     at the right side is the transpose of one at the left.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have the same bits on every machine.
 //
@@ -40,8 +40,8 @@
 //   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0 does not read C, and alpha == 0 reads
 //     neither A nor B.
 //   - trsm divides by the diagonal; in some cases gonum multiplies by its reciprocal.
-//   - A few calls that take less than a microsecond take longer than gonum's: products of 2 by 2 and 3 by 3 matrices, and syrk, syr2k, trmm and trsm of
-//     up to about 16 rows.
+//   - Some small calls take longer than gonum's: syrk and syr2k of up to about 12 rows, trmm and trsm with 2 rows, and with a single row of B at
+//     the right side.
 //   - Temporary memory: transposed operands are copied, and symm copies A. The memory is used again.
 //
 // Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation. Only the elements that BLAS names are read

@@ -85,6 +85,10 @@ func (i implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
+	if alpha != 0 && k > 0 && isSmallProduct(tA, tB, m, n, k, beta) && i.e.smallOnHost() {
+		smallGemm64(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
 	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
 }
 
@@ -104,6 +108,10 @@ func (i implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
+	if alpha != 0 && k > 0 && k <= smallSyrk && n*n <= smallSyrk/k && i.e.smallOnHost() {
+		smallSyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		return
+	}
 	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
 }
 
@@ -111,6 +119,11 @@ func (i implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 func (i implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if alpha != 0 && k > 0 && k <= smallSyrk && n*n <= smallSyrk/k && i.e.smallOnHost() {
+		smallSyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallSyrk64(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
 	}
 	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
@@ -122,6 +135,9 @@ func (i implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
+	if triangular64(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
 	k := order(s, m, n)
 	trmm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
 }
@@ -130,6 +146,9 @@ func (i implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 func (i implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	if triangular64(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		return
 	}
 	k := order(s, m, n)

@@ -3,6 +3,7 @@ package gonumblas
 import (
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -91,9 +92,7 @@ func (t triangle[T]) update(e *engine, alpha T, off, b1 linalg.Matrix[T], beta T
 // multiply is B = alpha*E*B.
 func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		var l leaf[T]
-		l.take(t, b)
-		l.multiply(alpha, b.Data)
+		t.leaf(host.MultiplyTriangle[T], alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -105,9 +104,7 @@ func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 // solve makes B the solution X of E*X = alpha*B.
 func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		var l leaf[T]
-		l.take(t, b)
-		l.solve(alpha, b.Data)
+		t.leaf(host.SolveTriangle[T], alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -116,120 +113,33 @@ func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	second.solve(e, 1, b2)
 }
 
-// A leaf is a triangle that is not divided any more, and where its part of B is. It is a lower one: an upper one is turned around, its last
-// row first.
-type leaf[T float] struct {
-	e               [triangleBlock * (triangleBlock + 1) / 2]T // its rows, each up to the diagonal
-	n               int                                        // rows
-	cols            int                                        // of B
-	unit            bool
-	at, row, column int // of B's first element, and the steps from there
-}
+// A leafFunc is host.MultiplyTriangle or host.SolveTriangle.
+type leafFunc[T float] func(n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int)
 
-// columns are some columns of a leaf's part of B. They are independent chains, that the processor works on at the same time.
-type columns[T float] [triangleBlock][leafColumns]T
+// leafRows is how many rows of B are transposed at a time where the triangle is at the right side.
+const leafRows = 64
 
-const leafColumns = 4
-
-// take makes l the leaf of t and B.
-func (l *leaf[T]) take(t triangle[T], b linalg.Matrix[T]) {
-	l.n, l.unit, l.cols, l.row, l.column = t.Rows, t.unit, b.Cols, b.Stride, 1
-	if !t.left {
-		l.cols, l.row, l.column = b.Rows, 1, b.Stride
-	}
-	at, row, column := 0, t.Stride, 1 // of A
+// leaf calls f for a triangle that is not divided any more. f wants it at the left side of B.
+func (t triangle[T]) leaf(f leafFunc[T], alpha T, b linalg.Matrix[T]) {
+	row, col := t.Stride, 1
 	if t.transposed {
-		row, column = column, row
+		row, col = col, row
 	}
-	if !t.lower {
-		at, row, column = (l.n-1)*(row+column), -row, -column
-		l.at, l.row = (l.n-1)*l.row, -l.row
+	if t.left {
+		f(t.Rows, b.Cols, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, b.Stride)
+		return
 	}
-	for i := range l.n {
-		e := l.rowOf(i)
-		for k := range e[:i] {
-			e[k] = t.Data[at+i*row+k*column]
-		}
-		if !l.unit {
-			e[i] = t.Data[at+i*(row+column)]
-		}
+	if b.Rows == 1 { // its transpose lies in memory as it does
+		f(t.Rows, 1, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, 1)
+		return
 	}
-}
-
-func (l *leaf[T]) rowOf(i int) []T { return l.e[i*(i+1)/2:][:i+1] }
-
-// load is the columns from j on, and store puts them back.
-func (l *leaf[T]) load(x *columns[T], b []T, j int) {
-	w, step := min(leafColumns, l.cols-j), l.column
-	for i := range l.n {
-		x, b := &x[i], b[l.at+i*l.row+j*step:]
-		if w == leafColumns {
-			x[0], x[1], x[2], x[3] = b[0], b[step], b[2*step], b[3*step]
-			continue
-		}
-		for c := range w {
-			x[c] = b[c*step]
-		}
+	x, memory := scratch[T](t.Rows, min(leafRows, b.Rows))
+	for i := 0; i < b.Rows; i += leafRows {
+		part := b.Slice(i, min(i+leafRows, b.Rows), 0, b.Cols)
+		x.Cols = part.Rows
+		transpose(part, x)
+		f(t.Rows, x.Cols, alpha, t.Data, row, col, !t.lower, t.unit, x.Data, x.Stride)
+		transpose(x, part)
 	}
-}
-
-func (l *leaf[T]) store(x *columns[T], b []T, j int) {
-	w, step := min(leafColumns, l.cols-j), l.column
-	for i := range l.n {
-		x, b := &x[i], b[l.at+i*l.row+j*step:]
-		if w == leafColumns {
-			b[0], b[step], b[2*step], b[3*step] = x[0], x[1], x[2], x[3]
-			continue
-		}
-		for c := range w {
-			b[c*step] = x[c]
-		}
-	}
-}
-
-// multiply is B = alpha*E*B: row i is the sum of e[i,i]*b[i] and, by ascending k, of e[i,k]*b[k], multiplied by alpha. Every product and every
-// sum is rounded on its own.
-func (l *leaf[T]) multiply(alpha T, b []T) {
-	var x columns[T]
-	for j := 0; j < l.cols; j += leafColumns {
-		l.load(&x, b, j)
-		for i := l.n - 1; i >= 0; i-- {
-			e := l.rowOf(i)
-			r := &x[i]
-			y0, y1, y2, y3 := r[0], r[1], r[2], r[3]
-			if !l.unit { // the conversions keep the compiler from fusing
-				d := e[i]
-				y0, y1, y2, y3 = T(y0*d), T(y1*d), T(y2*d), T(y3*d)
-			}
-			for k, a := range e[:i] {
-				v := &x[k]
-				y0, y1, y2, y3 = y0+T(a*v[0]), y1+T(a*v[1]), y2+T(a*v[2]), y3+T(a*v[3])
-			}
-			*r = [leafColumns]T{alpha * y0, alpha * y1, alpha * y2, alpha * y3}
-		}
-		l.store(&x, b, j)
-	}
-}
-
-// solve makes B the solution of E*X = alpha*B: from alpha*b[i] it takes e[i,k]*x[k] by ascending k, and divides by e[i,i]. Every step is rounded
-// on its own.
-func (l *leaf[T]) solve(alpha T, b []T) {
-	var x columns[T]
-	for j := 0; j < l.cols; j += leafColumns {
-		l.load(&x, b, j)
-		for i := range l.n {
-			e, r := l.rowOf(i), &x[i]
-			y0, y1, y2, y3 := T(alpha*r[0]), T(alpha*r[1]), T(alpha*r[2]), T(alpha*r[3])
-			for k, a := range e[:i] {
-				v := &x[k]
-				y0, y1, y2, y3 = y0-T(a*v[0]), y1-T(a*v[1]), y2-T(a*v[2]), y3-T(a*v[3])
-			}
-			if !l.unit {
-				d := e[i]
-				y0, y1, y2, y3 = y0/d, y1/d, y2/d, y3/d
-			}
-			*r = [leafColumns]T{y0, y1, y2, y3}
-		}
-		l.store(&x, b, j)
-	}
+	give(memory)
 }

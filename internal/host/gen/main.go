@@ -1,4 +1,4 @@
-// Gen writes the assembly of package host: gemm_amd64.s, gemm_arm64.s and transpose_amd64.s.
+// Gen writes the assembly of package host: gemm_amd64.s, gemm_arm64.s, transpose_amd64.s and triangle_amd64.s.
 //
 // A micro-kernel of the product keeps a tile of C in registers. For each k it loads a row of B, and for each row of the tile it broadcasts
 // one element of A and adds the products: a chain of fused multiply-adds for each element, in the order of k.
@@ -21,7 +21,7 @@ func main() {
 
 // files is what the package's folder should hold.
 func files() map[string][]byte {
-	var amd64, arm64, transpose writer
+	var amd64, arm64, transpose, triangle writer
 	amd64.header()
 	amd64.masks()
 	for _, k := range x86Kernels {
@@ -41,7 +41,16 @@ func files() map[string][]byte {
 	for _, k := range transposes {
 		transpose.transpose(k)
 	}
-	return map[string][]byte{"gemm_amd64.s": amd64.Bytes(), "gemm_arm64.s": arm64.Bytes(), "transpose_amd64.s": transpose.Bytes()}
+	triangle.header()
+	triangle.masks()
+	for _, k := range x86Kernels {
+		if k.mulAdd != "" {
+			triangle.triangles(k)
+		}
+	}
+	return map[string][]byte{
+		"gemm_amd64.s": amd64.Bytes(), "gemm_arm64.s": arm64.Bytes(), "transpose_amd64.s": transpose.Bytes(), "triangle_amd64.s": triangle.Bytes(),
+	}
 }
 
 type writer struct{ bytes.Buffer }
@@ -57,7 +66,14 @@ func (w *writer) op(format string, v ...any) { fmt.Fprintf(w, "\t"+format+"\n", 
 func (w *writer) label(format string, v ...any) { fmt.Fprintf(w, "\n"+format+":\n", v...) }
 
 // text starts a function whose arguments take size bytes.
-func (w *writer) text(name, args string, size int) {
+func (w *writer) text(name, args string, size int) { w.function(name, args, 0, size) }
+
+// function starts one with a frame on the stack.
+func (w *writer) function(name, args string, frame, size int) {
+	flags := "NOSPLIT"
+	if frame > 0 {
+		flags = "0" // the stack may have to grow
+	}
 	fmt.Fprintf(w, "\n// func %s(%s)\n", name, args)
-	fmt.Fprintf(w, "TEXT ·%s(SB), NOSPLIT, $0-%d\n", name, size)
+	fmt.Fprintf(w, "TEXT ·%s(SB), %s, $%d-%d\n", name, flags, frame, size)
 }

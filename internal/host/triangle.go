@@ -1,0 +1,141 @@
+package host
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// A Float is a floating type of matrices.
+type Float interface{ float32 | float64 }
+
+// MaxTriangle is the number of rows of the largest triangle that [MultiplyTriangle] and [SolveTriangle] take.
+const MaxTriangle = 32
+
+// MultiplyTriangle computes B = alpha*E*B for a triangular matrix E of n by n and B of n by cols. Element (i, k) of E is e[i*eRow+k*eCol], so that it
+// may be a transposed matrix in memory. Nothing but the triangle is read, and with unit not the diagonal either, which is then 1.
+//
+// Row i of a lower triangle is acc = e[i,i]*b[i], rounded, or b[i] with unit; then acc = fma(e[i,k], b[k], acc) for k = 0 ... i-1; and alpha*acc. An upper
+// triangle is a lower one with its rows and columns in reverse order: k = n-1 ... i+1. B and E do not overlap.
+func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
+	if n > 0 && cols > 0 {
+		t := triangles[T](cols)
+		call(t.multiply, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
+	}
+}
+
+// SolveTriangle makes B the solution X of E*X = alpha*B, for operands as those of [MultiplyTriangle].
+//
+// Row i of a lower triangle is acc = alpha*b[i], rounded; then acc = fma(-e[i,k], x[k], acc) for k = 0 ... i-1; and acc/e[i,i], or acc with unit.
+func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
+	if n > 0 && cols > 0 {
+		t := triangles[T](cols)
+		call(t.solve, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
+	}
+}
+
+// A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each other towards lower addresses.
+type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
+
+// call checks the arguments and calls f for E and B, in reverse order where E is upper triangular.
+func call[T Float](f triangleFunc[T], n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
+	check("B", n, cols, ldb, len(b))
+	if n > MaxTriangle || eRow < 0 || eCol < 0 || (n-1)*(eRow+eCol) >= len(e) {
+		panic(fmt.Sprintf("host: E has %d elements, for %dx%d with steps of %d and %d", len(e), n, n, eRow, eCol))
+	}
+	if upper {
+		f(n, cols, alpha, &e[(n-1)*(eRow+eCol)], -eRow, -eCol, &b[(n-1)*ldb], -ldb, unit)
+		return
+	}
+	f(n, cols, alpha, &e[0], eRow, eCol, &b[0], ldb, unit)
+}
+
+// A triangleSet is the functions of an instruction set. Where B has no more than narrow columns, the next set is faster.
+type triangleSet[T Float] struct {
+	name            string // for tests
+	narrow          int
+	multiply, solve triangleFunc[T]
+}
+
+// The functions of this processor, best first; the last are in Go.
+var (
+	trianglesF32 = append(nativeTrianglesF32(), &triangleSet[float32]{"go", 0, multiplyGo(axpyF32), solveGo(axpyF32)})
+	trianglesF64 = append(nativeTrianglesF64(), &triangleSet[float64]{"go", 0, multiplyGo(axpyF64), solveGo(axpyF64)})
+)
+
+// triangles is the set for B of so many columns.
+func triangles[T Float](cols int) *triangleSet[T] {
+	list := triangleSets[T]()
+	if cols <= list[0].narrow {
+		return list[1]
+	}
+	return list[0]
+}
+
+func triangleSets[T Float]() []*triangleSet[T] {
+	var list any = &trianglesF64
+	if unsafe.Sizeof(T(0)) == 4 {
+		list = &trianglesF32
+	}
+	return *list.(*[]*triangleSet[T])
+}
+
+// An axpy is y = fma(a, x, y).
+type axpy[T Float] func(a T, x, y []T)
+
+func axpyF32(a float32, x, y []float32) {
+	for j, v := range x {
+		y[j] = FMA32(a, v, y[j])
+	}
+}
+
+func axpyF64(a float64, x, y []float64) {
+	for j, v := range x {
+		y[j] = math.FMA(a, v, y[j])
+	}
+}
+
+// at is the n elements from i elements behind p.
+func at[T Float](p *T, i, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p)))), n)
+}
+
+func multiplyGo[T Float](axpy axpy[T]) triangleFunc[T] {
+	return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+		for i := n - 1; i >= 0; i-- {
+			y := at(b, i*bRow, cols)
+			if !unit {
+				scaleRow(at(e, i*(eRow+eCol), 1)[0], y)
+			}
+			for k := range i {
+				axpy(at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
+			}
+			scaleRow(alpha, y)
+		}
+	}
+}
+
+func solveGo[T Float](axpy axpy[T]) triangleFunc[T] {
+	return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+		for i := range n {
+			y := at(b, i*bRow, cols)
+			scaleRow(alpha, y)
+			for k := range i {
+				axpy(-at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
+			}
+			if unit {
+				continue
+			}
+			d := at(e, i*(eRow+eCol), 1)[0]
+			for j := range y {
+				y[j] /= d
+			}
+		}
+	}
+}
+
+func scaleRow[T Float](a T, y []T) {
+	for j := range y {
+		y[j] *= a
+	}
+}
