@@ -115,7 +115,7 @@ func TestUserTuningThatDoesNotFit(t *testing.T) {
 	want := ChooseMatMul(&gpu, Float32, 512, 512, 512)
 	for name, p := range map[string]MatMulParams{
 		"zero":         {},
-		"huge":         {BM: 1 << 40, BN: 16, BK: 4, TM: 4, TN: 4, KU: 1},
+		"huge":         {BM: math.MaxInt, BN: 16, BK: 4, TM: 4, TN: 4, KU: 1},
 		"local memory": {BM: 128, BN: 128, BK: 64, TM: 8, TN: 8, KU: 8},
 		"cpu shape":    {CPU: true, BM: 8, BN: 8, BK: 8, TM: 4, TN: 4, KU: 1, VW: 4},
 	} {
