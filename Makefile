@@ -63,7 +63,7 @@ race:
 variants:
 	go test -short -tags purego ./internal/host ./backend/cpu ./linalg
 	go test -short -tags scalarfma ./internal/host ./backend/cpu ./linalg
-	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cuda/ptxsim ./kernels ./linalg/... ./conformance
+	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cuda/ptxsim ./linalg/gonumblas ./conformance
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 go test -short ./...
 	CGO_ENABLED=0 GOARCH=386 go vet ./...
 
