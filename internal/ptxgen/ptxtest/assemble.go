@@ -156,7 +156,8 @@ func (a *Assembler) Table(t *testing.T, makers map[string]PTX) string {
 			})
 		}
 	})
-	head := "Registers of a work-item on each GPU, and bytes of shared memory of a group. No kernel spills registers or has a stack.\n\n" +
+	// GPUs allot registers in eights. Within these ptxas does not always decide alike on one input.
+	head := "Registers of a work-item on each GPU, in eights as GPUs allot them, and bytes of shared memory of a group. No kernel spills registers or has a stack.\n\n" +
 		fmt.Sprintf("%-42s %-15s %7s", "PTX", "kernel", "shared")
 	for _, arch := range a.Archs {
 		head += fmt.Sprintf(" %6s", fmt.Sprint("sm_", arch))
@@ -178,7 +179,7 @@ func (a *Assembler) rows(t *testing.T, name string, ptx PTX) string {
 			continue
 		}
 		for kernel, r := range found {
-			registers[kernel] += fmt.Sprintf(" %6d", r.Registers)
+			registers[kernel] += fmt.Sprintf(" %6d", (r.Registers+7)/8*8)
 			if i > 0 && shared[kernel] != r.Shared {
 				t.Errorf("kernel %s takes %d bytes of shared memory on sm_%d, and not on others", kernel, r.Shared, arch)
 			}
