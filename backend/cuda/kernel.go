@@ -199,11 +199,13 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 	defer leave()
 	image := slices.Concat(bytes.TrimRight(ptx, "\x00"), []byte{0}) // ptx may be the source's
 	log := make([]byte, logSize)
+	var pin runtime.Pinner // an address that is a number does not keep log off the stack, which moves when it grows
+	pin.Pin(&log[0])
+	defer pin.Unpin()
 	options := []int32{capi.JITErrorLog, capi.JITErrorLogSize}
 	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), logSize - 1}
 	var module capi.Module
 	code := c.ModuleLoadDataEx(&module, &image[0], uint32(len(options)), &options[0], &values[0])
-	runtime.KeepAlive(log)
 	if err := s.check("cuModuleLoadDataEx", code); err != nil {
 		if text := strings.TrimSpace(capi.GoString(&log[0])); text != "" {
 			e := err.(*backend.Error)

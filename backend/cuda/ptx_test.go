@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
 )
 
 func TestParseEntry(t *testing.T) {
@@ -121,6 +122,32 @@ func TestPTXParams(t *testing.T) {
 	if n := len(d.programs); n == 0 {
 		t.Error("programs are not shared")
 	}
+}
+
+// The driver's log arrives where it is read, though the stack of the goroutine moves while the driver compiles.
+func TestLogStaysInPlace(t *testing.T) {
+	d := open(t)
+	defer capitest.Wrap(d.api, func(c *capitest.Call) []reflect.Value {
+		if c.Name == "cuModuleLoadDataEx" {
+			growStack(1000)
+		}
+		return c.Run()
+	})()
+	result := make(chan error)
+	go func() { // with a small stack
+		_, err := d.Compile(&backend.Source{Name: "fill", PTX: []byte(strings.ReplaceAll(testPTX, "mov.u32", "mov.u33"))})
+		result <- err
+	}()
+	wantError(t, <-result, backend.ErrBuild, "fill.cl", "line")
+}
+
+//go:noinline
+func growStack(frames int) byte {
+	var frame [1 << 10]byte
+	if frames > 0 {
+		frame[0] = growStack(frames - 1)
+	}
+	return frame[0]
 }
 
 // PTX of the source is not written to, whatever lies behind it in memory.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -114,6 +115,9 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%g ms between %d and %d", ms, seen[0], seen[1])
 	}
 	log := make([]byte, 64)
+	var pin runtime.Pinner
+	pin.Pin(&log[0])
+	defer pin.Unpin()
 	options, values := []int32{JITErrorLog, JITErrorLogSize}, []uintptr{uintptr(unsafe.Pointer(&log[0])), 64}
 	var m Module
 	code := c.ModuleLoadDataEx(&m, CString("some PTX"), 2, &options[0], &values[0])
