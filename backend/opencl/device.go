@@ -81,7 +81,7 @@ func (r *ref) close() {
 
 func newDevice(e *entry) (*device, error) {
 	s := &deviceState{
-		entry: e, info: e.info, disk: diskcache.Open(driverName),
+		entry: e, info: e.info, disk: programCache(e.info.Platform),
 		parts: map[*ref]struct{}{}, queues: map[*queueState]struct{}{}, programs: map[programKey]*program{}, lent: map[*memory]struct{}{},
 	}
 	var err error
@@ -99,6 +99,18 @@ func newDevice(e *entry) (*device, error) {
 	d := &device{s}
 	runtime.AddCleanup(d, func(s *deviceState) { go s.close() }, s)
 	return d, nil
+}
+
+// selfCaching are the platforms that keep compiled programs on disk by themselves. To hand out a program, PoCL compiles each of its kernels for groups of any size
+// beside the one that is launched, which doubles the time to the first result.
+var selfCaching = []string{"Portable Computing Language"}
+
+// programCache is where programs of a platform are kept.
+func programCache(platform string) *diskcache.Cache {
+	if slices.Contains(selfCaching, platform) {
+		return new(diskcache.Cache)
+	}
+	return diskcache.Open(driverName)
 }
 
 // Info describes the device, with what the probe found.

@@ -25,7 +25,7 @@ import (
 // envChild makes the test program print why there is no device, and end.
 const envChild = "TANDEM_TEST_NO_DEVICE"
 
-// The tests share a disk cache of their own, so that each kernel is compiled once. None may leave a goroutine behind.
+// The tests share a disk cache of their own, on every platform: see TestSelfCaching. None may leave a goroutine behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(envChild) != "" {
 		_, err1 := backend.Lookup(driverName).Devices()
@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv(diskcache.EnvCache, dir)
+	selfCaching = nil
 	if strings.Contains(os.Getenv("OCL_ICD_VENDORS")+os.Getenv("TANDEM_OPENCL_LIBRARY"), "oclgrind") && cl.Load() == nil {
 		oneThread()
 	}

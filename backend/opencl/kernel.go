@@ -181,8 +181,10 @@ func (p *program) build(src *backend.Source) error {
 		p.release()
 		return err
 	}
-	if data := p.image(); data != nil {
-		p.dev.disk.Put(key, data)
+	if p.dev.disk.Keeps() {
+		if data := p.image(); data != nil {
+			p.dev.disk.Put(key, data)
+		}
 	}
 	return nil
 }

@@ -255,6 +255,29 @@ func TestDiskCache(t *testing.T) {
 	wantBuilds(t, calls, built+3, 1)
 }
 
+// On a platform that keeps programs itself, none is asked for, and the disk cache stays empty.
+func TestSelfCaching(t *testing.T) {
+	d := open(t)
+	defer func(old []string) { selfCaching = old }(selfCaching)
+	selfCaching = []string{d.info.Platform}
+	t.Setenv(diskcache.EnvCache, t.TempDir())
+	calls := counts(t)
+	src := *fillSource
+	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
+	fillWorks(t, openAgain(t), &src)
+	if n := calls("clGetProgramInfo"); n != 0 {
+		t.Errorf("clGetProgramInfo was called %d times", n)
+	}
+	if files, err := os.ReadDir(os.Getenv(diskcache.EnvCache)); err != nil || len(files) != 0 {
+		t.Errorf("files in the cache: %v, %v", files, err)
+	}
+	selfCaching = nil
+	fillWorks(t, openAgain(t), &src)
+	if calls("clGetProgramInfo") == 0 || diskFile(t) == "" {
+		t.Error("another platform's program is not kept")
+	}
+}
+
 // An entry that is sound but that the driver does not take is made anew, and replaced.
 func TestDiskCacheRejected(t *testing.T) {
 	for _, fail := range []string{"clCreateProgramWithBinary", "clBuildProgram", "clCreateKernel", "garbage", "no image"} {

@@ -90,7 +90,7 @@ func init() {
 // Swap makes all caches use f, and returns what they used before.
 func Swap(f *Files) (old *Files) { return files.Swap(f) }
 
-// A Cache is a folder of entries. It may be used by many goroutines and processes at once.
+// A Cache is a folder of entries. It may be used by many goroutines and processes at once. The zero Cache keeps nothing.
 type Cache struct {
 	dir   string // "" is a cache that keeps nothing
 	total int64  // bound on the bytes of all entries
@@ -111,6 +111,9 @@ func Open(driver string) *Cache {
 	}
 	return &Cache{dir: filepath.Join(base, driver), total: maxTotal}
 }
+
+// Keeps tells whether the cache keeps anything at all, so that an entry is worth making.
+func (c *Cache) Keeps() bool { return c.dir != "" }
 
 // Get returns the entry of k, and whether there is a sound one.
 func (c *Cache) Get(k Key) ([]byte, bool) {
