@@ -86,7 +86,8 @@ const thinSteps = 16
 // chains rest in C, or in rest where C holds what beta needs.
 //
 // A's block is packed into panels of the tile's rows, once for all workers. Each task packs its part of B's block into panels of the tile's columns, and
-// multiplies it by A's panels from the top to the bottom: so a panel of A is read from the first-level cache, B's from the second, and C along its rows.
+// multiplies it by A's panels from the top to the bottom: so a panel of A, used by one panel of B after the other, is in a near cache, B's part is in
+// the second level, and C is read along its rows.
 type product[T Element] struct {
 	kern          *microKernel[T]
 	m, n, k       int
@@ -98,12 +99,12 @@ type product[T Element] struct {
 	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
 	workers          int
 	directA, directB bool // not packed
-	steps            int  // of a block of k
 
-	i0, mc  int    // the block's rows of C
-	p0, kc  int    // the block's steps of k
-	packedA []T    // panels of kern.rows rows
-	tasks   []task // of the block
+	steps, rows, cols int // of a block, at most: steps of k, rows of C, and columns of B that are packed at a time
+
+	i0, mc  int // the block's rows of C
+	p0, kc  int // the block's steps of k
+	packedA []T // panels of kern.rows rows
 }
 
 // A task is a part of a block: rows from i to i+rows of C, in columns from j to j+cols.
@@ -118,66 +119,49 @@ func (p *product[T]) plan() {
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
 	p.directB = p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k
-	blocks := (p.k + kern.kc - 1) / kern.kc
-	p.steps = min(kern.kc, roundUp((p.k+blocks-1)/blocks, 8)) // equal blocks, as each of them reads and writes C
+	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
 	if p.m <= directTilesA*kern.rows && p.n > directBytes/size/p.k {
 		p.steps = thinSteps
 	}
+	// Blocks of fewer steps may be so much wider and higher, up to four times.
+	full, steps := kern.kc, max(p.steps, kern.kc/4)
+	p.cols = full * kern.nc / steps / kern.cols * kern.cols
+	p.rows = equal(p.m, full*kern.mc/steps, kern.rows) // as each block packs all of B
+}
+
+// equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple of unit.
+func equal(n, limit, unit int) int {
+	parts := (n + limit - 1) / limit
+	return max(min(roundUp((n+parts-1)/parts, unit), limit/unit*unit), unit)
 }
 
 func (p *product[T]) run() {
+	if p.workers > 1 {
+		p.spread()
+		return
+	}
 	if !p.directA {
-		s, a := take[T](p.steps*roundUp(min(p.m, p.kern.mc), p.kern.rows) + cacheLine)
+		s, a := take[T](p.sizeA())
 		defer s.give()
 		p.packedA = a
 	}
-	for p.i0 = 0; p.i0 < p.m; p.i0 += p.kern.mc {
-		p.mc = min(p.m-p.i0, p.kern.mc)
+	for p.i0 = 0; p.i0 < p.m; p.i0 += p.rows {
+		p.mc = min(p.m-p.i0, p.rows)
 		for p.p0 = 0; p.p0 < p.k; p.p0 += p.steps {
 			p.kc = min(p.k-p.p0, p.steps)
-			if p.workers > 1 {
-				p.spread()
-				continue
-			}
 			for i := range p.chunks() {
 				p.packA(i)
 			}
-			for j := 0; j < p.n; j += p.kern.nc {
-				p.multiply(task{p.i0, p.mc, j, min(p.kern.nc, p.n-j)})
+			for j := 0; j < p.n; j += p.cols {
+				p.multiply(task{p.i0, p.mc, j, min(p.cols, p.n-j)})
 			}
 		}
 	}
 }
 
-// spread computes a block on all cores. It works on a copy, so that a product that never comes here needs no heap.
-func (p *product[T]) spread() {
-	q := *p
-	q.split()
-	Parallel(q.chunks(), q.packA)
-	Parallel(len(q.tasks), func(i int) { q.multiply(q.tasks[i]) })
-}
-
-// split makes the tasks of a block: wide ones first, and narrower ones to the end, so that no worker waits long for the last. Tasks of
-// one panel share its rows.
-func (p *product[T]) split() {
-	rows, cols := p.kern.rows, p.kern.cols
-	groups := p.workers
-	if p.n <= p.workers*cols {
-		groups *= 2
-	}
-	p.tasks = nil
-	for j := 0; j < p.n; {
-		panels := (p.n - j + cols - 1) / cols
-		width := min(max(panels/(2*p.workers), 1)*cols, p.kern.nc, p.n-j)
-		height := p.mc
-		if width <= cols {
-			height = min(height, roundUp((p.mc+groups-1)/groups, rows))
-		}
-		for i := 0; i < p.mc; i += height {
-			p.tasks = append(p.tasks, task{p.i0 + i, min(height, p.mc-i), j, width})
-		}
-		j += width
-	}
+// sizeA is the number of elements of a packed block of A, in whole cache lines.
+func (p *product[T]) sizeA() int {
+	return roundUp(p.steps*roundUp(min(p.m, p.rows), p.kern.rows), cacheLine)
 }
 
 const chunkA = 8 // panels of A that are packed at a time

@@ -392,3 +392,33 @@ func benchmarkGemm[T Element](m, n, k int) func(*testing.B) {
 		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	}
 }
+
+// BenchmarkTile is the micro-kernel alone: multiply-adds of one step over and over, which is as fast as it can be; packed panels that stay in the first-level
+// cache; and a row of tiles from a block of B in the second level.
+func BenchmarkTile(b *testing.B) {
+	b.Run("float32", benchmarkTile[float32])
+	b.Run("float64", benchmarkTile[float64])
+	b.Run("int32", benchmarkTile[int32])
+}
+
+func benchmarkTile[T Element](b *testing.B) {
+	kern := kernels[T]()[0]
+	rows, cols, near := kern.rows, kern.cols, 64
+	s, memory := take[T](kern.kc*(rows+kern.nc) + rows*kern.nc)
+	defer s.give()
+	clear(memory)
+	x, y, z := memory, memory[kern.kc*rows:], memory[kern.kc*(rows+kern.nc):]
+	run := func(name string, kc, aStep, bStep, tiles int) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for j := range tiles {
+					kern.run(rows, cols, kc, &x[0], 1, aStep, &y[j*kc*bStep], bStep, &z[j*cols], kern.nc, false)
+				}
+			}
+			b.ReportMetric(2*float64(rows*cols*kc*tiles)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+	run("registers", kern.kc, 0, 0, 1)
+	run("near", near, rows, cols, 1)
+	run("row", kern.kc, rows, cols, kern.nc/cols)
+}

@@ -21,6 +21,7 @@ package host
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // An Element is a type that matrices can have.
@@ -95,7 +96,10 @@ func check(name string, rows, cols, ld, n int) {
 	if rows < 0 || cols < 0 || ld < cols {
 		panic(fmt.Sprintf("host: %s is %dx%d with a leading dimension of %d", name, rows, cols, ld))
 	}
-	if rows > 0 && cols > 0 && (n < cols || rows-1 > (n-cols)/max(ld, 1)) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	if hi, lo := bits.Mul(uint(rows-1), uint(ld)); hi != 0 || n < cols || lo > uint(n-cols) { // a division would be felt in small products
 		panic(fmt.Sprintf("host: %s has %d elements, too few for %dx%d with a leading dimension of %d", name, n, rows, cols, ld))
 	}
 }

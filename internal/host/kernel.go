@@ -16,8 +16,9 @@ type microKernel[T Element] struct {
 	transpose tileTranspose
 	tile      int
 
-	// Block sizes. A block of A, mc by kc, stays in the last-level cache; one of B, kc by nc, in the second level; a panel of A in the first.
-	// mc is a multiple of rows, nc of cols.
+	// The sizes of the longest blocks; shorter ones are higher and wider. A block of A, mc by kc, stays in the last-level cache; one of B, kc by nc, in
+	// the second level. mc is a multiple of rows, nc of cols. The longer a block, the less often C is read and written. With AVX-512 a panel of A need not
+	// stay in the first-level cache for that, as the kernel asks for what it reads ahead of time.
 	kc, mc, nc int
 }
 

@@ -89,7 +89,7 @@ var (
 
 func nativeF32() []*microKernel[float32] {
 	list := available(
-		&microKernel[float32]{"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2, 8, 384, 2048, 240},
+		&microKernel[float32]{"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2, 8, 1024, 1024, 144},
 		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
 	if hasFMA {
 		list = append(list, withEdges("fma", 3, 4, gemmF32FMA, 256, 1536, 480))
@@ -99,7 +99,7 @@ func nativeF32() []*microKernel[float32] {
 
 func nativeF64() []*microKernel[float64] {
 	list := available(
-		&microKernel[float64]{"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512, 8, 256, 2048, 192},
+		&microKernel[float64]{"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512, 8, 512, 1024, 144},
 		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8AVX2, 4, 256, 1536, 240})
 	if hasFMA {
 		list = append(list, withEdges("fma", 3, 4, gemmF64FMA, 256, 1536, 240))
@@ -109,7 +109,7 @@ func nativeF64() []*microKernel[float64] {
 
 func nativeI32() []*microKernel[int32] {
 	list := available(
-		&microKernel[int32]{"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2, 8, 384, 2048, 240},
+		&microKernel[int32]{"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2, 8, 1024, 1024, 144},
 		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
 	if hasAVX {
 		list = append(list, withEdges("avx", 3, 4, gemmI32AVX, 256, 1536, 480))

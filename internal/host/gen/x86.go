@@ -188,8 +188,8 @@ func (w *writer) tile(t x86Tile) {
 	w.storeC(t)
 }
 
-// ahead is the number of steps by which rows of B are asked for, as a panel of AVX-512 comes from the second-level cache.
-const ahead = 8
+// A panel of AVX-512 comes from the second-level cache: B's rows are asked for ahead steps before they are used, A's columns aheadA.
+const ahead, aheadA = 8, 16
 
 // packed writes the loop for packed operands, four steps at a time.
 func (w *writer) packed(t x86Tile) {
@@ -223,6 +223,9 @@ func (w *writer) packedSteps(t x86Tile, n int) {
 			for v := range t.vectors {
 				w.op("PREFETCHT0 %d(DI)", (step+ahead)*t.cols()*t.size+v*t.width())
 			}
+			if n > 1 && step*t.rows*t.size%64 == 0 {
+				w.op("PREFETCHT0 %d(SI)", (step+aheadA)*t.rows*t.size)
+			}
 		}
 		for row := range t.rows {
 			w.mulAddRow(t, row, fmt.Sprintf("%d(SI)", (step*t.rows+row)*t.size))
@@ -232,7 +235,8 @@ func (w *writer) packedSteps(t x86Tile, n int) {
 	w.op("ADDQ $%d, DI", n*t.cols()*t.size)
 }
 
-// loadC makes the tile what C holds, or zero, and asks for the tile to the right of a full one, which is the next as a rule.
+// loadC makes the tile what C holds, and asks for the tile to the right of a full one, which is the next as a rule. Or it makes the tile zero, and
+// asks for what it will store to.
 func (w *writer) loadC(t x86Tile) {
 	w.op("MOVBLZX zero+80(FP), R10")
 	w.op("TESTL R10, R10")
@@ -256,7 +260,23 @@ func (w *writer) loadC(t x86Tile) {
 	for i := range t.rows * t.vectors {
 		w.op("%s %s, %s, %s", t.xor, t.r(i), t.r(i), t.r(i))
 	}
+	if !t.mask && t.avx512() {
+		w.askForC(t)
+	}
 	w.label("%sstart", t.label)
+}
+
+// askForC asks for C's tile: its stores would else wait for the memory.
+func (w *writer) askForC(t x86Tile) {
+	w.op("MOVQ DX, R10")
+	for row := range t.rows {
+		for v := range t.vectors {
+			w.op("PREFETCHT0 %d(R10)", v*t.width())
+		}
+		if row < t.rows-1 {
+			w.op("ADDQ R8, R10")
+		}
+	}
 }
 
 // loadTile loads register v of a row.

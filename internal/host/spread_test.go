@@ -1,0 +1,119 @@
+package host
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestEqual(t *testing.T) {
+	for _, unit := range []int{1, 8, 12} {
+		for n := 1; n <= 300; n++ {
+			for limit := unit; limit <= 100; limit++ {
+				size := equal(n, limit, unit)
+				if size%unit != 0 || size < unit || size > limit {
+					t.Fatalf("equal(%d, %d, %d) = %d", n, limit, unit, size)
+				}
+				if whole := limit / unit * unit; (n+size-1)/size > (n+whole-1)/whole {
+					t.Fatalf("equal(%d, %d, %d) = %d, which makes more parts than %d", n, limit, unit, size, whole)
+				}
+			}
+		}
+	}
+}
+
+// The tasks of a block cover each element once.
+func TestSplit(t *testing.T) {
+	for workers := 2; workers <= 9; workers++ {
+		for _, shape := range [][2]int{{1, 1}, {8, 300}, {17, 48}, {100, 49}, {64, 1000}, {1000, 5}} {
+			p := product[float32]{kern: kernels[float32]()[0], m: shape[0], n: shape[1], workers: workers}
+			p.cols = 3 * p.kern.cols
+			seen := make([]int, p.m*p.n)
+			for _, task := range p.split(0, p.m) {
+				for i := task.i; i < task.i+task.rows; i++ {
+					for j := task.j; j < task.j+task.cols; j++ {
+						seen[i*p.n+j]++
+					}
+				}
+			}
+			for at, n := range seen {
+				if n != 1 {
+					t.Fatalf("%dx%d, workers: %d: element (%d, %d) is in %d tasks", p.m, p.n, workers, at/p.n, at%p.n, n)
+				}
+			}
+		}
+	}
+}
+
+// slowKernel is the portable kernel with small blocks, which calls before in front of every tile.
+func slowKernel(before func()) *microKernel[float32] {
+	kern := portable(portableF32)
+	kern.kc, kern.mc, kern.nc = 8, 4*kern.rows, 2*kern.cols
+	run := kern.run
+	kern.run = func(rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool) {
+		before()
+		run(rows, cols, kc, a, aRow, aStep, b, bStep, c, ldc, zero)
+	}
+	return kern
+}
+
+// spreadSmall multiplies on four workers, whatever the size.
+func spreadSmall(kern *microKernel[float32], m, n, k int, a, b, c matrix[float32]) {
+	p := product[float32]{kern: kern, m: m, n: n, k: k, a: a.data, lda: a.ld, b: b.data, ldb: b.ld, c: c.data, ldc: c.ld, alpha: 1}
+	p.plan()
+	p.workers, p.directA, p.directB = 4, false, false
+	p.spread()
+}
+
+// Workers that stop now and then, wherever they are: whoever overtakes them must wait for what he needs.
+func TestSpreadWaits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const m, n, k = 40, 41, 60
+	rng := rand.New(rand.NewPCG(1, 2))
+	in := inputs[float32]()[0]
+	a, b, c := in.matrix(rng, m, k, 1), in.matrix(rng, k, n, 1), in.matrix(rng, m, n, 1)
+	want := c.clone()
+	GemmReference(m, n, k, 1, a.data, a.ld, b.data, b.ld, 0, want.data, want.ld)
+	for every := int64(30); every < 150; every += 7 {
+		var calls atomic.Int64
+		spreadSmall(slowKernel(func() {
+			if calls.Add(1)%every == 0 {
+				time.Sleep(200 * time.Microsecond)
+			}
+		}), m, n, k, a, b, c)
+		if err := c.diff(want); err != nil {
+			t.Fatalf("a pause every %d tiles: %v", every, err)
+		}
+	}
+}
+
+// A panic on one core ends the product on all of them.
+func TestSpreadPanics(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const n = 40
+	rng := rand.New(rand.NewPCG(1, 2))
+	in := inputs[float32]()[0]
+	a, b, c := in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0), in.matrix(rng, n, n, 0)
+	for at := int64(1); at < 900; at += 100 {
+		done := make(chan any, 1)
+		go func() {
+			defer func() { done <- recover() }()
+			var calls atomic.Int64
+			spreadSmall(slowKernel(func() {
+				if calls.Add(1) == at {
+					panic("a tile")
+				}
+			}), n, n, n, a, b, c)
+		}()
+		select {
+		case v := <-done:
+			if v != "a tile" {
+				t.Errorf("tile %d panics: spread panicked with %v", at, v)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("tile %d panics: spread hangs", at)
+		}
+	}
+}
