@@ -81,6 +81,68 @@ func BenchmarkTrsm(b *testing.B) {
 	}
 }
 
+// BenchmarkSmall is what has few elements, where the work around the arithmetic counts.
+func BenchmarkSmall(b *testing.B) {
+	sizes := []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64}
+	data := func(n int) []float64 { return normalDense(n).RawMatrix().Data }
+	for name, f := range map[string]func(impl blas.Float64, n int, x, y, z []float64){
+		"syrk":  func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'N', n, n, 1, x, n, 0, z, n) },
+		"syrkT": func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'T', n, n, 1, x, n, 0, z, n) },
+		"syr2k": func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsyr2k('U', 'N', n, n, 1, x, n, y, n, 0, z, n) },
+		"symm":  func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsymm('L', 'U', n, n, 1, x, n, y, n, 0, z, n) },
+		// one row of B at the right side; z is made anew, so that it stays what it is
+		"trsmRow": func(impl blas.Float64, n int, x, y, z []float64) {
+			copy(z, y[:n])
+			impl.Dtrsm('R', 'U', 'N', 'N', 1, n, 1, x, n, z, n)
+		},
+		"trsmRowT": func(impl blas.Float64, n int, x, y, z []float64) {
+			copy(z, y[:n])
+			impl.Dtrsm('R', 'U', 'T', 'N', 1, n, 1, x, n, z, n)
+		},
+		"trmmRow": func(impl blas.Float64, n int, x, y, z []float64) {
+			copy(z, y[:n])
+			impl.Dtrmm('R', 'U', 'N', 'N', 1, n, 1, x, n, z, n)
+		},
+		"trmmRowT": func(impl blas.Float64, n int, x, y, z []float64) {
+			copy(z, y[:n])
+			impl.Dtrmm('R', 'U', 'T', 'N', 1, n, 1, x, n, z, n)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			withAndWithout(b, sizes, func(b *testing.B, n int) {
+				x, y, z := data(n), data(n), data(n)
+				impl := blas64.Implementation()
+				for b.Loop() {
+					f(impl, n, x, y, z)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkSymOuterK is of n by n and of tall matrices.
+func BenchmarkSymOuterK(b *testing.B) {
+	for _, cols := range []int{0, 2, 4, 8, 12} {
+		name := fmt.Sprintf("nx%d", cols)
+		if cols == 0 {
+			name = "square"
+		}
+		b.Run(name, func(b *testing.B) {
+			withAndWithout(b, []int{2, 3, 4, 6, 8, 12, 16, 32, 64}, func(b *testing.B, n int) {
+				k := cols
+				if k == 0 {
+					k = n
+				}
+				x := mat.NewDense(n, k, normalDense(max(n, k)).RawMatrix().Data[:n*k])
+				var z mat.SymDense
+				for b.Loop() {
+					z.SymOuterK(1, x)
+				}
+			})
+		})
+	}
+}
+
 func BenchmarkFactorizations(b *testing.B) {
 	for name, f := range map[string]func(a *mat.Dense){
 		"LU":  func(a *mat.Dense) { var f mat.LU; f.Factorize(a) },

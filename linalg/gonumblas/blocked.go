@@ -3,6 +3,7 @@ package gonumblas
 import (
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -124,15 +125,52 @@ func (p *triangleProduct[T]) run(i int, c linalg.Matrix[T]) {
 	p.run(i+h, c.Slice(h, n, h, n))
 }
 
-// block computes the whole product of a block that the diagonal runs through, and takes the triangle.
+// block computes a block that the diagonal runs through: in strips, or by the whole product, of which it takes the triangle.
 func (p *triangleProduct[T]) block(i int, c linalg.Matrix[T]) {
 	n := c.Rows
+	x, y := p.x.part(false, i, i+n), p.y.part(true, i, i+n)
+	if inStrips[T](p.e, n, p.x.cols()) {
+		x, xMemory := op(p.x.t, x)
+		y, yMemory := op(p.y.t, y)
+		acc, memory := scratch[T](stripRows, n)
+		strips(p.lower, n, x.Cols, p.alpha, x.Data, x.Stride, y.Data, y.Stride, p.beta, c.Data, c.Stride, acc.Data)
+		give(memory)
+		give(xMemory)
+		give(yMemory)
+		return
+	}
 	acc, memory := scratch[T](n, n)
 	defer give(memory)
-	gemm(p.e, 1, p.x.t, p.x.part(false, i, i+n), p.y.t, p.y.part(true, i, i+n), 0, acc)
+	gemm(p.e, 1, p.x.t, x, p.y.t, y, 0, acc)
 	for r := range n {
 		lo, hi := ofTriangle(p.lower, r, n)
 		finish(p.alpha, acc.Row(r)[lo:hi], p.beta, c.Row(r)[lo:hi])
+	}
+}
+
+// Strips have so many rows. Each reads all of Y, which the caches keep where there are at most stripSteps steps.
+const (
+	stripRows  = 8
+	stripSteps = 512
+)
+
+// inStrips tells whether to compute a triangle of n rows in strips.
+func inStrips[T float](e *engine, n, k int) bool { return k <= stripSteps && !toDevice[T](e, n, n, k) }
+
+// strips is the triangle of C = alpha*X*Y + beta*C on the host, by products of a few rows that end behind the diagonal. acc is memory for the
+// chains of stripRows rows.
+func strips[T float](lower bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int, acc []T) {
+	for i := 0; i < n; i += stripRows {
+		end := min(i+stripRows, n)
+		lo, hi := i, n
+		if lower {
+			lo, hi = 0, end
+		}
+		host.Gemm(end-i, hi-lo, k, 1, x[i*ldx:], ldx, y[lo:], ldy, 0, acc[lo:], n)
+		for r := i; r < end; r++ {
+			lo, hi := ofTriangle(lower, r, n)
+			finish(alpha, acc[(r-i)*n:][lo:hi], beta, c[r*ldc:][lo:hi])
+		}
 	}
 }
 

@@ -67,8 +67,8 @@ func testSymm[T float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for i, k := range orders {
 		for j, side := range sides {
-			for l, ul := range uplos {
-				m, n := k, 1+rng.IntN(40)
+			for l := range 2 * len(uplos) {
+				ul, m, n := uplos[l%2], k, 1+rng.IntN([]int{40, 4}[l/2])
 				if side == blas.Right {
 					m, n = n, k
 				}
@@ -101,7 +101,7 @@ func testSyrk[T float](t *testing.T) {
 	for i, n := range orders {
 		for j, trans := range alltrans {
 			for l, ul := range uplos {
-				k := []int{0, 1, 40, 33, 7}[(i+j+l)%5]
+				k := []int{0, 1, 40, 33, 7, stripSteps + 1}[(i+j+l)%6]
 				alpha, beta := []T{1, -1.5, 0}[(i+j)%3], []T{0, 1, 2.5, -1}[(i+j*2+l)%4]
 				rows, cols := stored(trans, n, k)
 				a, b, c := random[T](rng, rows, cols, i%3), random[T](rng, rows, cols, j), random[T](rng, n, n, 2)

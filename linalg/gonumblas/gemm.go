@@ -143,13 +143,30 @@ func op[T float](t blas.Transpose, a linalg.Matrix[T]) (linalg.Matrix[T], *[]T) 
 
 // transpose makes dst the transpose of a.
 func transpose[T float](a, dst linalg.Matrix[T]) {
-	if a.Rows*a.Cols > 64 {
-		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, dst.Data, dst.Stride)
+	transposeTo(a.Rows, a.Cols, a.Data, a.Stride, dst.Data, dst.Stride)
+}
+
+// transposeTo is transpose, of rows by cols elements: by plain loops, four rows at a time, up to the size at which package host is faster.
+func transposeTo[T float](rows, cols int, a []T, lda int, dst []T, ldd int) {
+	if min(rows, cols) >= 8 && rows*cols > 256 {
+		host.Transpose(rows, cols, a, lda, dst, ldd)
 		return
 	}
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			dst.Data[j*dst.Stride+i] = v
+	i := 0
+	for ; i+4 <= rows; i += 4 {
+		r0, r1, r2, r3 := a[i*lda:][:cols], a[(i+1)*lda:][:cols], a[(i+2)*lda:][:cols], a[(i+3)*lda:][:cols]
+		at := i
+		for j, v := range r0 {
+			d := dst[at:][:4]
+			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
+			at += ldd
+		}
+	}
+	for ; i < rows; i++ {
+		at := i
+		for _, v := range a[i*lda:][:cols] {
+			dst[at] = v
+			at += ldd
 		}
 	}
 }

@@ -60,8 +60,9 @@ func Use(s *linalg.Session, options ...Option) {
 		installed.float64, installed.float32 = blas64.Implementation(), blas32.Implementation()
 	}
 	installed.active, installed.engine = true, e
-	blas64.Use(implementation{e: e})
-	blas32.Use(implementation{e: e})
+	i := &implementation{e: e}
+	blas64.Use(i)
+	blas32.Use(i)
 }
 
 // Restore puts back what blas64 and blas32 used before the first [Use]: gonum's own implementation, unless the program had installed another. It
@@ -96,8 +97,8 @@ type implementation struct {
 }
 
 var (
-	_ blas.Float64 = implementation{}
-	_ blas.Float32 = implementation{}
+	_ blas.Float64 = (*implementation)(nil)
+	_ blas.Float32 = (*implementation)(nil)
 )
 
 // An engine runs products on the session's device or on the host.

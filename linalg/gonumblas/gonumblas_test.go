@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -529,5 +530,28 @@ func TestSearch(t *testing.T) {
 	got, done, err := search(func(int) (device, host time.Duration, err error) { return 0, 0, errFake }, func() bool { return false })
 	if got != never || done || err != errFake {
 		t.Errorf("failing device: %d, %t, %v", got, done, err)
+	}
+}
+
+// A shape whose elements cannot be counted fits nothing.
+func TestFits(t *testing.T) {
+	const half = 1 << (bits.UintSize / 2)
+	for _, c := range []struct {
+		rows, cols, ld, n int
+		want              bool
+	}{
+		{0, 3, 3, 0, true},
+		{1, 3, 3, 3, true},
+		{1, 3, 3, 2, false},
+		{3, 2, 4, 10, true},
+		{3, 2, 4, 9, false},
+		{3, 4, 3, 100, false},
+		{1, 0, 0, 10, false},
+		{half + 1, 1, half, 10, false},
+		{math.MaxInt, 1, math.MaxInt, 10, false},
+	} {
+		if got := fits(c.rows, c.cols, c.ld, c.n); got != c.want {
+			t.Errorf("%dx%d with a leading dimension of %d in %d elements: %t", c.rows, c.cols, c.ld, c.n, got)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package gonumblas
 
 import (
+	"math/bits"
+
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/linalg"
@@ -11,7 +13,11 @@ import (
 
 // fits tells whether n elements hold a matrix with that leading dimension, as gonum counts.
 func fits(rows, cols, ld, n int) bool {
-	return ld >= max(1, cols) && (rows == 0 || n >= cols && rows-1 <= (n-cols)/ld)
+	if ld < max(1, cols) {
+		return false
+	}
+	hi, lo := bits.Mul(uint(rows-1), uint(ld)) // faster than to divide
+	return rows == 0 || n >= cols && hi == 0 && lo <= uint(n-cols)
 }
 
 func isTranspose(t blas.Transpose) bool {
@@ -80,7 +86,7 @@ func storedMatrix[T float](t blas.Transpose, rows, cols int, x []T, ld int) lina
 }
 
 // Dgemm is C = alpha*op(A)*op(B) + beta*C.
-func (i implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -93,9 +99,13 @@ func (i implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 }
 
 // Dsymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
-func (i implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if alpha != 0 && m <= smallSymm && n <= smallSymm && i.e.smallOnHost() {
+		smallSymm64(s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	k := order(s, m, n)
@@ -103,34 +113,43 @@ func (i implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64
 }
 
 // Dsyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
-func (i implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && k <= smallSyrk && n*n <= smallSyrk/k && i.e.smallOnHost() {
-		smallSyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+	if alpha != 0 && k > 0 && isTinySyrk(n, k) && i.e.smallOnHost() {
+		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+		return
+	}
+	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float64](i.e, n, k) {
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
 	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
 }
 
 // Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
-func (i implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && k <= smallSyrk && n*n <= smallSyrk/k && i.e.smallOnHost() {
-		smallSyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		smallSyrk64(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
+	if alpha != 0 && k > 0 && isTinySyrk(n, k) && i.e.smallOnHost() {
+		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		tinySyrk64(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
+		return
+	}
+	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float64](i.e, n, k) {
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
 	}
 	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
 }
 
 // Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
-func (i implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i *implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -143,7 +162,7 @@ func (i implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 }
 
 // Dtrsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
-func (i implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i *implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -156,7 +175,7 @@ func (i implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 }
 
 // Sgemm is C = alpha*op(A)*op(B) + beta*C.
-func (i implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -165,7 +184,7 @@ func (i implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 }
 
 // Ssymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
-func (i implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -175,25 +194,34 @@ func (i implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32
 }
 
 // Ssyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
-func (i implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float32](i.e, n, k) {
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
 	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
 }
 
 // Ssyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
-func (i implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float32](i.e, n, k) {
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
 	}
 	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
 }
 
 // Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
-func (i implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i *implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Strmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -203,7 +231,7 @@ func (i implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 }
 
 // Strsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
-func (i implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i *implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Strsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return

@@ -14,12 +14,12 @@ import (
 // smallSize is how many rows, columns and steps a product has at most for which plain loops are the fastest.
 const smallSize = 2
 
-// Plain loops compute products of float64 up to smallProduct, one more where an operand is transposed or C is read, and syrk and syr2k whose rows times
-// rows times steps are at most smallSyrk. With a triangle at B's right side they do it where B has at most smallTriangle elements, and with
-// a single column or row of B on either side.
+// Plain loops compute products of float64 up to smallProduct, one more where an operand is transposed or C is read, symm up to smallSymm, and syrk and
+// syr2k where isTinySyrk says so. With a triangle at B's right side they do it where B has at most smallTriangle elements, and with a
+// single column or row of B on either side.
 const (
 	smallProduct  = 3
-	smallSyrk     = 512
+	smallSymm     = 4
 	smallTriangle = 16
 	smallMean     = 8 // the largest harmonic mean of what these have
 )
@@ -120,14 +120,83 @@ func finish64(alpha, acc, beta, old float64) float64 {
 	return math.FMA(alpha, acc, beta*old)
 }
 
-// smallSyrk64 is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C, with neither alpha nor k zero.
-func smallSyrk64(lower bool, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	aRow, aCol := steps(t, lda)
-	bRow, bCol := steps(t, ldb)
+// smallSyrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C on the host, of at most symmetricBlock rows and with neither alpha nor k zero.
+func smallSyrk[T float](lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	s, memory := scratch[T](1, n*(k+stripRows))
+	acc, whole := s.Data[:n*stripRows], s.Data[n*stripRows:]
+	if t == blas.NoTrans {
+		transposeTo(n, k, b, ldb, whole, n)
+		strips(lower, n, k, alpha, a, lda, whole, n, beta, c, ldc, acc)
+	} else {
+		transposeTo(k, n, a, lda, whole, k)
+		strips(lower, n, k, alpha, whole, k, b, ldb, beta, c, ldc, acc)
+	}
+	give(memory)
+}
+
+// smallSymm64 is symm for at most smallSymm rows and columns, with alpha not zero.
+func smallSymm64(left, lower bool, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	k := n
+	if left {
+		k = m
+	}
+	var whole [smallSymm * smallSymm]float64
+	for i := range k {
+		lo, hi := ofTriangle(lower, i, k)
+		for j := lo; j < hi; j++ {
+			v := a[i*lda+j]
+			whole[i*k+j], whole[j*k+i] = v, v
+		}
+	}
+	if left {
+		smallGemm64(blas.NoTrans, blas.NoTrans, m, n, k, alpha, whole[:], k, b, ldb, beta, c, ldc)
+	} else {
+		smallGemm64(blas.NoTrans, blas.NoTrans, m, n, k, alpha, b, ldb, whole[:], k, beta, c, ldc)
+	}
+}
+
+// isTinySyrk tells whether plain loops are the fastest for syrk and syr2k.
+func isTinySyrk(n, k int) bool { return n <= 3 || n <= 6 && n*k <= 48 }
+
+// tinySyrk64 is smallSyrk by plain loops, for two elements at a time.
+func tinySyrk64(lower bool, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	for i := range n {
 		lo, hi := ofTriangle(lower, i, n)
-		row64(k, alpha, a[i*aRow:], aCol, b[lo*bRow:], bCol, bRow, beta, c[i*ldc:][lo:hi])
+		row := c[i*ldc:][:hi]
+		for j := lo; j < hi; j += 2 {
+			next := min(j+1, hi-1)
+			var s0, s1 float64
+			if t == blas.NoTrans {
+				s0, s1 = dots(a[i*lda:][:k], b[j*ldb:][:k], b[next*ldb:][:k])
+			} else {
+				s0, s1 = dotsOfColumns(k, a[i:], lda, b[j:], ldb, next-j)
+			}
+			if next > j {
+				row[next] = finish64(alpha, s1, beta, row[next])
+			}
+			row[j] = finish64(alpha, s0, beta, row[j])
+		}
 	}
+}
+
+// dots are the chains of x with two rows.
+func dots(x, y0, y1 []float64) (s0, s1 float64) {
+	y0, y1 = y0[:len(x)], y1[:len(x)]
+	for p, v := range x {
+		s0, s1 = math.FMA(v, y0[p], s0), math.FMA(v, y1[p], s1)
+	}
+	return s0, s1
+}
+
+// dotsOfColumns are those of the column that x begins with and two columns of y: the first and the one at next.
+func dotsOfColumns(k int, x []float64, ldx int, y []float64, ldy, next int) (s0, s1 float64) {
+	from, at := 0, 0
+	for range k {
+		v := x[from]
+		s0, s1 = math.FMA(v, y[at], s0), math.FMA(v, y[at+next], s1)
+		from, at = from+ldx, at+ldy
+	}
+	return s0, s1
 }
 
 // triangular64 is trmm, or with solve trsm, where one call of package host or plain loops compute it. It tells whether they have.
@@ -147,12 +216,13 @@ func triangular64(solve bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 	}
 	switch unit := d == blas.Unit; {
 	case cols == 1 || !left && rows*cols <= smallTriangle:
-		l := loops64{n: rows, alpha: alpha, unit: unit, e: a, eRow: row, eCol: col, b: b, bRow: ldb}
-		bCol := 1
+		bRow, bCol := ldb, 1
 		if !left {
-			l.bRow, bCol = bCol, ldb
+			bRow, bCol = bCol, bRow
 		}
-		l.run(solve, upper, cols, bCol)
+		for j := range cols {
+			column64(solve, upper, unit, rows, alpha, a, row, col, b[j*bCol:], bRow)
+		}
 	case left && solve:
 		host.SolveTriangle(rows, cols, alpha, a, row, col, upper, unit, b, ldb)
 	case left:
@@ -163,63 +233,109 @@ func triangular64(solve bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 	return true
 }
 
-// loops64 are the loops for a lower triangle and a column of B. Element (i, k) of E is e[e0+i*eRow+k*eCol], and row i of B is b[b0+i*bRow].
-type loops64 struct {
-	n                        int
-	alpha                    float64
-	unit                     bool
-	e, b                     []float64
-	e0, eRow, eCol, b0, bRow int
-}
-
-// run works on columns of B that are bCol apart.
-func (l *loops64) run(solve, upper bool, cols, bCol int) {
-	if upper {
-		l.e0, l.eRow, l.eCol = (l.n-1)*(l.eRow+l.eCol), -l.eRow, -l.eCol
-		l.b0, l.bRow = (l.n-1)*l.bRow, -l.bRow
+// column64 is trmm, or with solve trsm, for E and one column of B, whose elements are bRow apart.
+func column64(solve, upper, unit bool, n int, alpha float64, e []float64, eRow, eCol int, b []float64, bRow int) {
+	if n > smallColumn && eRow == 1 && bRow == 1 {
+		columns64(solve, upper, unit, n, alpha, e, eCol, b)
+		return
 	}
-	for range cols {
+	for p := range n {
+		i := p
+		if upper == solve {
+			i = n - 1 - p
+		}
+		acc, sign := b[i*bRow], 1.0
 		if solve {
-			l.solve()
-		} else {
-			l.multiply()
+			acc, sign = alpha*acc, -1
+		} else if !unit {
+			acc *= e[i*(eRow+eCol)]
 		}
-		l.b0 += bCol
+		switch contiguous := eCol == 1 && bRow == 1; {
+		case contiguous && upper:
+			acc = chainDown64(sign, acc, e[i*eRow:][i+1:n], b[i+1:n])
+		case contiguous:
+			acc = chainUp64(sign, acc, e[i*eRow:][:i], b[:i])
+		case upper:
+			acc = chain64(n-1-i, sign, acc, e, i*eRow+(n-1)*eCol, -eCol, b, (n-1)*bRow, -bRow)
+		default:
+			acc = chain64(i, sign, acc, e, i*eRow, eCol, b, 0, bRow)
+		}
+		if !solve {
+			acc *= alpha
+		} else if !unit {
+			acc /= e[i*(eRow+eCol)]
+		}
+		b[i*bRow] = acc
 	}
 }
 
-func (l *loops64) multiply() {
-	for i := l.n - 1; i >= 0; i-- {
-		e, at := l.e0+i*l.eRow, l.b0
-		acc := l.b[at+i*l.bRow]
-		if !l.unit {
-			acc *= l.e[e+i*l.eCol]
+// chainUp64 adds the products of x and y, times a sign, to acc, from the first on.
+func chainUp64(sign, acc float64, x, y []float64) float64 {
+	y = y[:len(x)]
+	for k, v := range x {
+		acc = math.FMA(sign*v, y[k], acc)
+	}
+	return acc
+}
+
+// chainDown64 is chainUp64 from the last on.
+func chainDown64(sign, acc float64, x, y []float64) float64 {
+	y = y[:len(x)]
+	for k := len(x) - 1; k >= 0; k-- {
+		acc = math.FMA(sign*x[k], y[k], acc)
+	}
+	return acc
+}
+
+// chain64 is chainUp64 for n elements, those of x from i on and those of y from j on, as far apart as the steps say.
+func chain64(n int, sign, acc float64, x []float64, i, xStep int, y []float64, j, yStep int) float64 {
+	for range n {
+		acc = math.FMA(sign*x[i], y[j], acc)
+		i, j = i+xStep, j+yStep
+	}
+	return acc
+}
+
+// smallColumn is how many rows E has at most where what columns64 gains does not pay.
+const smallColumn = 6
+
+// columns64 is column64 where the columns of E and that of B are contiguous: as soon as what row k gives the others is known, they all take it.
+func columns64(solve, upper, unit bool, n int, alpha float64, e []float64, eCol int, b []float64) {
+	var memory [triangleBlock]float64
+	b = b[:n]
+	x := memory[:copy(memory[:], b)]
+	for i := range b {
+		if solve {
+			b[i] *= alpha
+		} else if !unit {
+			b[i] *= e[i*(1+eCol)]
 		}
-		for range i {
-			acc = math.FMA(l.e[e], l.b[at], acc)
-			e, at = e+l.eCol, at+l.bRow
+	}
+	for p := range n {
+		k, lo, hi := p, p+1, n
+		if upper {
+			k, lo, hi = n-1-p, 0, n-1-p
 		}
-		l.b[at] = l.alpha * acc
+		col, v := e[k*eCol:][:n], x[k]
+		if solve {
+			if !unit {
+				b[k] /= col[k]
+			}
+			v = -b[k]
+		}
+		axpy64(v, col[lo:hi], b[lo:hi])
+	}
+	if !solve {
+		for i := range b {
+			b[i] *= alpha
+		}
 	}
 }
 
-// solve takes each x[k] from all the rows below before it goes on, so that the processor works on several chains at the same time.
-func (l *loops64) solve() {
-	if l.alpha != 1 {
-		for i := range l.n {
-			l.b[l.b0+i*l.bRow] *= l.alpha
-		}
-	}
-	for k := range l.n {
-		e, at := l.e0+k*(l.eRow+l.eCol), l.b0+k*l.bRow
-		x := l.b[at]
-		if !l.unit {
-			x /= l.e[e]
-			l.b[at] = x
-		}
-		for range l.n - 1 - k {
-			e, at = e+l.eRow, at+l.bRow
-			l.b[at] = math.FMA(-l.e[e], x, l.b[at])
-		}
+// axpy64 is y = a*x + y.
+func axpy64(a float64, x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] = math.FMA(v, a, y[i])
 	}
 }

@@ -92,7 +92,7 @@ func (t triangle[T]) update(e *engine, alpha T, off, b1 linalg.Matrix[T], beta T
 // multiply is B = alpha*E*B.
 func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		t.leaf(host.MultiplyTriangle[T], alpha, b)
+		t.leaf(false, host.MultiplyTriangle[T], alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -104,7 +104,7 @@ func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 // solve makes B the solution X of E*X = alpha*B.
 func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		t.leaf(host.SolveTriangle[T], alpha, b)
+		t.leaf(true, host.SolveTriangle[T], alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -119,8 +119,8 @@ type leafFunc[T float] func(n, cols int, alpha T, e []T, eRow, eCol int, upper, 
 // leafRows is how many rows of B are transposed at a time where the triangle is at the right side.
 const leafRows = 64
 
-// leaf calls f for a triangle that is not divided any more. f wants it at the left side of B.
-func (t triangle[T]) leaf(f leafFunc[T], alpha T, b linalg.Matrix[T]) {
+// leaf calls f, which solves or does not, for a triangle that is not divided any more. f wants it at the left side of B.
+func (t triangle[T]) leaf(solve bool, f leafFunc[T], alpha T, b linalg.Matrix[T]) {
 	row, col := t.Stride, 1
 	if t.transposed {
 		row, col = col, row
@@ -130,6 +130,10 @@ func (t triangle[T]) leaf(f leafFunc[T], alpha T, b linalg.Matrix[T]) {
 		return
 	}
 	if b.Rows == 1 { // its transpose lies in memory as it does
+		if e, ok := any(t.Data).([]float64); ok {
+			column64(solve, !t.lower, t.unit, t.Rows, float64(alpha), e, row, col, any(b.Data).([]float64), 1)
+			return
+		}
 		f(t.Rows, 1, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, 1)
 		return
 	}
