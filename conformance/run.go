@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -36,7 +35,11 @@ type Options struct {
 	Every bool // not Quick: every set of parameters of the tuning data that the device can run, instead of those that it may be given
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
-	// Progress is called before each case; done of total are behind. It may be nil.
+	// Helpers are connections to other processes that call Serve for the same device. They take a share of the work, which then goes on in several processes: many compilers work
+	// on one thing at a time in a process. Run closes them. One that does not answer at all, or has another device, is done without.
+	Helpers []io.ReadWriteCloser
+	// Progress is called as the work goes on, in the first place with a done of 0: done of total runs, of a case with a set of parameters, are behind. It may be nil. No two
+	// calls are at the same time.
 	Progress func(done, total int)
 }
 
@@ -65,26 +68,20 @@ type Failure struct {
 }
 
 // Run runs the cases on dev and compares their digests with the golden ones. Wrong results are in the Report; the error is ctx's, or one that stops everything: a
-// closed or lost device.
+// closed or lost device, or a helper that ended before its work was done. dev is used by the caller's goroutine alone.
 func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
-	q, err := dev.NewQueue()
-	if err != nil {
+	r := &Report{Device: dev.Info(), Quick: o.Quick, Failures: []Failure{}}
+	jobs := r.plan(o)
+	if err := share(ctx, dev, jobs, o); err != nil {
 		return nil, err
 	}
-	defer q.Close()
-	x := &runner{dev: dev, q: q, kernels: map[*backend.Source]backend.Kernel{}}
-	defer x.release()
-	golden := Golden()
-	r := &Report{Device: dev.Info(), Quick: o.Quick, Failures: []Failure{}}
-	got, want := sha256.New(), sha256.New()
-	cases := Cases()
-	for i, c := range cases {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if o.Progress != nil {
-			o.Progress(i, len(cases))
-		}
+	r.judge(jobs)
+	return r, nil
+}
+
+// plan lists what is to be run, in the order of the cases, and counts it.
+func (r *Report) plan(o Options) (jobs []*job) {
+	for _, c := range Cases() {
 		switch {
 		case o.Quick && !c.Quick || o.Match != nil && !o.Match(c):
 			continue
@@ -93,69 +90,44 @@ func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
 			continue
 		}
 		r.Cases++
-		name := c.Name()
-		result := ""
 		for _, v := range c.variants(&r.Device, o) {
-			r.Variants++
-			d, err := c.run(x, v)
-			if err != nil {
-				r.Failures = append(r.Failures, Failure{Case: name, Params: v.params, Error: err.Error()})
-				if isFinal(err) {
-					return r, err
-				}
-				d = "none"
-			} else if d != golden[name] {
-				r.Failures = append(r.Failures, Failure{Case: name, Params: v.params, Digest: d, Golden: golden[name]})
-			}
-			if v.params == "" {
-				result = d
-			}
+			jobs = append(jobs, &job{c: c, v: v})
 		}
-		fmt.Fprintf(got, "%s %s\n", name, result)
-		fmt.Fprintf(want, "%s %s\n", name, golden[name])
+	}
+	r.Variants = len(jobs)
+	return jobs
+}
+
+// judge compares the results of the jobs with the golden ones.
+func (r *Report) judge(jobs []*job) {
+	golden := Golden()
+	got, want := sha256.New(), sha256.New()
+	for _, j := range jobs {
+		name, result := j.c.Name(), j.digest
+		switch {
+		case j.err != nil:
+			r.Failures = append(r.Failures, Failure{Case: name, Params: j.v.params, Error: j.err.Error()})
+			result = "none"
+		case result != golden[name]:
+			r.Failures = append(r.Failures, Failure{Case: name, Params: j.v.params, Digest: result, Golden: golden[name]})
+		}
+		if j.v.params == "" {
+			fmt.Fprintf(got, "%s %s\n", name, result)
+			fmt.Fprintf(want, "%s %s\n", name, golden[name])
+		}
 	}
 	r.Digest, r.Golden = hex.EncodeToString(got.Sum(nil)), hex.EncodeToString(want.Sum(nil))
-	return r, nil
 }
 
-// isFinal tells whether nothing more can be run after err.
-func isFinal(err error) bool {
-	return errors.Is(err, backend.ErrDeviceLost) || errors.Is(err, backend.ErrClosed)
-}
-
-// A runner is a device at work. It keeps what it compiled, since many cases share a kernel.
-type runner struct {
-	dev     backend.Device
-	q       backend.Queue
-	kernels map[*backend.Source]backend.Kernel
-}
-
-func (x *runner) compile(s *backend.Source) (backend.Kernel, error) {
-	if k, ok := x.kernels[s]; ok {
-		return k, nil
-	}
-	k, err := x.dev.Compile(s)
-	if err == nil {
-		x.kernels[s] = k
-	}
-	return k, err
-}
-
-func (x *runner) release() {
-	for _, k := range x.kernels {
-		k.Release()
-	}
-}
-
-// run computes the case on a device and returns the digest of its result.
-func (c *Case) run(x *runner, v variant) (string, error) {
+// run computes the case on a session and returns the digest of its result. k is v's kernel.
+func (c *Case) run(x *session, k backend.Kernel, v variant) (string, error) {
 	switch c.Type {
 	case kernels.Float32:
-		return run[float32](c, x, v)
+		return run[float32](c, x, k, v)
 	case kernels.Float64:
-		return run[float64](c, x, v)
+		return run[float64](c, x, k, v)
 	}
-	return run[int32](c, x, v)
+	return run[int32](c, x, k, v)
 }
 
 // poison fills what must not change, and outputs before they are written: as a float it is a NaN, so that reading it shows.
@@ -172,7 +144,7 @@ type operandBuffer[T host.Element] struct {
 	before []byte
 }
 
-func place[T host.Element](c *Case, x *runner, m matrix[T], contents bool) (*operandBuffer[T], error) {
+func place[T host.Element](c *Case, x *session, m matrix[T], contents bool) (*operandBuffer[T], error) {
 	stride := max(m.cols+c.gap, 1)
 	data := make([]T, c.offset+m.rows*stride+margin)
 	o := &operandBuffer[T]{matrix: m, stride: stride, before: backend.Bytes(data)}
@@ -227,7 +199,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-func run[T host.Element](c *Case, x *runner, v variant) (string, error) {
+func run[T host.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
 	a, b, out := operands[T](c)
 	var placed []*operandBuffer[T]
 	defer func() {
@@ -241,10 +213,6 @@ func run[T host.Element](c *Case, x *runner, v variant) (string, error) {
 			return "", err
 		}
 		placed = append(placed, o)
-	}
-	k, err := x.compile(v.source)
-	if err != nil {
-		return "", err
 	}
 	if err := x.q.Launch(k, v.grid, arguments(c, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))...); err != nil {
 		return "", err

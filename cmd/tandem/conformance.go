@@ -13,7 +13,7 @@ import (
 )
 
 func newConformance(a *app) *cobra.Command {
-	var quick bool
+	var quick, helper bool
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Show that a device gives the contract's bits",
@@ -31,11 +31,16 @@ the same bits in every case. Each difference is listed, and makes the exit code 
   tandem conformance --backend all --json`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: a.runE(func(ctx context.Context, _ []string) error {
-			return a.conformance(ctx, quick)
-		}),
 	}
+	cmd.RunE = a.runE(func(ctx context.Context, _ []string) error {
+		if helper {
+			return a.helpConformance(ctx, quick, cmd.InOrStdin())
+		}
+		return a.conformance(ctx, quick)
+	})
 	cmd.Flags().BoolVar(&quick, "quick", false, "the small cases alone, with the parameters that the device gets by itself")
+	cmd.Flags().BoolVar(&helper, helperFlag, false, "do a share of another process's work, as its standard input has it")
+	cmd.Flags().MarkHidden(helperFlag)
 	return cmd
 }
 
@@ -105,6 +110,7 @@ func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conf
 	start := time.Now()
 	r, err := conformance.Run(ctx, dev, conformance.Options{
 		Quick:    quick,
+		Helpers:  startHelpers(dev.Info(), spec, quick),
 		Progress: func(done, total int) { p.at(float64(done) / float64(total)) },
 	})
 	if err != nil {
