@@ -62,23 +62,23 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
         const int first = p0 == 0, last = p0 + depth == k;
 
         /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. */
+        #pragma unroll 1
         for (int p = 0; p < depth; p++) {
           __global const T *bp = b + boff + z * strideb + (p0 + p) * ldb + col0;
-          for (int j = 0; j < cols; j += VW) {
-            __local T *to = &panels[j / TN][p * TN + j % TN];
-            if (j + VW <= cols) {
-              STORE(LOAD(bp + j), to);
-            } else {
-              for (int e = 0; e < VW; e++) to[e] = j + e < cols ? bp[j + e] : (T)0;
-            }
-          }
+          int j = 0;
+          #pragma unroll 1
+          for (; j + VW <= cols; j += VW) STORE(LOAD(bp + j), &panels[j / TN][p * TN + j % TN]);
+          #pragma unroll 1
+          for (; j < cols || j % TN != 0; j++) panels[j / TN][p * TN + j % TN] = j < cols ? bp[j] : (T)0;
         }
 
+        #pragma unroll 1
         for (int y = 0; y * TM < rows; y++) {
           __global const T *ap[TM]; /* rows beyond the last repeat it; what is computed from them is not stored */
           #pragma unroll
           for (int i = 0; i < TM; i++) ap[i] = a + aoff + z * stridea + (row0 + min(y * TM + i, rows - 1)) * lda + p0;
 
+          #pragma unroll 1
           for (int x = 0; x * TN < cols; x++) {
             V acc[TM][NV];
             #pragma unroll
@@ -86,11 +86,12 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
               #pragma unroll
               for (int v = 0; v < NV; v++) acc[i][v] = first ? (V)0 : sums[y][x][i][v];
             }
+            __local const T *bp = panels[x];
             #pragma unroll KU
-            for (int p = 0; p < depth; p++) {
+            for (size_t p = 0; p < (size_t)depth; p++, bp += TN) {
               V bv[NV];
               #pragma unroll
-              for (int v = 0; v < NV; v++) bv[v] = LOAD(&panels[x][p * TN + v * VW]);
+              for (int v = 0; v < NV; v++) bv[v] = LOAD(bp + v * VW);
               #pragma unroll
               for (int i = 0; i < TM; i++) {
                 const V av = (V)(ap[i][p]);
@@ -98,35 +99,38 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
                 for (int v = 0; v < NV; v++) acc[i][v] = MAC(av, bv[v], acc[i][v]);
               }
             }
-            if (!last) {
+
+            /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. */
+            const int high = rows - y * TM, wide = cols - x * TN;
+            __global T *cp = c + coff + z * stridec + (row0 + y * TM) * ldc + col0 + x * TN;
+            if (last && high >= TM && wide >= TN) {
               #pragma unroll
               for (int i = 0; i < TM; i++) {
                 #pragma unroll
-                for (int v = 0; v < NV; v++) sums[y][x][i][v] = acc[i][v];
+                for (int v = 0; v < NV; v++) {
+                  __global T *to = cp + i * ldc + v * VW;
+                  V old = (V)NEG0;
+                  if (beta != 0) old = beta * LOAD(to);
+                  STORE(MAC((V)alpha, acc[i][v], old), to);
+                }
               }
               continue;
             }
-            /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. */
             #pragma unroll
             for (int i = 0; i < TM; i++) {
-              if (y * TM + i >= rows) continue;
               #pragma unroll
-              for (int v = 0; v < NV; v++) {
-                const int j = x * TN + v * VW;
-                __global T *cp = c + coff + z * stridec + (row0 + y * TM + i) * ldc + col0 + j;
-                if (j + VW <= cols) {
-                  V old = (V)NEG0;
-                  if (beta != 0) old = beta * LOAD(cp);
-                  STORE(MAC((V)alpha, acc[i][v], old), cp);
-                } else {
-                  T part[VW];
-                  STORE(acc[i][v], part);
-                  for (int e = 0; j + e < cols; e++) {
-                    T old = NEG0;
-                    if (beta != 0) old = beta * cp[e];
-                    cp[e] = MAC(alpha, part[e], old);
-                  }
-                }
+              for (int v = 0; v < NV; v++) sums[y][x][i][v] = acc[i][v];
+            }
+            if (!last) continue;
+            /* At the edges of C loops do it, from memory: unrolled, they would take the compiler more time than all the rest. */
+            #pragma unroll 1
+            for (int i = 0; i < min(TM, high); i++) {
+              const T *part = (const T *)sums[y][x][i];
+              #pragma unroll 1
+              for (int j = 0; j < min(TN, wide); j++) {
+                T old = NEG0;
+                if (beta != 0) old = beta * cp[i * ldc + j];
+                cp[i * ldc + j] = MAC(alpha, part[j], old);
               }
             }
           }

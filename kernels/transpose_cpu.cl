@@ -4,10 +4,11 @@
  *
  *   c[coff + j*ldc + i] = a[aoff + i*lda + j]   for A of rows by cols and C of cols by rows, which do not overlap
  *
- * Memory is the limit, so it is moved in whole cache lines of 64 bytes: blocks of LINE by LINE elements read LINE lines of A, four columns at a
- * time, and write LINE lines of C. Where C is aligned for it, the lines are written past the caches: nobody will read them soon, and they need not
- * be fetched first. Four by four elements change places in two rounds of perfect shuffles (Stone, "Parallel Processing with the Perfect
- * Shuffle", IEEE Transactions on Computers 20, 1971). Blocks that pass an edge are moved element by element.
+ * Memory is the limit, so it is moved in whole cache lines of 64 bytes: blocks of LINE by LINE elements are read as LINE lines of A, change places in
+ * registers, and are written as LINE lines of C. Where C is aligned for it, the lines are written past the caches: nobody will read them soon, and they
+ * need not be fetched first. The elements change places in log2(LINE) rounds of perfect shuffles, each of which interleaves the lines of the
+ * upper half of the block with those of the lower half (Stone, "Parallel Processing with the Perfect Shuffle", IEEE Transactions on Computers 20,
+ * 1971). Blocks that pass an edge are moved element by element.
  *
  * TILE  rows and columns of the tile that a group moves at a time, a multiple of LINE
  *
@@ -16,34 +17,44 @@
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
-#define V PASTE(T, 4)
+#define V PASTE(T, LINE)
 #if defined(T_FLOAT64)
 #define LINE 8
+#define ROUNDS 3
+#define LOWER 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER 4, 12, 5, 13, 6, 14, 7, 15
+#define MASK ulong8
 #else
 #define LINE 16
+#define ROUNDS 4
+#define LOWER 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define MASK uint16
 #endif
 #if TILE % LINE
 #error "transpose_cpu: TILE must be a multiple of the elements in a cache line"
 #endif
 
-/* What compilers of the LLVM family offer beyond OpenCL C: a shuffle of two vectors in one step, and a store that passes the caches by. Simulators,
- * which compile to SPIR, do not know the store. */
+/* LOW and HIGH interleave the lower halves, and the upper halves, of two lines. What compilers of the LLVM family offer beyond OpenCL C: a shuffle in
+ * one step, and a store that passes the caches by. Simulators, which compile to SPIR, do not know the store. */
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
-#define LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW(a, b) __builtin_shufflevector(a, b, LOWER)
+#define HIGH(a, b) __builtin_shufflevector(a, b, UPPER)
 #endif
 #if __has_builtin(__builtin_nontemporal_store) && !defined(__SPIR__)
 #define STREAM(v, p) __builtin_nontemporal_store(v, (__global V *)(p))
 #endif
 #endif
-#ifndef LOW /* interleave the lower halves, and the upper halves, of two vectors */
-#define LOW(a, b) (V)((a).x, (b).x, (a).y, (b).y)
-#define HIGH(a, b) (V)((a).z, (b).z, (a).w, (b).w)
+#ifndef LOW
+#define LOW(a, b) shuffle2(a, b, (MASK)(LOWER))
+#define HIGH(a, b) shuffle2(a, b, (MASK)(UPPER))
 #endif
 #ifndef STREAM
-#define STREAM(v, p) vstore4(v, 0, p)
+#define STREAM(v, p) STORE(v, p)
 #endif
+#define LOAD(p) PASTE(vload, LINE)(0, p)
+#define STORE(v, p) PASTE(vstore, LINE)(v, 0, p)
 
 __kernel WG_SIZE(1, 1, 1)
 void transpose_cpu(const int rows, const int cols,
@@ -55,8 +66,8 @@ void transpose_cpu(const int rows, const int cols,
   for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
     for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
       const int iend = min(rows, (int)(ty * TILE + TILE)), jend = min(cols, (int)(tx * TILE + TILE));
-      for (int j0 = (int)(tx * TILE); j0 < jend; j0 += LINE) {
-        for (int i0 = (int)(ty * TILE); i0 < iend; i0 += LINE) {
+      for (int i0 = (int)(ty * TILE); i0 < iend; i0 += LINE) { /* along A's rows, which the processor fetches ahead */
+        for (int j0 = (int)(tx * TILE); j0 < jend; j0 += LINE) {
           __global const T *from = a + aoff + i0 * lda + j0;
           __global T *to = c + coff + j0 * ldc + i0;
           if (i0 + LINE > iend || j0 + LINE > jend) {
@@ -65,26 +76,26 @@ void transpose_cpu(const int rows, const int cols,
             }
             continue;
           }
-          for (int j = 0; j < LINE; j += 4, from += 4, to += 4 * ldc) {
-            V line[4][LINE / 4]; /* of C */
+          V line[LINE];
+          #pragma unroll
+          for (int i = 0; i < LINE; i++) line[i] = LOAD(from + i * lda);
+          #pragma unroll
+          for (int round = 0; round < ROUNDS; round++) {
+            V mixed[LINE];
             #pragma unroll
-            for (int i = 0; i < LINE; i += 4) {
-              const V r0 = vload4(0, from + i * lda), r1 = vload4(0, from + (i + 1) * lda);
-              const V r2 = vload4(0, from + (i + 2) * lda), r3 = vload4(0, from + (i + 3) * lda);
-              const V s0 = LOW(r0, r2), s1 = HIGH(r0, r2), s2 = LOW(r1, r3), s3 = HIGH(r1, r3);
-              line[0][i / 4] = LOW(s0, s2);
-              line[1][i / 4] = HIGH(s0, s2);
-              line[2][i / 4] = LOW(s1, s3);
-              line[3][i / 4] = HIGH(s1, s3);
+            for (int i = 0; i < LINE / 2; i++) {
+              mixed[2 * i] = LOW(line[i], line[i + LINE / 2]);
+              mixed[2 * i + 1] = HIGH(line[i], line[i + LINE / 2]);
             }
             #pragma unroll
-            for (int r = 0; r < 4; r++) {
-              #pragma unroll
-              for (int i = 0; i < LINE; i += 4) {
-                if (aligned) STREAM(line[r][i / 4], to + r * ldc + i);
-                else vstore4(line[r][i / 4], 0, to + r * ldc + i);
-              }
-            }
+            for (int i = 0; i < LINE; i++) line[i] = mixed[i];
+          }
+          if (aligned) {
+            #pragma unroll
+            for (int j = 0; j < LINE; j++) STREAM(line[j], to + j * ldc);
+          } else {
+            #pragma unroll
+            for (int j = 0; j < LINE; j++) STORE(line[j], to + j * ldc);
           }
         }
       }
