@@ -255,6 +255,19 @@ func TestDiskCache(t *testing.T) {
 	wantBuilds(t, calls, built+3, 1)
 }
 
+// A program that the driver does not hand out is compiled each time.
+func TestDiskCacheNoBinary(t *testing.T) {
+	d, src, calls := diskTest(t)
+	restore := failNth("clGetProgramInfo", 1, -5)
+	fillWorks(t, d, src)
+	restore()
+	wantBuilds(t, calls, 1, 0)
+	fillWorks(t, d, src)
+	wantBuilds(t, calls, 2, 0)
+	fillWorks(t, d, src)
+	wantBuilds(t, calls, 2, 1)
+}
+
 // On a platform that keeps programs itself, none is asked for, and the disk cache stays empty.
 func TestSelfCaching(t *testing.T) {
 	d := open(t)
