@@ -88,9 +88,29 @@ var mutations = []mutation{
 		pkg: "./internal/host", test: "TestGemmBlocks",
 	},
 	{
+		name: "a core does not wait for the chains that it goes on with", file: "internal/host/spread.go",
+		old: "	if s.p0 > 0 { //", new: "	if false { //",
+		pkg: "./internal/host", test: "TestSpreadWaits",
+	},
+	{
 		name: "a tile at the edge leaves out its last column", file: "internal/host/portable.go",
 		old: "copyRows(rows, cols, tile, tileCols, cs, ldc)", new: "copyRows(rows, cols-1, tile, tileCols, cs, ldc)",
 		pkg: "./internal/host", test: "TestGemmEdges",
+	},
+	{
+		name: "the log of a compiler on a stack that moves", file: "backend/cuda/kernel.go",
+		old: "	pin.Pin(&log[0])\n	defer pin.Unpin()\n", new: "	_ = &pin\n",
+		pkg: "./backend/cuda", test: "TestLogStaysInPlace",
+	},
+	{
+		name: "blocks of a transpose stop a line early", file: "kernels/transpose_cpu.cl",
+		old: "if (i0 + LINE > iend || j0 + LINE > jend) {", new: "if (i0 + LINE > iend + 1 || j0 + LINE > jend) {",
+		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "the CPU shape stores a column too many at the edge", file: "kernels/matmul_cpu.cl",
+		old: "for (int j = 0; j < min(TN, wide); j++) {", new: "for (int j = 0; j < min(TN, wide + 1); j++) {",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
 	},
 	{
 		name: "alpha == 0 multiplies all the same", file: "linalg/gemm.go",
