@@ -37,6 +37,15 @@
 #define STORE(v, p) PASTE(vstore, VW)(v, 0, p)
 #endif
 #define NV (TN / VW) /* vectors across a block */
+#ifdef __has_builtin /* simulators, which compile to SPIR, do not know it */
+#if __has_builtin(__builtin_prefetch) && !defined(__SPIR__)
+#define PREFETCH(p) __builtin_prefetch(p)
+#endif
+#endif
+#ifndef PREFETCH
+#define PREFETCH(p)
+#endif
+#define AHEAD 8
 #if BM % TM || BN % TN || TN % VW
 #error "matmul_cpu: TM must divide BM, TN must divide BN, and VW must divide TN"
 #endif
@@ -61,13 +70,17 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
         const int depth = min(BK, k - p0);
         const int first = p0 == 0, last = p0 + depth == k;
 
-        /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. */
+        /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. Each row lies in another page: it is asked for AHEAD rows
+         * before, since the processor does not look ahead from page to page. */
         #pragma unroll 1
         for (int p = 0; p < depth; p++) {
           __global const T *bp = b + boff + z * strideb + (p0 + p) * ldb + col0;
           int j = 0;
           #pragma unroll 1
-          for (; j + VW <= cols; j += VW) STORE(LOAD(bp + j), &panels[j / TN][p * TN + j % TN]);
+          for (; j + VW <= cols; j += VW) {
+            PREFETCH(bp + AHEAD * ldb + j);
+            STORE(LOAD(bp + j), &panels[j / TN][p * TN + j % TN]);
+          }
           #pragma unroll 1
           for (; j < cols || j % TN != 0; j++) panels[j / TN][p * TN + j % TN] = j < cols ? bp[j] : (T)0;
         }
