@@ -144,7 +144,8 @@ func endure(t *testing.T, n int, run func(i int) error) {
 	first, last := seen[samples/5], seen[len(seen)-1]
 	runs := float64(last.done - first.done)
 	t.Logf("growth a run: heap %.1f bytes, resident %.1f bytes", float64(last.heap-first.heap)/runs, float64(last.resident-first.resident)/runs)
-	if last.heap-first.heap > maxHeapGrowth || last.resident-first.resident > maxResidentGrowth {
+	// The race detector keeps memory of its own for what was ever touched, and PoCL's compiler touches more in its first hundred runs.
+	if last.heap-first.heap > maxHeapGrowth || last.resident-first.resident > maxResidentGrowth && !raceEnabled {
 		t.Errorf("memory has grown from %v to %v", first, last)
 	}
 	if last.goroutines != first.goroutines || last.files != first.files {
