@@ -424,9 +424,9 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 		})
 	}
 	rng := rand.New(rand.NewPCG(9, 10))
-	shapes := [][2]int{{1, 1}, {5, 7}, {64, 64}, {33, 100}, {0, 5}, {5, 0}, {1, 300}}
+	shapes := [][2]int{{1, 1}, {5, 7}, {64, 64}, {33, 100}, {47, 64}, {64, 31}, {0, 5}, {5, 0}, {1, 300}}
 	if d.simulated() {
-		shapes = [][2]int{{1, 1}, {0, 5}, {5, 7}, {32, 16}, {20, 35}}
+		shapes = [][2]int{{1, 1}, {0, 5}, {5, 7}, {32, 16}, {20, 35}, {15, 16}, {16, 15}}
 	} else if !testing.Short() {
 		shapes = append(shapes, [2]int{1000, 777}, [2]int{300, 1}, [2]int{256, 128})
 	}

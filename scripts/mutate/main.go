@@ -32,6 +32,7 @@ type mutation struct {
 	needs    string // what the test needs of the machine, "" for Go alone
 	long     bool   // the test leaves it out with -short
 	hangs    bool   // the test fails by not coming to an end
+	crashes  bool   // the test may end the process by a signal
 }
 
 func main() {
@@ -176,8 +177,11 @@ func (m *mutation) pattern() string {
 	return strings.Join(parts, "/")
 }
 
-// failed tells whether the output of go test says that the very test failed, by itself or because it did not end.
+// failed tells whether the output of go test says that the very test failed, by itself, because it did not end, or because it broke the process.
 func (m *mutation) failed(out string) bool {
+	if m.crashes && regexp.MustCompile(`(?m)^=== RUN   `+m.test+`$`).MatchString(out) && strings.Contains(out, "\nsignal: ") {
+		return true
+	}
 	hung := strings.Contains(out, "panic: test timed out")
 	return regexp.MustCompile(`(?m)^\s*--- FAIL: `+m.test+`(/| \()`).MatchString(out) || hung && regexp.MustCompile(`(?m)^\s*`+m.test+`(/.*)? \(`).MatchString(out)
 }

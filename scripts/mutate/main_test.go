@@ -67,6 +67,13 @@ func TestFailed(t *testing.T) {
 			t.Errorf("failed is %v, want %v, for\n%s", got, want, out)
 		}
 	}
+	crash := "=== RUN   TestLaunches\ncorrupted size\nsignal: aborted\nFAIL\tbackend\t0.7s\n"
+	if m := (mutation{test: "TestLaunches"}); m.failed(crash) {
+		t.Error("a crash counts where none is expected")
+	}
+	if m := (mutation{test: "TestLaunches", crashes: true}); !m.failed(crash) {
+		t.Error("a crash does not count")
+	}
 	if got, want := m.pattern(), "^(TestSuite)$/^(.*)$/^(Compile)$/^(Macros)$"; got != want {
 		t.Errorf("pattern is %s, want %s", got, want)
 	}

@@ -160,7 +160,7 @@ var mutations = []mutation{
 	{
 		name: "two launches set one kernel's arguments at once", file: "backend/opencl/queue.go",
 		old: "	p.launching.Lock()\n	defer p.launching.Unlock()\n", new: "",
-		pkg: "./backend/opencl", test: "TestConcurrentLaunches", needs: "OpenCL",
+		pkg: "./backend/opencl", test: "TestConcurrentLaunches", needs: "OpenCL", crashes: true,
 	},
 	{
 		name: "a released event leaks", file: "backend/opencl/queue.go",
