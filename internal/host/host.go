@@ -91,15 +91,18 @@ func Add[T Element](a, b T) T { return a + b }
 // negZero is -0, the addend that leaves every number as it is, -0 included; plain 0 for int32.
 func negZero[T Element]() T { return T(math.Copysign(0, -1)) }
 
+// Fits tells whether n elements hold a matrix of the shape, whose leading dimension is at least cols: whether n >= (rows-1)*ld+cols, or rows is 0.
+func Fits(rows, cols, ld, n int) bool {
+	hi, lo := bits.Mul(uint(rows-1), uint(ld)) // a division would be felt in small products
+	return rows == 0 || n >= cols && hi == 0 && lo <= uint(n-cols)
+}
+
 // check panics unless a slice of n elements holds a matrix of the shape.
 func check(name string, rows, cols, ld, n int) {
 	if rows < 0 || cols < 0 || ld < cols {
 		panic(fmt.Sprintf("host: %s is %dx%d with a leading dimension of %d", name, rows, cols, ld))
 	}
-	if rows == 0 || cols == 0 {
-		return
-	}
-	if hi, lo := bits.Mul(uint(rows-1), uint(ld)); hi != 0 || n < cols || lo > uint(n-cols) { // a division would be felt in small products
+	if cols > 0 && !Fits(rows, cols, ld, n) {
 		panic(fmt.Sprintf("host: %s has %d elements, too few for %dx%d with a leading dimension of %d", name, n, rows, cols, ld))
 	}
 }

@@ -85,28 +85,22 @@ func BenchmarkTrsm(b *testing.B) {
 func BenchmarkSmall(b *testing.B) {
 	sizes := []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64}
 	data := func(n int) []float64 { return normalDense(n).RawMatrix().Data }
+	type triangular func(blas.Float64, blas.Side, blas.Uplo, blas.Transpose, blas.Diag, int, int, float64, []float64, int, []float64, int)
+	row := func(f triangular, t blas.Transpose) func(impl blas.Float64, n int, x, y, z []float64) {
+		return func(impl blas.Float64, n int, x, y, z []float64) {
+			copy(z, y[:n]) // z is made anew, so that it stays what it is
+			f(impl, 'R', 'U', t, 'N', 1, n, 1, x, n, z, n)
+		}
+	}
 	for name, f := range map[string]func(impl blas.Float64, n int, x, y, z []float64){
-		"syrk":  func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'N', n, n, 1, x, n, 0, z, n) },
-		"syrkT": func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'T', n, n, 1, x, n, 0, z, n) },
-		"syr2k": func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsyr2k('U', 'N', n, n, 1, x, n, y, n, 0, z, n) },
-		"symm":  func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsymm('L', 'U', n, n, 1, x, n, y, n, 0, z, n) },
-		// one row of B at the right side; z is made anew, so that it stays what it is
-		"trsmRow": func(impl blas.Float64, n int, x, y, z []float64) {
-			copy(z, y[:n])
-			impl.Dtrsm('R', 'U', 'N', 'N', 1, n, 1, x, n, z, n)
-		},
-		"trsmRowT": func(impl blas.Float64, n int, x, y, z []float64) {
-			copy(z, y[:n])
-			impl.Dtrsm('R', 'U', 'T', 'N', 1, n, 1, x, n, z, n)
-		},
-		"trmmRow": func(impl blas.Float64, n int, x, y, z []float64) {
-			copy(z, y[:n])
-			impl.Dtrmm('R', 'U', 'N', 'N', 1, n, 1, x, n, z, n)
-		},
-		"trmmRowT": func(impl blas.Float64, n int, x, y, z []float64) {
-			copy(z, y[:n])
-			impl.Dtrmm('R', 'U', 'T', 'N', 1, n, 1, x, n, z, n)
-		},
+		"syrk":     func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'N', n, n, 1, x, n, 0, z, n) },
+		"syrkT":    func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'T', n, n, 1, x, n, 0, z, n) },
+		"syr2k":    func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsyr2k('U', 'N', n, n, 1, x, n, y, n, 0, z, n) },
+		"symm":     func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsymm('L', 'U', n, n, 1, x, n, y, n, 0, z, n) },
+		"trsmRow":  row(blas.Float64.Dtrsm, 'N'),
+		"trsmRowT": row(blas.Float64.Dtrsm, 'T'),
+		"trmmRow":  row(blas.Float64.Dtrmm, 'N'),
+		"trmmRowT": row(blas.Float64.Dtrmm, 'T'),
 	} {
 		b.Run(name, func(b *testing.B) {
 			withAndWithout(b, sizes, func(b *testing.B, n int) {

@@ -1,10 +1,9 @@
 package gonumblas
 
 import (
-	"math/bits"
-
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -13,11 +12,7 @@ import (
 
 // fits tells whether n elements hold a matrix with that leading dimension, as gonum counts.
 func fits(rows, cols, ld, n int) bool {
-	if ld < max(1, cols) {
-		return false
-	}
-	hi, lo := bits.Mul(uint(rows-1), uint(ld)) // faster than to divide
-	return rows == 0 || n >= cols && hi == 0 && lo <= uint(n-cols)
+	return ld >= max(1, cols) && host.Fits(rows, cols, ld, n)
 }
 
 func isTranspose(t blas.Transpose) bool {
@@ -118,11 +113,11 @@ func (i *implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && isTinySyrk(n, k) && i.e.smallOnHost() {
+	if isTinySyrk(i.e, n, k, alpha) {
 		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float64](i.e, n, k) {
+	if isSmallSyrk(i.e, n, k, alpha) {
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
@@ -135,12 +130,12 @@ func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && isTinySyrk(n, k) && i.e.smallOnHost() {
+	if isTinySyrk(i.e, n, k, alpha) {
 		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		tinySyrk64(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float64](i.e, n, k) {
+	if isSmallSyrk(i.e, n, k, alpha) {
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
@@ -199,7 +194,7 @@ func (i *implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float32](i.e, n, k) {
+	if isSmallSyrk(i.e, n, k, alpha) {
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}
@@ -212,7 +207,7 @@ func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[float32](i.e, n, k) {
+	if isSmallSyrk(i.e, n, k, alpha) {
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return

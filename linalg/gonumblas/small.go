@@ -120,6 +120,11 @@ func finish64(alpha, acc, beta, old float64) float64 {
 	return math.FMA(alpha, acc, beta*old)
 }
 
+// isSmallSyrk tells whether smallSyrk computes syrk and syr2k.
+func isSmallSyrk[T float](e *engine, n, k int, alpha T) bool {
+	return alpha != 0 && k > 0 && n <= symmetricBlock && inStrips[T](e, n, k)
+}
+
 // smallSyrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C on the host, of at most symmetricBlock rows and with neither alpha nor k zero.
 func smallSyrk[T float](lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	s, memory := scratch[T](1, n*(k+stripRows))
@@ -156,7 +161,9 @@ func smallSymm64(left, lower bool, m, n int, alpha float64, a []float64, lda int
 }
 
 // isTinySyrk tells whether plain loops are the fastest for syrk and syr2k.
-func isTinySyrk(n, k int) bool { return n <= 3 || n <= 6 && n*k <= 48 }
+func isTinySyrk(e *engine, n, k int, alpha float64) bool {
+	return alpha != 0 && k > 0 && (n <= 3 || n <= 6 && n*k <= 48) && e.smallOnHost()
+}
 
 // tinySyrk64 is smallSyrk by plain loops, for two elements at a time.
 func tinySyrk64(lower bool, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {

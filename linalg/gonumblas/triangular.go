@@ -92,7 +92,7 @@ func (t triangle[T]) update(e *engine, alpha T, off, b1 linalg.Matrix[T], beta T
 // multiply is B = alpha*E*B.
 func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		t.leaf(false, host.MultiplyTriangle[T], alpha, b)
+		t.leaf(false, alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -104,7 +104,7 @@ func (t triangle[T]) multiply(e *engine, alpha T, b linalg.Matrix[T]) {
 // solve makes B the solution X of E*X = alpha*B.
 func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	if t.Rows <= triangleBlock {
-		t.leaf(true, host.SolveTriangle[T], alpha, b)
+		t.leaf(true, alpha, b)
 		return
 	}
 	first, b1, second, b2, off := t.halves(b)
@@ -113,20 +113,21 @@ func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	second.solve(e, 1, b2)
 }
 
-// A leafFunc is host.MultiplyTriangle or host.SolveTriangle.
-type leafFunc[T float] func(n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int)
-
 // leafRows is how many rows of B are transposed at a time where the triangle is at the right side.
 const leafRows = 64
 
-// leaf calls f, which solves or does not, for a triangle that is not divided any more. f wants it at the left side of B.
-func (t triangle[T]) leaf(solve bool, f leafFunc[T], alpha T, b linalg.Matrix[T]) {
+// leaf is multiply, or with solve solve, for a triangle that is not divided any more. Package host wants it at the left side of B.
+func (t triangle[T]) leaf(solve bool, alpha T, b linalg.Matrix[T]) {
+	apply := host.MultiplyTriangle[T]
+	if solve {
+		apply = host.SolveTriangle[T]
+	}
 	row, col := t.Stride, 1
 	if t.transposed {
 		row, col = col, row
 	}
 	if t.left {
-		f(t.Rows, b.Cols, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, b.Stride)
+		apply(t.Rows, b.Cols, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, b.Stride)
 		return
 	}
 	if b.Rows == 1 { // its transpose lies in memory as it does
@@ -134,7 +135,7 @@ func (t triangle[T]) leaf(solve bool, f leafFunc[T], alpha T, b linalg.Matrix[T]
 			column64(solve, !t.lower, t.unit, t.Rows, float64(alpha), e, row, col, any(b.Data).([]float64), 1)
 			return
 		}
-		f(t.Rows, 1, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, 1)
+		apply(t.Rows, 1, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, 1)
 		return
 	}
 	x, memory := scratch[T](t.Rows, min(leafRows, b.Rows))
@@ -142,7 +143,7 @@ func (t triangle[T]) leaf(solve bool, f leafFunc[T], alpha T, b linalg.Matrix[T]
 		part := b.Slice(i, min(i+leafRows, b.Rows), 0, b.Cols)
 		x.Cols = part.Rows
 		transpose(part, x)
-		f(t.Rows, x.Cols, alpha, t.Data, row, col, !t.lower, t.unit, x.Data, x.Stride)
+		apply(t.Rows, x.Cols, alpha, t.Data, row, col, !t.lower, t.unit, x.Data, x.Stride)
 		transpose(x, part)
 	}
 	give(memory)

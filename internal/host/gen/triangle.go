@@ -103,26 +103,14 @@ func (w *writer) multiplyPanel(t x86Tile) {
 	w.op("%s (SI)(CX*1), %s", t.splat, t.r(triangleSplat))
 	w.eachVector(t, t.mul, triangleSplat)
 	w.label("%sunit", t.label)
-	w.op("MOVQ SI, DI")
-	w.op("MOVQ BX, R11")
-	w.op("MOVQ R12, CX")
-	w.op("TESTQ CX, CX")
-	w.op("JZ %send", t.label)
-	w.label("%sstep", t.label)
-	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
-	for v := range t.vectors {
+	w.eachStep(t, "BX", "R10", func(v int) {
 		if t.isMasked(v) {
 			w.loadMasked(t.x86Kernel, fmt.Sprintf("%d(R11)", v*t.width()), t.r(triangleTerm), t.r(triangleTemp))
 			w.op("%s %s, %s, %s", t.mulAdd, t.r(triangleTerm), t.r(triangleSplat), t.r(v))
 		} else {
 			w.op("%s %d(R11), %s, %s", t.mulAdd, v*t.width(), t.r(triangleSplat), t.r(v))
 		}
-	}
-	w.op("ADDQ R9, DI")
-	w.op("ADDQ R10, R11")
-	w.op("DECQ CX")
-	w.op("JNZ %sstep", t.label)
-	w.label("%send", t.label)
+	})
 	w.eachVector(t, t.mul, triangleAlpha)
 	w.storeRow(t, "DX")
 	w.op("SUBQ R8, SI")
@@ -136,21 +124,9 @@ func (w *writer) solvePanel(t x86Tile) {
 	w.label("%srow", t.label)
 	w.loadRow(t, "DX")
 	w.eachVector(t, t.mul, triangleAlpha)
-	w.op("MOVQ SI, DI")
-	w.op("MOVQ R13, R11")
-	w.op("MOVQ R12, CX")
-	w.op("TESTQ CX, CX")
-	w.op("JZ %send", t.label)
-	w.label("%sstep", t.label)
-	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
-	for v := range t.vectors {
+	w.eachStep(t, "R13", fmt.Sprintf("$%d", t.vectors*t.width()), func(v int) {
 		w.op("%s %d(R11), %s, %s", negated(t.mulAdd), v*t.width(), t.r(triangleSplat), t.r(v))
-	}
-	w.op("ADDQ R9, DI")
-	w.op("ADDQ $%d, R11", t.vectors*t.width())
-	w.op("DECQ CX")
-	w.op("JNZ %sstep", t.label)
-	w.label("%send", t.label)
+	})
 	w.op("TESTL R15, R15")
 	w.op("JNZ %sunit", t.label)
 	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
@@ -165,6 +141,26 @@ func (w *writer) solvePanel(t x86Tile) {
 	w.op("INCQ R12")
 	w.op("CMPQ R12, n+0(FP)")
 	w.op("JLT %srow", t.label)
+}
+
+// eachStep is the loop over the R12 products of row SI of E with the rows of B from the one at first, which are next apart. In the body DI points to the
+// element of E, which is in every lane of triangleSplat, and R11 to the row.
+func (w *writer) eachStep(t x86Tile, first, next string, multiplyAdd func(v int)) {
+	w.op("MOVQ SI, DI")
+	w.op("MOVQ %s, R11", first)
+	w.op("MOVQ R12, CX")
+	w.op("TESTQ CX, CX")
+	w.op("JZ %send", t.label)
+	w.label("%sstep", t.label)
+	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
+	for v := range t.vectors {
+		multiplyAdd(v)
+	}
+	w.op("ADDQ R9, DI")
+	w.op("ADDQ %s, R11", next)
+	w.op("DECQ CX")
+	w.op("JNZ %sstep", t.label)
+	w.label("%send", t.label)
 }
 
 // loadRow and storeRow move the panel's part of a row of B.
