@@ -188,7 +188,7 @@ func TestChooseOnRealDevices(t *testing.T) {
 		if !p.CPU || p.VW != 32/typ.Size() || p.BK != 256 || p.Whole {
 			t.Errorf("PoCL with 32-byte vectors, %s: %+v", typ, p)
 		}
-		if q := ChooseTranspose(&pocl, typ, 4096, 4096); q != (TransposeParams{CPU: true, Tile: 512}) {
+		if q := ChooseTranspose(&pocl, typ, 4096, 4096); q != (TransposeParams{CPU: true, Tile: 4096 / typ.Size(), Rows: 128}) {
 			t.Errorf("PoCL, %s: %+v", typ, q)
 		}
 	}

@@ -386,7 +386,7 @@ func TestTallMatrices(t *testing.T) {
 			return kernels.TransposeArgs(nil, m, 1, da, out)
 		}
 		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), transpose)
-		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16}} {
+		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16, Rows: 32}} {
 			if !d.runs(t, kernels.Transpose(kernels.Int32, p), p.CPU) {
 				continue
 			}
@@ -414,7 +414,7 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 		grid   func(rows, cols int) backend.Grid
 	}
 	all := []tiled{{d.compile(t, kernels.TransposeNaive(typ)), kernels.NaiveGrid}}
-	for _, p := range []kernels.TransposeParams{kernels.TextbookTranspose, {CPU: true, Tile: 32}, {Tile: 8, Step: 8}, kernels.ChooseTranspose(&d.info, typ, 999, 999)} {
+	for _, p := range []kernels.TransposeParams{kernels.TextbookTranspose, {CPU: true, Tile: 32, Rows: 16}, {CPU: true, Tile: 16, Rows: 48}, {Tile: 8, Step: 8}, kernels.ChooseTranspose(&d.info, typ, 999, 999)} {
 		if !d.runs(t, kernels.Transpose(typ, p), p.CPU) {
 			continue
 		}

@@ -132,7 +132,7 @@ func transposeNaiveGo[T host.Element](g backend.Grid, lo, hi int, args []backend
 
 func transposeGo[T host.Element](p TransposeParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-		return transposeTilesGo[T](g, lo, hi, p.Tile, p.Tile, args)
+		return transposeTilesGo[T](g, lo, hi, p.rows(), p.Tile, args)
 	}
 }
 

@@ -45,7 +45,7 @@ func TransposeGrid(p TransposeParams, rows, cols int) backend.Grid {
 	if p.Whole {
 		return whole(int64(rows), int64(cols), p.group())
 	}
-	return grid(rows, cols, p.Tile, p.Tile, p.group())
+	return grid(rows, cols, p.rows(), p.Tile, p.group())
 }
 
 // ElementwiseGrid is the grid of [Scale] and [Add] for matrices of rows by cols on the device of info: enough groups to keep the device busy, which

@@ -244,9 +244,12 @@ func TestValidate(t *testing.T) {
 		{TransposeParams{Tile: 32}, Float32, "step must divide tile"},
 		{TransposeParams{Tile: 32, Step: 5}, Float32, "step must divide tile"},
 		{TransposeParams{Tile: 32, Step: 16}, Float32, "512 work-items a group, more than 256"},
-		{TransposeParams{CPU: true, Tile: 32, Step: 8}, Float32, "step is for the GPU shape"},
-		{TransposeParams{CPU: true, Tile: 24}, Int32, "multiple of the 16 elements in a cache line, not 24"},
-		{TransposeParams{CPU: true, Tile: 20}, Float64, "multiple of the 8 elements in a cache line, not 20"},
+		{TransposeParams{CPU: true, Tile: 32, Rows: 16, Step: 8}, Float32, "step is for the GPU shape"},
+		{TransposeParams{CPU: true, Tile: 32}, Float32, "rows must be 1 to 4096, not 0"},
+		{TransposeParams{CPU: true, Tile: 32, Rows: 8}, Float32, "multiples of the 16 elements in a cache line, not 32 and 8"},
+		{TransposeParams{Tile: 32, Step: 8, Rows: 32}, Float32, "rows is for the CPU shape"},
+		{TransposeParams{CPU: true, Tile: 24, Rows: 16}, Int32, "multiples of the 16 elements in a cache line, not 24 and 16"},
+		{TransposeParams{CPU: true, Tile: 20, Rows: 8}, Float64, "multiples of the 8 elements in a cache line, not 20 and 8"},
 	} {
 		err := c.p.Validate(c.t)
 		if !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), c.want) {

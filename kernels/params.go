@@ -136,7 +136,8 @@ func (p MatMulParams) macros() map[string]string {
 // the [Type] they identify a compiled kernel.
 type TransposeParams struct {
 	CPU  bool `json:"cpu,omitempty"`  // the shape for CPUs: one work-item moves a tile
-	Tile int  `json:"tile"`           // rows and columns of a tile, which a group moves
+	Tile int  `json:"tile"`           // columns of a tile of A, which a group moves; in the GPU shape its rows as well
+	Rows int  `json:"rows,omitempty"` // CPU shape: rows of a tile
 	Step int  `json:"step,omitempty"` // GPU shape: work-items of a group in y; there are Tile in x
 
 	// Whole: one group moves all tiles. It is for the cpu device, whose implementation in Go spreads a whole transpose over the cores.
@@ -161,8 +162,12 @@ func (p TransposeParams) validate(t Type) error {
 		return fmt.Errorf("tile must be 1 to %d, not %d", maxTile, p.Tile)
 	case p.CPU && p.Step != 0:
 		return fmt.Errorf("step is for the GPU shape; it must be 0, not %d", p.Step)
-	case p.CPU && p.Tile%line != 0:
-		return fmt.Errorf("tile must be a multiple of the %d elements in a cache line, not %d", line, p.Tile)
+	case p.CPU && (p.Rows < 1 || p.Rows > maxTile):
+		return fmt.Errorf("rows must be 1 to %d, not %d", maxTile, p.Rows)
+	case p.CPU && (p.Tile%line != 0 || p.Rows%line != 0):
+		return fmt.Errorf("tile and rows must be multiples of the %d elements in a cache line, not %d and %d", line, p.Tile, p.Rows)
+	case !p.CPU && p.Rows != 0:
+		return fmt.Errorf("rows is for the CPU shape; it must be 0, not %d", p.Rows)
 	case !p.CPU && (p.Step < 1 || p.Tile%p.Step != 0):
 		return fmt.Errorf("step must divide tile; it is %d", p.Step)
 	case !p.CPU && p.Tile*p.Step > maxItems:
@@ -173,6 +178,14 @@ func (p TransposeParams) validate(t Type) error {
 
 // cacheLine is the bytes of a line of the caches of every CPU that matters here; a wrong guess costs speed alone.
 const cacheLine = 64
+
+// rows is how many rows of A a tile has.
+func (p TransposeParams) rows() int {
+	if p.CPU {
+		return p.Rows
+	}
+	return p.Tile
+}
 
 func (p TransposeParams) group() [3]int {
 	if p.CPU {
@@ -196,7 +209,7 @@ func (p TransposeParams) Fits(info *backend.Info, t Type) bool {
 
 func (p TransposeParams) macros() map[string]string {
 	if p.CPU {
-		return map[string]string{"TILE": strconv.Itoa(p.Tile)}
+		return map[string]string{"TILE": strconv.Itoa(p.Tile), "ROWS": strconv.Itoa(p.Rows)}
 	}
 	return map[string]string{"TILE": strconv.Itoa(p.Tile), "STEP": strconv.Itoa(p.Step)}
 }

@@ -10,10 +10,12 @@
  * upper half of the block with those of the lower half (Stone, "Parallel Processing with the Perfect Shuffle", IEEE Transactions on Computers 20,
  * 1971). Blocks that pass an edge are moved element by element.
  *
- * TILE  rows and columns of the tile that a group moves at a time, a multiple of LINE
+ * TILE  columns of the tile of A that a group moves at a time, a multiple of LINE. A page's length is good: the rows are read along, and C's, of which there
+ *       are as many, stay in the processor's table of pages
+ * ROWS  its rows, a multiple of LINE
  *
  * Launch: groups of one work-item. Groups in x stride over the columns of tiles of A, groups in y over the rows, so any number of groups covers
- * any shape; ceil(cols/TILE) by ceil(rows/TILE) give each group one tile.
+ * any shape; ceil(cols/TILE) by ceil(rows/ROWS) give each group one tile.
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -31,8 +33,8 @@
 #define UPPER 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #define MASK uint16
 #endif
-#if TILE % LINE
-#error "transpose_cpu: TILE must be a multiple of the elements in a cache line"
+#if TILE % LINE || ROWS % LINE
+#error "transpose_cpu: TILE and ROWS must be multiples of the elements in a cache line"
 #endif
 
 /* LOW and HIGH interleave the lower halves, and the upper halves, of two lines. What compilers of the LLVM family offer beyond OpenCL C: a shuffle in
@@ -60,13 +62,13 @@ __kernel WG_SIZE(1, 1, 1)
 void transpose_cpu(const int rows, const int cols,
                    __global const T *restrict a, const ulong aoff, const ulong lda,
                    __global T *restrict c, const ulong coff, const ulong ldc) {
-  const uint across = ((uint)cols + TILE - 1) / TILE, down = ((uint)rows + TILE - 1) / TILE;
+  const uint across = ((uint)cols + TILE - 1) / TILE, down = ((uint)rows + ROWS - 1) / ROWS;
   const int aligned = ((size_t)(c + coff) | (size_t)(ldc * sizeof(T))) % 64 == 0;
 
   for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
     for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
-      const int iend = min(rows, (int)(ty * TILE + TILE)), jend = min(cols, (int)(tx * TILE + TILE));
-      for (int i0 = (int)(ty * TILE); i0 < iend; i0 += LINE) { /* along A's rows, which the processor fetches ahead */
+      const int iend = min(rows, (int)(ty * ROWS + ROWS)), jend = min(cols, (int)(tx * TILE + TILE));
+      for (int i0 = (int)(ty * ROWS); i0 < iend; i0 += LINE) { /* along A's rows, which the processor fetches ahead */
         for (int j0 = (int)(tx * TILE); j0 < jend; j0 += LINE) {
           __global const T *from = a + aoff + i0 * lda + j0;
           __global T *to = c + coff + j0 * ldc + i0;

@@ -288,9 +288,10 @@ func ChooseMatMul(info *backend.Info, t Type, m, n, k int) MatMulParams {
 func ChooseTranspose(info *backend.Info, t Type, rows, cols int) TransposeParams {
 	o := &tuning().of(info, t).transpose
 	size := 2 / (1/float64(rows) + 1/float64(cols))
-	p, ok := o.pick(size, enough(info), func(p TransposeParams) int { return tileCount(rows, p.Tile) * tileCount(cols, p.Tile) })
+	p, ok := o.pick(size, enough(info), func(p TransposeParams) int { return tileCount(rows, p.rows()) * tileCount(cols, p.Tile) })
 	if !ok { // needs no local memory
-		p = TransposeParams{CPU: true, Tile: cacheLine / t.Size()}
+		line := cacheLine / t.Size()
+		p = TransposeParams{CPU: true, Tile: line, Rows: line}
 	}
 	p.Whole = info.Driver == cpuDriver
 	return p

@@ -42,16 +42,15 @@ func MatMulNeighbours(info *backend.Info, t Type, p MatMulParams) []MatMulParams
 // TransposeNeighbours is [MatMulNeighbours] for transposes.
 func TransposeNeighbours(info *backend.Info, t Type, p TransposeParams) []TransposeParams {
 	double, halve := func(v *int) { *v *= 2 }, func(v *int) { *v /= 2 }
+	other := func(q *TransposeParams) *int { return &q.Step }
+	if p.CPU {
+		other = func(q *TransposeParams) *int { return &q.Rows }
+	}
 	steps := []func(*TransposeParams){}
 	for _, change := range []func(*int){double, halve} {
-		steps = append(steps, func(q *TransposeParams) { change(&q.Tile) })
-		if !p.CPU {
-			steps = append(steps, func(q *TransposeParams) { change(&q.Step) })
-		}
+		steps = append(steps, func(q *TransposeParams) { change(&q.Tile) }, func(q *TransposeParams) { change(other(q)) })
 	}
-	if !p.CPU {
-		steps = append(steps, func(q *TransposeParams) { q.Tile *= 2; q.Step /= 2 }, func(q *TransposeParams) { q.Tile /= 2; q.Step *= 2 })
-	}
+	steps = append(steps, func(q *TransposeParams) { double(&q.Tile); halve(other(q)) }, func(q *TransposeParams) { halve(&q.Tile); double(other(q)) })
 	return neighbours(p, steps, func(q TransposeParams) bool { return q.runs(info, t) })
 }
 

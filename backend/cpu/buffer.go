@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // buffer is the caller's handle of a memory. When it is freed, or forgotten, the memory is released.
@@ -95,6 +96,7 @@ func newBytes(n int) []byte {
 		return []byte{}
 	}
 	b := make([]byte, n+alignment-1)
+	hugepage.Advise(b)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment)
 	return b[skip : skip+n : skip+n]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
+	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // Host memory comes in three ways.
@@ -84,7 +85,13 @@ func (d *device) Alloc(n int64) (backend.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.zero(); err != nil {
+	if d.onHost() {
+		err = m.adviseHuge()
+	}
+	if err == nil {
+		err = m.zero()
+	}
+	if err != nil {
 		m.mem.Release()
 		return nil, err
 	}
@@ -128,6 +135,7 @@ func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
 func pages(n int64) []byte {
 	page := os.Getpagesize()
 	b := make([]byte, n+int64(page))
+	hugepage.Advise(b)
 	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & (page - 1)
 	return b[skip : skip+int(n) : skip+int(n)]
 }
@@ -208,6 +216,21 @@ func (s *deviceState) sized(err error, n int64) error {
 		e.Detail = fmt.Sprintf("a buffer of %d bytes on %s with %d bytes: %s", n, s.info.Name, s.info.Memory, e.Detail)
 	}
 	return err
+}
+
+// onHost tells whether the device computes in the host's memory without further ado, as CPUs do.
+func (s *deviceState) onHost() bool { return s.info.UnifiedMemory && !s.mapped }
+
+// adviseHuge asks for large pages for a new buffer of a CPU.
+func (m *memory) adviseHuge() error {
+	if m.size < hugepage.MinBytes {
+		return nil
+	}
+	if err := m.mapForHost(); err != nil {
+		return err
+	}
+	hugepage.Advise(m.mapping.ByteSlice()[:m.size])
+	return m.unmap()
 }
 
 // zero fills a new buffer and waits for it: OpenCL allocates on first use, and this is where a lack of memory shows.

@@ -38,13 +38,14 @@ var rules = []rule{
 	{pkg: "internal/host", mods: []string{"golang.org/x/sys/cpu"}},                                       // the bits that every device must produce
 	{pkg: "internal/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}}, // the only importer of purego
 	{pkg: "internal/diskcache"},
+	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/mutate"},
 	{pkg: "internal/ptxgen/...", may: []string{"backend", "internal/ptxgen"}}, // for generators and tests
 
 	// Drivers never import each other, kernels or linalg. They alone import internal/diskcache.
-	{pkg: "backend/cpu/...", may: []string{"backend", "internal/host", "internal/diskcache"}, mods: []string{"golang.org/x/sys/..."}},
-	{pkg: "backend/opencl/...", may: []string{"backend", "backend/opencl/...", "internal/dl/...", "internal/diskcache"}},
+	{pkg: "backend/cpu/...", may: []string{"backend", "internal/host", "internal/diskcache", "internal/hugepage"}, mods: []string{"golang.org/x/sys/..."}},
+	{pkg: "backend/opencl/...", may: []string{"backend", "backend/opencl/...", "internal/dl/...", "internal/diskcache", "internal/hugepage"}},
 	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/...", "internal/dl/..."}}, // of use without the rest
 	{pkg: "backend/opencl/internal/...", may: []string{"backend/opencl/internal/...", "internal/dl/..."}},
 	{pkg: "backend/cuda/...", may: []string{"backend", "backend/cuda/...", "internal/dl/...", "internal/diskcache"}},

@@ -1,0 +1,59 @@
+package hugepage
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// isAdvised tells whether the system remembers the advice for the mapping that holds p.
+func isAdvised(t *testing.T, p *byte) bool {
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	at, inside := uintptr(unsafe.Pointer(p)), false
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var from, to uintptr
+		if n, _ := fmt.Sscanf(s.Text(), "%x-%x ", &from, &to); n == 2 {
+			inside = from <= at && at < to
+		}
+		if flags, ok := strings.CutPrefix(s.Text(), "VmFlags:"); ok && inside {
+			return slices.Contains(strings.Fields(flags), "hg")
+		}
+	}
+	t.Skip("the system does not tell flags of mappings")
+	return false
+}
+
+func TestAdvise(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("the system has no large pages: ", err)
+	}
+	b, err := unix.Mmap(-1, 0, 4*MinBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(b)
+	Advise(b[:MinBytes-1])
+	if isAdvised(t, &b[0]) {
+		t.Error("small memory is advised")
+	}
+	Advise(b[1 : 2*MinBytes+1]) // pages in part
+	for at, want := range map[int]bool{0: false, os.Getpagesize(): true, 2*MinBytes - 1: true, 2 * MinBytes: false, 3 * MinBytes: false} {
+		if got := isAdvised(t, &b[at]); got != want {
+			t.Errorf("byte %d: advised %t, want %t", at, got, want)
+		}
+	}
+	if b[os.Getpagesize()] != 0 {
+		t.Error("the memory has changed")
+	}
+	Advise(nil)
+}
