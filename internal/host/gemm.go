@@ -46,24 +46,33 @@ func gemm[T Element](kern *microKernel[T], m, n, k int, alpha T, a []T, lda int,
 	p := product[T]{kern: kern, m: m, n: n, k: k, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc, alpha: alpha, beta: beta}
 	p.scaled = alpha != 1 || beta != 0
 	p.plan()
-	if p.isNarrow() {
+	switch {
+	case p.isNarrow():
 		p.narrow()
-		return
+	case p.isThin() && p.workers > 1:
+		p.spreadThin()
+	default:
+		p.compute()
 	}
-	if !p.scaled || k <= p.steps {
+}
+
+// compute computes the product in blocks.
+func (p *product[T]) compute() {
+	if !p.scaled || p.k <= p.steps {
 		p.run()
 		return
 	}
 	// Chains longer than a block of k rest in C between the blocks. Here C still holds what beta needs, so that they rest elsewhere.
-	cols := min(n, maxTemp)
-	rows := min(m, max(maxTemp/cols, 1))
+	whole := *p
+	cols := min(p.n, maxTemp)
+	rows := min(p.m, max(maxTemp/cols, 1))
 	s, temp := take[T](rows * cols)
 	defer s.give()
 	p.rest = temp
-	for j := 0; j < n; j += cols {
-		for i := 0; i < m; i += rows {
-			p.m, p.n = min(rows, m-i), min(cols, n-j)
-			p.a, p.b, p.c = a[i*lda:], b[j:], c[i*ldc+j:]
+	for j := 0; j < whole.n; j += cols {
+		for i := 0; i < whole.m; i += rows {
+			p.m, p.n = min(rows, whole.m-i), min(cols, whole.n-j)
+			p.a, p.b, p.c = whole.a[i*p.lda:], whole.b[j:], whole.c[i*p.ldc+j:]
 			p.run()
 		}
 	}
@@ -79,8 +88,9 @@ const (
 	directBytes   = 32 << 10
 )
 
-// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns.
-const thinSteps = 16
+// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns. More
+// rows than these, of elements of so many bytes together, are more than the processor looks ahead in.
+const thinBytes = 128
 
 // A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc steps of every chain. Between the blocks of k the
 // chains rest in C, or in rest where C holds what beta needs.
@@ -120,13 +130,18 @@ func (p *product[T]) plan() {
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
 	p.directB = p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k
 	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
-	if p.m <= directTilesA*kern.rows && p.n > directBytes/size/p.k {
-		p.steps = thinSteps
+	if p.isThin() {
+		p.steps = thinBytes / size
 	}
 	// Blocks of fewer steps may be so much wider and higher, up to four times.
 	full, steps := kern.kc, max(p.steps, kern.kc/4)
 	p.cols = full * kern.nc / steps / kern.cols * kern.cols
 	p.rows = equal(p.m, full*kern.mc/steps, kern.rows) // as each block packs all of B
+}
+
+// isThin tells whether the product has few rows, and a B that no near cache holds.
+func (p *product[T]) isThin() bool {
+	return p.m <= directTilesA*p.kern.rows && p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
 }
 
 // equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple of unit.

@@ -319,6 +319,7 @@ func gemmThin[T Element](t *testing.T) {
 	}
 	if !isShort() && kernels[T]()[0].name != "go" { // on several cores
 		checkGemm(t, inputs[T]()[0], 3, 7001, 103, 1, 1, 0)
+		checkGemm(t, inputs[T]()[0], 3, 7001, 103, 1, 2, 3)
 		checkGemm(t, inputs[T]()[0], 7001, 3, 103, 1, 1, 0)
 	}
 }

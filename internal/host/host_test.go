@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // bitsOf is x as comparable bits, all NaN alike.
@@ -225,4 +226,64 @@ func TestParallelFromManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Helpers take work from calls that follow each other, and end when there is none any more.
+func TestHelpers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, callers := range []int{1, 3} {
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for call := range 300 {
+					var ran, inner atomic.Int32
+					Parallel(1+call%5, func(int) {
+						ran.Add(1)
+						if call%50 == 0 {
+							Parallel(3, func(int) { inner.Add(1) })
+						}
+					})
+					if want := int32(1 + call%5); ran.Load() != want {
+						t.Errorf("call %d ran %d times, want %d", call, ran.Load(), want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := calls.Load(); n != 0 {
+			t.Errorf("%d calls are counted after the last", n)
+		}
+		for start := time.Now(); helpersLeft() > 0; time.Sleep(time.Millisecond) {
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("%d helpers look for work for ever", helpersLeft())
+			}
+		}
+	}
+}
+
+func helpersLeft() int {
+	idle.Lock()
+	defer idle.Unlock()
+	return len(idle.helpers)
+}
+
+// A helper that is idle does the work of the next call.
+func TestHelperIsUsed(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	h := new(helper)
+	idle.Lock()
+	idle.helpers = append(idle.helpers, h)
+	idle.Unlock()
+	started := make(chan struct{})
+	go func() {
+		for h.next.Load() == nil {
+			runtime.Gosched()
+		}
+		close(started)
+		h.work(h.next.Load())
+	}()
+	Parallel(2, func(int) { <-started }) // ends only when h has come
+	if h.next.Load() != nil && helpersLeft() > 0 {
+		t.Error("the helper is idle and at work")
+	}
 }

@@ -2,8 +2,10 @@ package host
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Parallel calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, each taking the next index when it is free, and returns when all are
@@ -19,14 +21,12 @@ func Parallel(n int, f func(i int)) {
 		}
 		return
 	}
-	w := work{n: int64(n), f: f}
-	w.wait.Add(workers)
-	defer w.wait.Wait() // where the caller's own f ends the goroutine
-	for range workers - 1 {
-		go w.run()
-	}
+	w := &work{n: int64(n), f: f}
+	calls.Add(1)
+	defer w.await() // where the caller's own f ends the goroutine
+	w.engage(workers - 1)
 	w.run()
-	w.wait.Wait()
+	w.await()
 	switch {
 	case w.value != nil:
 		panic(w.value)
@@ -43,7 +43,11 @@ type work struct {
 	n    int64
 	f    func(i int)
 	next atomic.Int64
-	wait sync.WaitGroup
+
+	helpers  atomic.Int32 // at work
+	finished sync.WaitGroup
+	asleep   atomic.Bool // the caller waits for finished
+	awaited  bool
 
 	mu     sync.Mutex
 	value  any  // of the first panic
@@ -63,7 +67,6 @@ func (w *work) run() {
 			}
 			w.mu.Unlock()
 		}
-		w.wait.Done()
 	}()
 	for {
 		i := w.next.Add(1) - 1
@@ -73,4 +76,96 @@ func (w *work) run() {
 		}
 		w.f(int(i))
 	}
+}
+
+// await returns when no helper is at work any more.
+func (w *work) await() {
+	if w.awaited {
+		return
+	}
+	w.awaited = true
+	if !spin(func() bool { return w.helpers.Load() == 0 }) {
+		w.asleep.Store(true)
+		w.finished.Wait()
+	}
+	calls.Add(-1)
+}
+
+// A helper is a goroutine that works for calls of Parallel. To wake a sleeping core takes as long as a product of some hundred rows. So a helper does not go
+// to sleep at once when its work is done, and neither does a caller that waits for the last of its helpers.
+type helper struct{ next atomic.Pointer[work] }
+
+// calls is how many calls of Parallel there are now.
+var calls atomic.Int32
+
+// idle is the helpers that look for work.
+var idle struct {
+	sync.Mutex
+	helpers []*helper
+}
+
+// engage makes n helpers run w.
+func (w *work) engage(n int) {
+	w.helpers.Store(int32(n))
+	w.finished.Add(n)
+	idle.Lock()
+	for ; n > 0 && len(idle.helpers) > 0; n-- {
+		last := len(idle.helpers) - 1
+		idle.helpers[last].next.Store(w)
+		idle.helpers = idle.helpers[:last]
+	}
+	idle.Unlock()
+	for range n {
+		go new(helper).work(w)
+	}
+}
+
+// work runs w, and what comes soon after.
+func (h *helper) work(w *work) {
+	for w != nil {
+		h.run(w)
+		if w.asleep.Load() { // the caller's goroutine goes on here
+			return
+		}
+		w = h.look()
+	}
+}
+
+func (h *helper) run(w *work) {
+	defer func() {
+		w.helpers.Add(-1)
+		w.finished.Done()
+	}()
+	w.run()
+}
+
+// look waits a little for more work. It is nil where none comes, and where there are other calls than the one that h has worked for: they need the core.
+func (h *helper) look() *work {
+	if calls.Load() > 1 {
+		return nil
+	}
+	h.next.Store(nil)
+	idle.Lock()
+	idle.helpers = append(idle.helpers, h)
+	idle.Unlock()
+	if spin(func() bool { return h.next.Load() != nil }) {
+		return h.next.Load()
+	}
+	idle.Lock()
+	defer idle.Unlock()
+	idle.helpers = slices.DeleteFunc(idle.helpers, func(other *helper) bool { return other == h })
+	return h.next.Load() // it may have come in the meantime
+}
+
+// spinTime is how long spin looks: a few times what it takes to wake a core.
+const spinTime = 100 * time.Microsecond
+
+// spin looks for an event until it happens, or in vain.
+func spin(happened func() bool) bool {
+	for start := time.Now(); !happened(); {
+		if time.Since(start) > spinTime {
+			return false
+		}
+	}
+	return true
 }

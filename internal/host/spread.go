@@ -54,6 +54,22 @@ func (p *product[T]) spread() {
 	Parallel(p.workers, func(int) { w.work() })
 }
 
+// thinParts is how many parts a worker has of a thin product.
+const thinParts = 2
+
+// spreadThin gives each worker columns of its own, so that C stays in its cache from block to block.
+func (p *product[T]) spreadThin() {
+	parts := thinParts * p.workers
+	width := roundUp((p.n+parts-1)/parts, p.kern.cols)
+	whole := *p // so that a product that never comes here needs no heap
+	whole.workers = 1
+	Parallel((p.n+width-1)/width, func(i int) {
+		part, j := whole, i*width
+		part.n, part.b, part.c = min(width, part.n-j), part.b[j:], part.c[j:]
+		part.compute()
+	})
+}
+
 // split makes the tasks of a block: wide ones first, then narrower and at last lower ones, so that no worker waits long for the last. Each takes
 // about a share of what is left.
 func (p *product[T]) split(i0, mc int) (tasks []task) {

@@ -170,12 +170,17 @@ func (t x86Tile) splatReg(i int) string { return t.r(t.rows*t.vectors + t.vector
 
 func (t x86Tile) isMasked(v int) bool { return t.mask && v == t.vectors-1 }
 
-// tile writes the loop for operands of any strides.
+// tile writes the loop for operands of any strides. B's rows are asked for ahead steps before, as with AVX-512 they are used faster than they come.
 func (w *writer) tile(t x86Tile) {
 	w.label("%s", t.label)
 	w.loadC(t)
 	w.label("%sloop", t.label)
 	w.loadB(t, 0)
+	if t.avx512() {
+		for v := range t.vectors {
+			w.op("PREFETCHT0 %d(DI)(R13*%d)", v*t.width(), ahead)
+		}
+	}
 	for row := range t.rows {
 		w.mulAddRow(t, row, fmt.Sprintf("(%s)%s", x86Bases[row/3], [...]string{"", "(R11*1)", "(R11*2)"}[row%3]))
 	}
