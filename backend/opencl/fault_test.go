@@ -15,6 +15,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // A session is what a program does with a device, on a driver of its own: list, open with the probe, compile, run, close.
@@ -56,6 +57,11 @@ func useMore(d *device) (err error) {
 		return err
 	}
 	defer also(&err, b.Free)
+	large, err := d.Alloc(hugepage.MinBytes)
+	if err != nil {
+		return err
+	}
+	defer also(&err, large.Free)
 	h, err := d.AllocHost(4)
 	if err != nil {
 		return err
