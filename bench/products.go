@@ -41,11 +41,6 @@ func (r *runner) addProduct(row Row, list []*contender) error {
 	if err := r.measure(r.ctx, &row, list); err != nil {
 		return err
 	}
-	if peak := r.report.peak(row.Type); peak > 0 {
-		for i := range row.Entries {
-			row.Entries[i].OfPeak = row.Entries[i].Rate / peak
-		}
-	}
 	r.report.Products = append(r.report.Products, row)
 	return nil
 }

@@ -69,8 +69,16 @@ func TestRun(t *testing.T) {
 		if name != "cpu" {
 			want = append(want, nameCPU)
 		}
+		for _, p := range r.Peaks {
+			if want := 2 * r.Method.Rounds; p.Rate > 0 && p.What != "copy" && len(p.Seconds) != want { // before the products and after them
+				t.Errorf("the peak of %s has %d samples, want %d", p.What, len(p.Seconds), want)
+			}
+		}
 		for _, row := range r.Products {
 			checkRow(t, &row, r.Method.Rounds, want)
+			if e := row.find(nameFast); r.peak(row.Type) > 0 && (e.OfPeak <= 0 || e.OfPeak > 1.5) {
+				t.Errorf("%s: %v of the peak", row.Title(), e.OfPeak)
+			}
 			if row.Type != "int32" && row.find("gonum") == nil {
 				t.Errorf("%s: no gonum", row.Title())
 			}
