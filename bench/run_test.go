@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 		}
 		for _, row := range r.Products {
 			checkRow(t, &row, r.Method.Rounds, want)
-			if e := row.find(nameFast); r.peak(row.Type) > 0 && (e.OfPeak <= 0 || e.OfPeak > 1.5) {
+			if e := row.find(nameFast); r.peak(row.Type) > 0 && e.OfPeak <= 0 {
 				t.Errorf("%s: %v of the peak", row.Title(), e.OfPeak)
 			}
 			if row.Type != "int32" && row.find("gonum") == nil {
