@@ -260,7 +260,7 @@ func (r *runner) ofType(t kernels.Type, shapes []shape) error {
 			return err
 		}
 	}
-	if time.Now().Before(r.deadline) { // the processor may be faster now than it was before the products
+	if !r.isOver() { // the processor may be faster now than it was before the products
 		if err := r.multiplyAddPeak(t); err != nil {
 			return err
 		}
@@ -286,13 +286,16 @@ func (r *runner) note(format string, v ...any) {
 	r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, v...))
 }
 
+// isOver tells whether the time limit is.
+func (r *runner) isOver() bool { return !time.Now().Before(r.deadline) }
+
 // step tells the progress, and whether there is time for what begins.
 func (r *runner) step(what string) bool {
 	if r.o.Progress != nil {
 		r.o.Progress(what, float64(r.done)/float64(max(r.steps, 1)))
 	}
 	r.done++
-	if time.Now().Before(r.deadline) {
+	if !r.isOver() {
 		return true
 	}
 	if what != "done" {

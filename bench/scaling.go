@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -31,6 +32,18 @@ type CurvePoint struct {
 type Jump struct {
 	From, To int
 	Rise     float64 // 0.15: 15 %
+}
+
+// add adds samples to the point of size n.
+func (c *Curve) add(n int, seconds []float64, work float64) {
+	i, found := slices.BinarySearchFunc(c.Points, n, func(p CurvePoint, n int) int { return p.N - n })
+	if !found {
+		c.Points = slices.Insert(c.Points, i, CurvePoint{N: n})
+	}
+	p := &c.Points[i]
+	p.Seconds = append(p.Seconds, seconds...)
+	p.Time = Summarize(p.Seconds)
+	p.Rate = work / p.Time.Median / 1e9
 }
 
 // LargestJump is that of the sizes from n on, by the fastest sample of each, as what the machine does beside makes others slow; zero where none rises.
@@ -67,11 +80,11 @@ func (r *runner) scalingSizes() []int {
 // scaling measures the curves of all types.
 func (r *runner) scaling() error {
 	sizes := r.scalingSizes()
-	r.done, r.steps = 0, len(r.o.Types)*len(sizes)
+	r.done, r.steps = 0, len(r.o.Types)*len(sizes)*r.rounds
 	for _, t := range r.o.Types {
 		if !t.Supported(ptr(r.s.Info())) {
 			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
-			r.done += len(sizes)
+			r.done += len(sizes) * r.rounds
 			continue
 		}
 		if err := byType(t, scalingOf[float32], scalingOf[float64], scalingOf[int32])(r, sizes); err != nil {
@@ -108,22 +121,38 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 			r.report.Scaling = append(r.report.Scaling, *c)
 		}
 	}()
+	fits := func(n int) bool { return r.fits(3, float64(n)*float64(n)*float64(t.Size())) }
 	for _, n := range sizes {
-		if !r.step(fmt.Sprintf("scaling of %s products: n = %d", t, n)) {
-			continue
-		}
-		if !r.fits(3, float64(n)*float64(n)*float64(t.Size())) {
+		if !fits(n) {
 			r.note("scaling of %s products: n = %d is left out, as it does not fit the memory", t, n)
-			continue
 		}
-		if err := scalingAt[T](r, n, curves); err != nil {
-			return err
+	}
+	// Each pass takes a sample of every size, in an order of its own: when the machine is slow for a while, other sizes are each time.
+	rng := rand.New(rand.NewPCG(1, uint64(t)))
+	done := r.done + len(sizes)*r.rounds
+	for pass := range r.rounds {
+		for _, n := range sizes {
+			if pass > 0 && r.isOver() {
+				if len(curves[0].Points) > 0 { // otherwise it is noted already
+					r.note("scaling of %s products: %d or %d samples of each size, not %d, as the time limit of %v is over", t, pass, pass+1, r.rounds, r.o.Limit)
+				}
+				r.done = done
+				return nil
+			}
+			if !r.step(fmt.Sprintf("scaling of %s products: sample %d of n = %d", t, pass+1, n)) || !fits(n) {
+				continue
+			}
+			if err := scalingAt[T](r, n, curves); err != nil {
+				return err
+			}
 		}
+		sizes = slices.Clone(sizes)
+		rng.Shuffle(len(sizes), func(i, j int) { sizes[i], sizes[j] = sizes[j], sizes[i] })
 	}
 	return nil
 }
 
-// scalingAt adds a point to each curve. The curves take turns, as contenders do.
+// scalingAt takes a sample of a size for each curve. The curves take turns, as contenders do.
 func scalingAt[T linalg.Element](r *runner, n int, curves []*Curve) error {
 	p := randomProblem[T](n, n, n)
 	d, err := newOnDevice(r.s, p, newReference(p, checkOperations()/100))
@@ -142,12 +171,14 @@ func scalingAt[T linalg.Element](r *runner, n int, curves []*Curve) error {
 		}
 		list = append(list, x)
 	}
-	if err := r.measure(r.ctx, &row, list); err != nil {
+	once := r.timing
+	once.rounds = 1
+	if err := once.measure(r.ctx, &row, list); err != nil {
 		return err
 	}
 	for i, e := range row.Entries {
 		if e.Status == OK {
-			curves[i].Points = append(curves[i].Points, CurvePoint{n, e.Seconds, *e.Time, e.Rate})
+			curves[i].add(n, e.Seconds, row.Work)
 			continue
 		}
 		r.note("%s, %s: %s: %s", row.Title(), e.Name, e.Status, e.Note)

@@ -108,6 +108,21 @@ var mutations = []mutation{
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
+		name: "tiles of a transpose overlap instead of ending where the next begins", file: "kernels/transpose_cpu.cl",
+		old: "for (int i0 = (int)(ty * ROWS); i0 < iend; i0 += LINE) {", new: "for (int i0 = (int)(ty * TILE); i0 < iend; i0 += LINE) {",
+		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "all workers of a thin product compute its first columns", file: "internal/host/spread.go",
+		old: "part.b[j:], part.c[j:]", new: "part.b, part.c[j:]",
+		pkg: "./internal/host", test: "TestGemmThin",
+	},
+	{
+		name: "a helper takes the work that it has done for new work", file: "internal/host/parallel.go",
+		old: "	h.next.Store(nil)\n	idle.Lock()", new: "	idle.Lock()",
+		pkg: "./internal/host", test: "TestHelpers", crashes: true,
+	},
+	{
 		name: "the CPU shape stores a column too many at the edge", file: "kernels/matmul_cpu.cl",
 		old: "for (int j = 0; j < min(TN, wide); j++) {", new: "for (int j = 0; j < min(TN, wide + 1); j++) {",
 		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
