@@ -32,7 +32,7 @@ type mutation struct {
 	needs    string // what the test needs of the machine, "" for Go alone
 	long     bool   // the test leaves it out with -short
 	hangs    bool   // the test fails by not coming to an end
-	crashes  bool   // the test may end the process by a signal
+	crashes  bool   // the test may end the process, by a signal or by a panic of another goroutine
 }
 
 func main() {
@@ -179,7 +179,7 @@ func (m *mutation) pattern() string {
 
 // failed tells whether the output of go test says that the very test failed, by itself, because it did not end, or because it broke the process.
 func (m *mutation) failed(out string) bool {
-	if m.crashes && regexp.MustCompile(`(?m)^=== RUN   `+m.test+`$`).MatchString(out) && strings.Contains(out, "\nsignal: ") {
+	if m.crashes && regexp.MustCompile(`(?m)^=== RUN   `+m.test+`$`).MatchString(out) && regexp.MustCompile(`(?m)^(signal|panic): `).MatchString(out) {
 		return true
 	}
 	hung := strings.Contains(out, "panic: test timed out")

@@ -115,7 +115,7 @@ var mutations = []mutation{
 	{
 		name: "all workers of a thin product compute its first columns", file: "internal/host/spread.go",
 		old: "part.b[j:], part.c[j:]", new: "part.b, part.c[j:]",
-		pkg: "./internal/host", test: "TestGemmThin",
+		pkg: "./internal/host", test: "TestGemmThin", long: true,
 	},
 	{
 		name: "a helper takes the work that it has done for new work", file: "internal/host/parallel.go",
