@@ -88,8 +88,8 @@ const (
 	directBytes   = 32 << 10
 )
 
-// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns. More
-// rows than these, of elements of so many bytes together, are more than the processor looks ahead in.
+// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns.
+// thinBytes are those of a block's column: the processor does not look ahead in many more rows at a time.
 const thinBytes = 128
 
 // A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc steps of every chain. Between the blocks of k the
