@@ -22,7 +22,7 @@ func (r *Report) peak(what string) float64 {
 	return 0
 }
 
-// addPeak measures one contender by itself, and notes its rate. Of a peak that was measured before, the fastest sample of all counts.
+// addPeak measures one contender by itself, and notes its rate.
 func (r *runner) addPeak(p Peak, c *contender) error {
 	row := Row{Work: p.Work}
 	if err := r.measure(r.ctx, &row, []*contender{c}); err != nil {
@@ -35,14 +35,22 @@ func (r *runner) addPeak(p Peak, c *contender) error {
 	} else {
 		p.How = "not measured: " + e.Note
 	}
+	r.notePeak(p)
+	return nil
+}
+
+// notePeak notes a peak. Of one that was measured before, the fastest sample of all counts.
+func (r *runner) notePeak(p Peak) {
 	i := slices.IndexFunc(r.report.Peaks, func(q Peak) bool { return q.What == p.What })
 	if i < 0 {
 		r.report.Peaks = append(r.report.Peaks, p)
-		return nil
+		return
 	}
 	q := &r.report.Peaks[i]
-	q.Rate, q.Seconds = max(q.Rate, p.Rate), append(q.Seconds, p.Seconds...)
-	return nil
+	q.Seconds = append(q.Seconds, p.Seconds...)
+	if p.Rate > q.Rate {
+		q.Rate, q.How = p.Rate, p.How
+	}
 }
 
 // setOfPeak notes for products of a type what part of the measured peak they reach.
@@ -156,10 +164,7 @@ func (r *runner) multiplyAddPeak(t kernels.Type) error {
 }
 
 func (r *runner) missingPeak(t kernels.Type, why string) {
-	if slices.ContainsFunc(r.report.Peaks, func(p Peak) bool { return p.What == t.String() }) {
-		return
-	}
-	r.report.Peaks = append(r.report.Peaks, Peak{What: t.String(), Unit: operations(t), How: "not measured: " + why, Seconds: []float64{}})
+	r.notePeak(Peak{What: t.String(), Unit: operations(t), How: "not measured: " + why, Seconds: []float64{}})
 }
 
 // sameProcessor opens an OpenCL device that names the processor of the cpu device.

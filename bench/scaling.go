@@ -36,14 +36,18 @@ type Jump struct {
 
 // add adds samples to the point of size n.
 func (c *Curve) add(n int, seconds []float64, work float64) {
-	i, found := slices.BinarySearchFunc(c.Points, n, func(p CurvePoint, n int) int { return p.N - n })
+	i, found := c.find(n)
 	if !found {
 		c.Points = slices.Insert(c.Points, i, CurvePoint{N: n})
 	}
-	p := &c.Points[i]
-	p.Seconds = append(p.Seconds, seconds...)
-	p.Time = Summarize(p.Seconds)
-	p.Rate = work / p.Time.Median / 1e9
+	e := Entry{Status: OK, Seconds: append(c.Points[i].Seconds, seconds...)}
+	e.summarize(work)
+	c.Points[i] = CurvePoint{n, e.Seconds, *e.Time, e.Rate}
+}
+
+// find is where the point of size n is, or belongs.
+func (c *Curve) find(n int) (i int, found bool) {
+	return slices.BinarySearchFunc(c.Points, n, func(p CurvePoint, n int) int { return p.N - n })
 }
 
 // LargestJump is that of the sizes from n on, by the fastest sample of each, as what the machine does beside makes others slow; zero where none rises.
@@ -121,12 +125,6 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 			r.report.Scaling = append(r.report.Scaling, *c)
 		}
 	}()
-	fits := func(n int) bool { return r.fits(3, float64(n)*float64(n)*float64(t.Size())) }
-	for _, n := range sizes {
-		if !fits(n) {
-			r.note("scaling of %s products: n = %d is left out, as it does not fit the memory", t, n)
-		}
-	}
 	// Each pass takes a sample of every size, in an order of its own: when the machine is slow for a while, other sizes are each time.
 	rng := rand.New(rand.NewPCG(1, uint64(t)))
 	done := r.done + len(sizes)*r.rounds
@@ -139,10 +137,14 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 				r.done = done
 				return nil
 			}
-			if !r.step(fmt.Sprintf("scaling of %s products: sample %d of n = %d", t, pass+1, n)) || !fits(n) {
+			if !r.step(fmt.Sprintf("scaling of %s products: sample %d of n = %d", t, pass+1, n)) {
 				continue
 			}
-			if err := scalingAt[T](r, n, curves); err != nil {
+			if pass == 0 && !r.fits(3, float64(n)*float64(n)*float64(t.Size())) {
+				r.note("scaling of %s products: n = %d is left out, as it does not fit the memory", t, n)
+				continue
+			}
+			if err := scalingAt[T](r, n, pass, curves); err != nil {
 				return err
 			}
 		}
@@ -152,8 +154,14 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 	return nil
 }
 
-// scalingAt takes a sample of a size for each curve. The curves take turns, as contenders do.
-func scalingAt[T linalg.Element](r *runner, n int, curves []*Curve) error {
+// scalingAt takes a sample of a size for each curve. The curves take turns, as contenders do. What the first pass could not measure is not tried again.
+func scalingAt[T linalg.Element](r *runner, n, pass int, curves []*Curve) error {
+	if pass > 0 {
+		curves = slices.DeleteFunc(slices.Clone(curves), func(c *Curve) bool { _, found := c.find(n); return !found })
+	}
+	if len(curves) == 0 {
+		return nil
+	}
 	p := randomProblem[T](n, n, n)
 	d, err := newOnDevice(r.s, p, newReference(p, checkOperations()/100))
 	if err != nil {

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,6 +71,18 @@ func TestScalingLimit(t *testing.T) {
 		t.Errorf("plots of nothing: %v, %v", plots, err)
 	}
 	checkReport(t, r)
+}
+
+// Samples of several passes come together, whatever the order of the sizes.
+func TestCurveAdd(t *testing.T) {
+	var c Curve
+	c.add(24, []float64{3}, 6e9)
+	c.add(16, []float64{5}, 5e9)
+	c.add(24, []float64{1, 2}, 6e9)
+	want := []CurvePoint{{16, []float64{5}, Summary{5, 5, 5}, 1}, {24, []float64{3, 1, 2}, Summary{2, 1, 3}, 3}}
+	if !reflect.DeepEqual(c.Points, want) {
+		t.Errorf("points %v, want %v", c.Points, want)
+	}
 }
 
 // The largest rise of the time per operation, from a size on.

@@ -3,10 +3,8 @@ package cpu
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // buffer is the caller's handle of a memory. When it is freed, or forgotten, the memory is released.
@@ -89,17 +87,6 @@ func reserve(n, limit int64) (before int64, ok bool) {
 
 // alignment in bytes of a buffer's start: a cache line, and the widest vector register.
 const alignment = 64
-
-// newBytes is n zero bytes, aligned.
-func newBytes(n int) []byte {
-	if n == 0 {
-		return []byte{}
-	}
-	b := make([]byte, n+alignment-1)
-	hugepage.Advise(b)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment)
-	return b[skip : skip+n : skip+n]
-}
 
 // open finds the memory of a buffer argument of a copy.
 func (d *device) open(op, what string, b backend.Buffer) ([]byte, *memory, error) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 type device struct {
@@ -40,7 +41,7 @@ func (d *device) newBuffer(op string, n int64) (backend.HostBuffer, error) {
 		return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes, with %d of the machine's %d bytes in other buffers; free some or use smaller ones",
 			n, inUse, d.info.Memory)
 	}
-	m := &memory{dev: d, bytes: newBytes(int(n)), reserved: n}
+	m := &memory{dev: d, bytes: hugepage.Make(int(n), alignment), reserved: n}
 	if err := d.adopt(op, m); err != nil {
 		m.release()
 		return nil, err

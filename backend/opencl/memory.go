@@ -115,7 +115,7 @@ func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
 		return nil, err
 	}
 	if d.info.UnifiedMemory {
-		return d.register(op, pages(n))
+		return d.register(op, hugepage.Make(int(n), os.Getpagesize())) // a driver that can share whole pages alone can share these
 	}
 	m, err := d.newMemory(op, cl.MemReadWrite|cl.MemAllocHostPtr, n, nil)
 	if err != nil {
@@ -129,15 +129,6 @@ func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
 	m.bytes = m.mapping.ByteSlice()[:n]
 	clear(m.bytes)
 	return d.keepHost(op, m)
-}
-
-// pages is n zero bytes that start at a page, so that a driver that can share whole pages alone can share these.
-func pages(n int64) []byte {
-	page := os.Getpagesize()
-	b := make([]byte, n+int64(page))
-	hugepage.Advise(b)
-	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & (page - 1)
-	return b[skip : skip+int(n) : skip+int(n)]
 }
 
 // Register makes a buffer of mem itself.

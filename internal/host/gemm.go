@@ -49,7 +49,7 @@ func gemm[T Element](kern *microKernel[T], m, n, k int, alpha T, a []T, lda int,
 	switch {
 	case p.isNarrow():
 		p.narrow()
-	case p.isThin() && p.workers > 1:
+	case p.workers > 1 && p.isThin():
 		p.spreadThin()
 	default:
 		p.compute()

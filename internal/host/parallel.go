@@ -23,6 +23,7 @@ func Parallel(n int, f func(i int)) {
 	}
 	w := &work{n: int64(n), f: f}
 	calls.Add(1)
+	defer calls.Add(-1)
 	defer w.await() // where the caller's own f ends the goroutine
 	w.engage(workers - 1)
 	w.run()
@@ -44,10 +45,9 @@ type work struct {
 	f    func(i int)
 	next atomic.Int64
 
-	helpers  atomic.Int32 // at work
-	finished sync.WaitGroup
-	asleep   atomic.Bool // the caller waits for finished
-	awaited  bool
+	helpers  atomic.Int32   // at work, to look at
+	finished sync.WaitGroup // of as many, to sleep on
+	asleep   atomic.Bool    // the caller does
 
 	mu     sync.Mutex
 	value  any  // of the first panic
@@ -80,15 +80,10 @@ func (w *work) run() {
 
 // await returns when no helper is at work any more.
 func (w *work) await() {
-	if w.awaited {
-		return
-	}
-	w.awaited = true
 	if !spin(func() bool { return w.helpers.Load() == 0 }) {
 		w.asleep.Store(true)
 		w.finished.Wait()
 	}
-	calls.Add(-1)
 }
 
 // A helper is a goroutine that works for calls of Parallel. To wake a sleeping core takes as long as a product of some hundred rows. So a helper does not go

@@ -2,6 +2,8 @@
 // walked across its rows needs another page for each: with pages of 2 MiB instead of 4 KiB the table holds all of them.
 package hugepage
 
+import "unsafe"
+
 // MinBytes is the memory below which [Advise] does nothing.
 const MinBytes = 4 << 20
 
@@ -11,4 +13,20 @@ func Advise(b []byte) {
 	if len(b) >= MinBytes {
 		advise(b)
 	}
+}
+
+// Make is n zero bytes of Go's memory, advised, whose first is at a multiple of align, a power of 2.
+func Make(n, align int) []byte {
+	if n == 0 {
+		return []byte{}
+	}
+	b := make([]byte, n+align-1)
+	Advise(b)
+	skip := before(b, align)
+	return b[skip : skip+n : skip+n]
+}
+
+// before is how many bytes come before the first at a multiple of align.
+func before(b []byte, align int) int {
+	return -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (align - 1)
 }

@@ -14,6 +14,9 @@ import (
 
 // isAdvised tells whether the system remembers the advice for the mapping that holds p.
 func isAdvised(t *testing.T, p *byte) bool {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("the system has no large pages: ", err)
+	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		t.Skip(err)
@@ -34,9 +37,6 @@ func isAdvised(t *testing.T, p *byte) bool {
 }
 
 func TestAdvise(t *testing.T) {
-	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
-		t.Skip("the system has no large pages: ", err)
-	}
 	b, err := unix.Mmap(-1, 0, 4*MinBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
@@ -56,4 +56,21 @@ func TestAdvise(t *testing.T) {
 		t.Error("the memory has changed")
 	}
 	Advise(nil)
+}
+
+func TestMake(t *testing.T) {
+	for _, n := range []int{0, 1, 100, MinBytes - 1, MinBytes + 4097} {
+		for _, align := range []int{1, 64, os.Getpagesize()} {
+			b := Make(n, align)
+			if b == nil || len(b) != n || cap(b) != n || n > 0 && uintptr(unsafe.Pointer(&b[0]))%uintptr(align) != 0 {
+				t.Errorf("Make(%d, %d) is %d bytes of %d at %p", n, align, len(b), cap(b), b)
+			}
+			if n > 0 && slices.Max(b) != 0 {
+				t.Errorf("Make(%d, %d) is not zero", n, align)
+			}
+		}
+	}
+	if b := Make(4*MinBytes, 64); !isAdvised(t, &b[2*MinBytes]) {
+		t.Error("large memory is not advised")
+	}
 }

@@ -108,7 +108,7 @@ var mutations = []mutation{
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
-		name: "tiles of a transpose overlap instead of ending where the next begins", file: "kernels/transpose_cpu.cl",
+		name: "tiles of a transpose begin at multiples of their columns, not their rows", file: "kernels/transpose_cpu.cl",
 		old: "for (int i0 = (int)(ty * ROWS); i0 < iend; i0 += LINE) {", new: "for (int i0 = (int)(ty * TILE); i0 < iend; i0 += LINE) {",
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
