@@ -21,9 +21,13 @@
  * vectors   may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned vectors of 16 bytes? Only where the operand's address, its
  *           leading dimension and, with more than one product, the step to the next matrix are multiples of 16 bytes.
  *
- * Launch: groups of (BM/TM)*(BN/TN) work-items in x. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number
- * of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each: a loop over the products cost
+ * Launch: groups of (BM/TM)*(BN/TN) work-items in x. The groups of x and y take the tiles of C in turn, row by row, so any number of groups covers any
+ * shape of less than 2^31 tiles; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each: a loop over the products cost
  * up to 25 registers and made ptxas spill. All work-items of a group reach every barrier.
+ *
+ * Registers: with 128 for each of 256 work-items, two groups fit a multiprocessor of NVIDIA's, and one multiplies while the other waits. The sums of 8 by 8
+ * elements of 4 bytes take half of them. So little else is kept: there is one loop over the tiles, both local buffers are one array, and what only
+ * edges need is computed there. A test counts them.
  */
 #define VECTORS_AB 1
 #define VECTORS_C 2
@@ -58,6 +62,7 @@
 #define BROWS (ITEMS / BX)  /* rows of B that the group loads at once */
 #define ALOADS (BM / AROWS) /* vectors of A that a work-item loads a tile */
 #define BLOADS (BK / BROWS) /* vectors of B that a work-item loads a tile */
+#define BUFFER (BK * PITCH + BK * BN) /* elements of a local buffer: the tile of A, then that of B */
 #if TM % VW || TN % VW || BK % VW || BM % TM || BN % TN
 #error "matmul: TM, TN and BK must be multiples of the vector width, BM of TM, and BN of TN"
 #elif ITEMS % AX || ITEMS % BX || BM % AROWS || BK % BROWS
@@ -75,137 +80,138 @@ void matmul(const int m, const int n, const int k, const T alpha,
             __global const T *restrict b, const ulong boff, const ulong ldb,
             const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors,
             const ulong stridea, const ulong strideb, const ulong stridec) {
-  LOCALMEM ALIGN16 T as[2 * BK * PITCH];
-  LOCALMEM ALIGN16 T bs[2 * BK * BN];
+  LOCALMEM ALIGN16 T buffers[2 * BUFFER];
 
   const uint id = (uint)get_local_id(0);
-#if WX % 8 == 0 && WY % 4 == 0 /* patches of 8 by 4: 32 neighbours read 8 vectors of B and 4 of A a step */
-  const int x = (int)(id / 32 % (WX / 8) * 8 + id % 8);
-  const int y = (int)(id / 32 / (WX / 8) * 4 + id / 8 % 4);
+/* 32 neighbours compute a patch of 8 by 4 blocks, and read 8 vectors of B and 4 of A a step. Work-items 0 and 1 read the same vector of B, 0 and 2 the same of
+ * A, and so on: NVIDIA's local memory joins reads of 16 bytes by such pairs, as kernels of others say that were tuned on it. It was not measured here. */
+#if WX % 8 == 0 && WY % 4 == 0
+  const int x = (int)(id / 32 % (WX / 8) * 8 + id / 2 % 8);
+  const int y = (int)(id / 32 / (WX / 8) * 4 + id / 16 % 2 * 2 + id % 2);
 #else
   const int x = (int)(id % WX), y = (int)(id / WX);
 #endif
   const int arow = (int)(id / AX), acol = (int)(id % AX) * VW; /* of the first vector that the work-item loads */
   const int brow = (int)(id / BX), bcol = (int)(id % BX) * VW;
   const int tiles = (int)(((uint)k + BK - 1) / BK);
-  const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
+  const uint across = ((uint)n + BN - 1) / BN, all = ((uint)m + BM - 1) / BM * across;
+  const uint groups = (uint)(get_num_groups(0) * get_num_groups(1));
   const ulong z = get_group_id(2);
 
-  for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
-    for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
-      const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
-      const int whole = row0 + BM <= m && col0 + BN <= n;
-      __global const T *ap = a + aoff + z * stridea + (row0 + arow) * lda + acol;
-      __global const T *bp = b + boff + z * strideb + brow * ldb + (col0 + bcol);
+  for (uint tile = (uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0)); tile < all; tile += groups) {
+    const int row0 = (int)(tile / across * BM), col0 = (int)(tile % across * BN);
+    const int high = m - row0, wide = n - col0, whole = high >= BM && wide >= BN;
+    __global const T *ap = a + aoff + z * stridea + row0 * lda + (arow * lda + acol);
+    __global const T *bp = b + boff + z * strideb + brow * ldb + (col0 + bcol);
 
-      T acc[TM][TN];
+    T acc[TM][TN];
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
       #pragma unroll
-      for (int i = 0; i < TM; i++) {
-        #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0;
-      }
+      for (int j = 0; j < TN; j++) acc[i][j] = 0;
+    }
 
-      for (int t = 0; t <= tiles; t++) {
-        V av[ALOADS], bv[BLOADS];
-        if (t < tiles) { /* load tile t into registers */
-          if (whole && (vectors & VECTORS_AB) && t * BK + BK <= k) {
-            #pragma unroll
-            for (int i = 0; i < ALOADS; i++) av[i] = READ_VECTOR(V, ap + i * AROWS * lda);
-            #pragma unroll
-            for (int i = 0; i < BLOADS; i++) bv[i] = READ_VECTOR(V, bp + i * BROWS * ldb);
-          } else {
-            #pragma unroll
-            for (int i = 0; i < ALOADS; i++) {
-#define LOAD(e, s) (row0 + arow + i * AROWS < m && t * BK + acol + e < k ? ap[i * AROWS * lda + e] : NEG0)
-              av[i] = VECTOR(LOAD);
-#undef LOAD
-            }
-            #pragma unroll
-            for (int i = 0; i < BLOADS; i++) {
-#define LOAD(e, s) (t * BK + brow + i * BROWS < k && col0 + bcol + e < n ? bp[i * BROWS * ldb + e] : (T)0)
-              bv[i] = VECTOR(LOAD);
-#undef LOAD
-            }
-          }
-          ap += BK;
-          bp += BK * ldb;
-        }
-
-        if (t > 0) { /* multiply tile t-1 */
-          LOCALPTR T *al = as + (t - 1) % 2 * (BK * PITCH) + y * VW;
-          LOCALPTR T *bl = bs + (t - 1) % 2 * (BK * BN) + x * VW;
-          #pragma unroll KU
-          for (int p = 0; p < BK; p++) {
-            T ar[TM], br[TN];
-            #pragma unroll
-            for (int i = 0; i < TM; i += VW) {
-              const V v = LOCAL_VECTOR(al + p * PITCH + i * WY);
-#define UNPACK(e, s) ar[i + e] = v.s;
-              EACH(UNPACK);
-#undef UNPACK
-            }
-            #pragma unroll
-            for (int j = 0; j < TN; j += VW) {
-              const V v = LOCAL_VECTOR(bl + p * BN + j * WX);
-#define UNPACK(e, s) br[j + e] = v.s;
-              EACH(UNPACK);
-#undef UNPACK
-            }
-            #pragma unroll
-            for (int i = 0; i < TM; i++) {
-              #pragma unroll
-              for (int j = 0; j < TN; j++) acc[i][j] = MAC(ar[i], br[j], acc[i][j]);
-            }
-          }
-        }
-
-        if (t < tiles) { /* store tile t in the local buffer that is not being multiplied */
-          LOCALPTR T *al = as + t % 2 * (BK * PITCH) + acol * PITCH + arow;
-          LOCALPTR T *bl = bs + t % 2 * (BK * BN) + brow * BN + bcol;
+    for (int t = 0; t <= tiles; t++) {
+      V av[ALOADS], bv[BLOADS];
+      if (t < tiles) { /* load tile t into registers */
+        const int left = k - t * BK;
+        if (whole && (vectors & VECTORS_AB) && left >= BK) {
+          #pragma unroll
+          for (int i = 0; i < ALOADS; i++) av[i] = READ_VECTOR(V, ap + i * AROWS * lda);
+          #pragma unroll
+          for (int i = 0; i < BLOADS; i++) bv[i] = READ_VECTOR(V, bp + i * BROWS * ldb);
+        } else {
           #pragma unroll
           for (int i = 0; i < ALOADS; i++) {
-#define STORE(e, s) al[e * PITCH + i * AROWS] = av[i].s;
-            EACH(STORE);
-#undef STORE
+#define LOAD(e, s) (arow + i * AROWS < high && acol + e < left ? ap[i * AROWS * lda + e] : NEG0)
+            av[i] = VECTOR(LOAD);
+#undef LOAD
           }
           #pragma unroll
-          for (int i = 0; i < BLOADS; i++) LOCAL_VECTOR(bl + i * BROWS * BN) = bv[i];
+          for (int i = 0; i < BLOADS; i++) {
+#define LOAD(e, s) (brow + i * BROWS < left && bcol + e < wide ? bp[i * BROWS * ldb + e] : (T)0)
+            bv[i] = VECTOR(LOAD);
+#undef LOAD
+          }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        ap += BK;
+        bp += BK * ldb;
       }
 
-      /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. cp steps from row to row: so many pointers would take registers. */
-      const int row = row0 + y * VW, col = col0 + x * VW;
-      __global T *cp = c + coff + z * stridec + row * ldc + col;
-      if (whole && (vectors & VECTORS_C)) {
-        #pragma unroll
-        for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
+      if (t > 0) { /* multiply tile t-1 */
+        LOCALPTR T *al = buffers + (t - 1) % 2 * BUFFER + y * VW;
+        LOCALPTR T *bl = buffers + (t - 1) % 2 * BUFFER + x * VW + BK * PITCH;
+        #pragma unroll KU
+        for (int p = 0; p < BK; p++) {
+          T ar[TM], br[TN];
+          #pragma unroll
+          for (int i = 0; i < TM; i += VW) {
+            const V v = LOCAL_VECTOR(al + p * PITCH + i * WY);
+#define UNPACK(e, s) ar[i + e] = v.s;
+            EACH(UNPACK);
+#undef UNPACK
+          }
           #pragma unroll
           for (int j = 0; j < TN; j += VW) {
-#define ZERO(e, s) NEG0
-            V v = VECTOR(ZERO);
-#undef ZERO
-            if (beta != 0) {
-              v = GLOBAL_VECTOR(cp + COL(j));
-#define SCALE(e, s) v.s = beta * v.s;
-              EACH(SCALE);
-#undef SCALE
-            }
-#define RESULT(e, s) MAC(alpha, acc[i][j + e], v.s)
-            GLOBAL_VECTOR(cp + COL(j)) = VECTOR(RESULT);
-#undef RESULT
+            const V v = LOCAL_VECTOR(bl + p * BN + j * WX);
+#define UNPACK(e, s) br[j + e] = v.s;
+            EACH(UNPACK);
+#undef UNPACK
+          }
+          #pragma unroll
+          for (int i = 0; i < TM; i++) {
+            #pragma unroll
+            for (int j = 0; j < TN; j++) acc[i][j] = MAC(ar[i], br[j], acc[i][j]);
           }
         }
-      } else {
+      }
+
+      if (t < tiles) { /* store tile t in the local buffer that is not being multiplied */
+        LOCALPTR T *al = buffers + t % 2 * BUFFER + acol * PITCH + arow;
+        LOCALPTR T *bl = buffers + t % 2 * BUFFER + id * VW + BK * PITCH;
         #pragma unroll
-        for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
-          #pragma unroll
-          for (int j = 0; j < TN; j++) {
-            if (row + ROW(i) < m && col + COL(j) < n) {
-              T old = NEG0;
-              if (beta != 0) old = beta * cp[COL(j)];
-              cp[COL(j)] = MAC(alpha, acc[i][j], old);
-            }
+        for (int i = 0; i < ALOADS; i++) {
+#define STORE(e, s) al[e * PITCH + i * AROWS] = av[i].s;
+          EACH(STORE);
+#undef STORE
+        }
+        #pragma unroll
+        for (int i = 0; i < BLOADS; i++) LOCAL_VECTOR(bl + i * BROWS * BN) = bv[i];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. cp steps from row to row: so many pointers would take registers. */
+    const int row = row0 + y * VW, col = col0 + x * VW;
+    __global T *cp = c + coff + z * stridec + row * ldc + col;
+    if (whole && (vectors & VECTORS_C)) {
+      #pragma unroll
+      for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
+        #pragma unroll
+        for (int j = 0; j < TN; j += VW) {
+#define ZERO(e, s) NEG0
+          V v = VECTOR(ZERO);
+#undef ZERO
+          if (beta != 0) {
+            v = GLOBAL_VECTOR(cp + COL(j));
+#define SCALE(e, s) v.s = beta * v.s;
+            EACH(SCALE);
+#undef SCALE
+          }
+#define RESULT(e, s) MAC(alpha, acc[i][j + e], v.s)
+          GLOBAL_VECTOR(cp + COL(j)) = VECTOR(RESULT);
+#undef RESULT
+        }
+      }
+    } else {
+      #pragma unroll
+      for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
+        #pragma unroll
+        for (int j = 0; j < TN; j++) {
+          if (ROW(i) < m - row && COL(j) < n - col) {
+            T old = NEG0;
+            if (beta != 0) old = beta * cp[COL(j)];
+            cp[COL(j)] = MAC(alpha, acc[i][j], old);
           }
         }
       }

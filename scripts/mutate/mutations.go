@@ -24,8 +24,23 @@ var mutations = []mutation{
 	},
 	{
 		name: "C is read though beta is 0", file: "kernels/matmul.cl",
-		old: "if (beta != 0) {\n              v = GLOBAL_VECTOR(cp + COL(j));", new: "{\n              v = GLOBAL_VECTOR(cp + COL(j));",
+		old: "if (beta != 0) {\n            v = GLOBAL_VECTOR(cp + COL(j));", new: "{\n            v = GLOBAL_VECTOR(cp + COL(j));",
 		pkg: "./kernels", test: "TestMatMulDoesNotReadC/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "groups leave the tiles beyond the first", file: "kernels/matmul.cl",
+		old: "tile < all; tile += groups", new: "tile < all; tile += all",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "two work-items compute one block, another is left out", file: "kernels/matmul.cl",
+		old: "id / 16 % 2 * 2 + id % 2", new: "id / 8 % 2 * 2 + id % 2",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+	},
+	{
+		name: "a column of A too many at the end of k", file: "kernels/matmul.cl",
+		old: "acol + e < left ?", new: "acol + e <= left ?",
+		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
 	},
 	{
 		name: "a row too many at the edge of a transpose", file: "kernels/transpose_tiled.cl",
