@@ -6,9 +6,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // Element is the type of a matrix's elements.
@@ -22,8 +19,8 @@ type Matrix[T Element] struct {
 	Data       []T
 }
 
-// NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros, which are in large pages where they are large and the system is
-// Linux. It panics when a dimension is negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
+// NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros. It panics when a dimension is
+// negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
 func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
 	n, err := elements(rows, cols)
 	if err != nil {
@@ -31,7 +28,6 @@ func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
 	}
 	if data == nil {
 		data = make([]T, n)
-		hugepage.Advise(backend.Bytes(data))
 	}
 	if len(data) != n {
 		panic(fmt.Errorf("%w: %d values for a %dx%d matrix", ErrShape, len(data), rows, cols))
