@@ -23,6 +23,8 @@ is printed at the end, such as suite-cuda, or its beginning: suite is both.
                also find the mistake in a kernel that has one
   matmul       the sample files, compared with the cpu device
   bench        the benchmark with peers; bench-opencl only where asked for
+  tune         the search for faster tiles, only where asked for; bench goes without
+               what it finds
 
   --quick      small shapes and short measurements: whether it works
 
@@ -48,7 +50,7 @@ for arg in "$@"; do
 	case $arg in
 	-h | --help) usage && exit 0 ;;
 	--quick) quick=1 ;;
-	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | matmul* | bench*) chosen+=("$arg") ;;
+	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | matmul* | bench* | tune*) chosen+=("$arg") ;;
 	*) fail_usage "no step is named $arg" ;;
 	esac
 done
@@ -186,7 +188,7 @@ of() {
 
 selected() {
 	local c
-	[ ${#chosen[@]} -gt 0 ] || { [ "$1" != bench-opencl ]; return; }
+	[ ${#chosen[@]} -gt 0 ] || case $1 in bench-opencl | tune-*) return 1 ;; *) return 0 ;; esac
 	for c in "${chosen[@]}"; do
 		case $c in "$1") return 0 ;; bench) [ "$1" = bench-opencl ] && continue ;; esac
 		case $1 in "$c"-*) return 0 ;; esac
@@ -345,6 +347,14 @@ check_bench() {
 	done
 }
 
+check_tune() {
+	local b flags=(--minutes "$((limit > 120 ? (limit - 60) / 60 : 1))")
+	[ -z "$quick" ] || flags=(--minutes 1 --trials 2 --sizes 64)
+	for b in "${backends[@]}"; do
+		[ -z "$(of "$b")" ] || step "tune-$b" env TANDEM_TUNE="$work/tune-$b.json" "$here/tandem" tune --backend "$b" "${flags[@]}"
+	done
+}
+
 ### Results
 
 # quote prints its argument as a JSON string.
@@ -380,9 +390,9 @@ deliver() {
 	local f n=2
 	summary >"$work/summary.json"
 	cp "$work"/*.json "$logs"
-	rm -f "$out"/summary.json "$out"/logs.tar.gz "$out"/conformance-*.json "$out"/bench-*.json
+	rm -f "$out"/summary.json "$out"/logs.tar.gz "$out"/conformance-*.json "$out"/bench-*.json "$out"/tune-*.json
 	cp "$work/summary.json" "$out"
-	for f in "$work"/bench-*.json "$work"/conformance-*.json; do
+	for f in "$work"/bench-*.json "$work"/tune-*.json "$work"/conformance-*.json; do
 		if [ -s "$f" ] && [ $((n += 1)) -le 8 ]; then
 			cp "$f" "$out"
 		fi
@@ -402,6 +412,7 @@ done
 check_mma
 check_sanitizer
 check_bench
+check_tune
 finished=true
 deliver
 echo
