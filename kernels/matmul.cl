@@ -21,13 +21,13 @@
  * vectors   may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned vectors of 16 bytes? Only where the operand's address, its
  *           leading dimension and, with more than one product, the step to the next matrix are multiples of 16 bytes.
  *
- * Launch: groups of (BM/TM)*(BN/TN) work-items in x. The groups of x and y take the tiles of C in turn, row by row, so any number of groups covers any
- * shape of less than 2^31 tiles; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each: a loop over the products cost
+ * Launch: groups of (BM/TM)*(BN/TN) work-items in x. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number
+ * of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each: a loop over the products cost
  * up to 25 registers and made ptxas spill. All work-items of a group reach every barrier.
  *
- * Registers: with 128 for each of 256 work-items, two groups fit a multiprocessor of NVIDIA's, and one multiplies while the other waits. The sums of 8 by 8
- * elements of 4 bytes take half of them. So little else is kept: there is one loop over the tiles, both local buffers are one array, and what only
- * edges need is computed there. A test counts them.
+ * Registers: with 128 for each of 256 work-items, two groups fit a multiprocessor of NVIDIA's, and one multiplies while the other waits. The sums of 8
+ * by 8 elements of 4 bytes take half of them, so little else is kept: one loop goes over the tiles, and nothing of a row of tiles waits outside
+ * it; both local buffers are one array; what only edges need is computed there. A test counts.
  */
 #define VECTORS_AB 1
 #define VECTORS_C 2
@@ -94,12 +94,12 @@ void matmul(const int m, const int n, const int k, const T alpha,
   const int arow = (int)(id / AX), acol = (int)(id % AX) * VW; /* of the first vector that the work-item loads */
   const int brow = (int)(id / BX), bcol = (int)(id % BX) * VW;
   const int tiles = (int)(((uint)k + BK - 1) / BK);
-  const uint across = ((uint)n + BN - 1) / BN, all = ((uint)m + BM - 1) / BM * across;
-  const uint groups = (uint)(get_num_groups(0) * get_num_groups(1));
+  const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
   const ulong z = get_group_id(2);
 
-  for (uint tile = (uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0)); tile < all; tile += groups) {
-    const int row0 = (int)(tile / across * BM), col0 = (int)(tile % across * BN);
+  uint tx = (uint)get_group_id(0), ty = tx < across ? (uint)get_group_id(1) : down;
+  while (ty < down) {
+    const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
     const int high = m - row0, wide = n - col0, whole = high >= BM && wide >= BN;
     __global const T *ap = a + aoff + z * stridea + row0 * lda + (arow * lda + acol);
     __global const T *bp = b + boff + z * strideb + brow * ldb + (col0 + bcol);
@@ -215,6 +215,12 @@ void matmul(const int m, const int n, const int k, const T alpha,
           }
         }
       }
+    }
+
+    tx += (uint)get_num_groups(0); /* the group's next tile */
+    if (tx >= across) {
+      tx = (uint)get_group_id(0);
+      ty += (uint)get_num_groups(1);
     }
   }
 }

@@ -29,7 +29,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "groups leave the tiles beyond the first", file: "kernels/matmul.cl",
-		old: "tile < all; tile += groups", new: "tile < all; tile += all",
+		old: "ty += (uint)get_num_groups(1);\n    }", new: "ty = down;\n    }",
 		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
 	},
 	{
