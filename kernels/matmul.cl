@@ -83,8 +83,9 @@ void matmul(const int m, const int n, const int k, const T alpha,
   LOCALMEM ALIGN16 T buffers[2 * BUFFER];
 
   const uint id = (uint)get_local_id(0);
-/* 32 neighbours compute a patch of 8 by 4 blocks, and read 8 vectors of B and 4 of A a step. Work-items 0 and 1 read the same vector of B, 0 and 2 the same of
- * A, and so on: NVIDIA's local memory joins reads of 16 bytes by such pairs, as kernels of others say that were tuned on it. It was not measured here. */
+  /* 32 neighbours compute a patch of 8 by 4 blocks, and read 8 vectors of B and 4 of A a step. Work-items 0 and 1 read the same vector of B, 0 and 2 the
+   * same of A, and so on: NVIDIA's local memory joins reads of 16 bytes by such pairs, as kernels of others say that were tuned on it. It was not
+   * measured here. */
 #if WX % 8 == 0 && WY % 4 == 0
   const int x = (int)(id / 32 % (WX / 8) * 8 + id / 2 % 8);
   const int y = (int)(id / 32 / (WX / 8) * 4 + id / 16 % 2 * 2 + id % 2);

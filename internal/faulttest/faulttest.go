@@ -99,12 +99,6 @@ func (f *fault) setSticky(on bool) {
 	f.sticky = on
 }
 
-func (f *fault) restart() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.uses = 0
-}
-
 func (f *fault) fired() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,13 +167,13 @@ func Run(t *testing.T, l *Library) {
 			continue
 		}
 		for _, nth := range r.uses(name, n) {
-			r.check(t, &fault{name: name, nth: nth, code: l.Memory})
+			r.check(t, name, nth, l.Memory, false)
 		}
 		for _, nth := range slices.Compact([]int64{1, n/2 + 1, n}) {
 			if l.Lost == 0 {
 				break
 			}
-			r.check(t, &fault{name: name, nth: nth, code: l.Lost, sticky: true})
+			r.check(t, name, nth, l.Lost, true)
 		}
 	}
 	if r.missed > r.faults/20 {
@@ -321,10 +315,10 @@ func (r *runner) all(afterwards func(s *linalg.Session, err error)) (err error) 
 const patience = 2 * time.Minute
 
 // check runs the operations with a fault. What is done in the background differs from run to run: where the call was made less often than before, it tries again.
-func (r *runner) check(t *testing.T, f *fault) {
+func (r *runner) check(t *testing.T, name string, nth int64, code int32, sticky bool) {
 	const attempts = 3
 	for range attempts {
-		if r.happens(t, f) {
+		if r.happens(t, &fault{name: name, nth: nth, code: code, sticky: sticky}) {
 			return
 		}
 	}
@@ -333,7 +327,6 @@ func (r *runner) check(t *testing.T, f *fault) {
 
 // happens is one run of check. It tells whether the fault came to pass, as one at the first use must.
 func (r *runner) happens(t *testing.T, f *fault) bool {
-	f.restart()
 	title := fmt.Sprintf("%s %d", f.name, f.nth)
 	if f.sticky {
 		title += " lost"
