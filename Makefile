@@ -1,97 +1,168 @@
 # The commands of the project. `make test` is the whole test run; CONTRIBUTING.md says more.
 
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT = go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-# What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a checking simulator, the compiler.
+# What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a
+# checking simulator, the compiler.
 DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19 llvm-19
+# Two MPI libraries with their launchers, side by side.
+DEBIAN += openmpi-bin mpich
 # NVIDIA's assembler and run-time compiler, as wheels; neither needs a GPU.
 WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem-test
 CUDA   = 13.5.37
 PTXAS  = $(WHEELS)/nvidia-cuda-nvcc-$(CUDA)/nvidia/cu13/bin/ptxas
 NVRTC  = $(WHEELS)/nvidia-cuda-nvrtc-$(CUDA)/nvidia/cu13/lib/libnvrtc.so.13
 PIP    = python3 -m pip install -q --disable-pip-version-check --no-deps --target
+# Intel's OpenCL for x86-64 processors, as wheels: of 800 MB the 400 that its CPU device needs.
+INTELCL = 2026.2.0
+INTEL   = $(WHEELS)/intel-opencl-$(INTELCL)
+INTELSO = $(INTEL)/lib/libintelocl.so
+INTELWHEELS = intel-opencl-rt==$(INTELCL) intel-cmplr-lib-rt==$(INTELCL) tbb==2023.2.0
+INTELLIBS = cl.cfg *.rtl cllibrary*.o libocl_svml_*.so libcommon_clang.so.* libimf.so libsvml.so libirng.so \
+	libintlc.so.5 libtbb.so.12 libintelocl.so
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-# Devices and tools that must be there for `make test`; without this, tests of what is missing are skipped and say so.
-REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim
+# Devices and tools that must be there for `make test`; without this, tests of what is missing are
+# skipped and say so.
+REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim,openmpi,mpich
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+# One of each kind where no library can be loaded without cgo: the cpu device remains.
+CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind setup check race variants build generate gpu-bundle release bench fmt
+.PHONY: test oclgrind intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof
 
 # Everything that must pass, with what it needs installed first.
 test: setup
 	$(TESTENV) go test -timeout 20m ./...
-	$(MAKE) --no-print-directory oclgrind
+	$(MAKE) --no-print-directory oclgrind intel
 
-# Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was written, no wrong call. The built-in ones at reduced
-# shapes, then the suite of drivers without the cases that make mistakes on purpose. Its exit code tells nothing: the log must be empty, and
-# each half must have launched kernels and executed instructions.
+# Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
+# written, no wrong call. The built-in ones at reduced shapes, then the suite of drivers without the
+# cases that make mistakes on purpose, then the examples of kernels in Go. Its exit code tells
+# nothing: the log must be empty, and each part must have launched kernels and executed
+# instructions. The examples' tests open a device each, and each begins the log anew: what they
+# print must name no kernel and no function.
 OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
-	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log TANDEM_CACHE=off TANDEM_REQUIRE=opencl
+	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log \
+	TANDEM_CACHE=off TANDEM_REQUIRE=opencl
 UNDER_OCLGRIND = go test -count=1 -p 1 -v -short
 
 oclgrind:
 	@mkdir -p build; : >build/oclgrind.log
-	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise)$$' ./kernels >build/oclgrind-kernels.out 2>&1 || \
-		{ tail -40 build/oclgrind-kernels.out; exit 1; }
-	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^TestSuite$$' ./backend/opencl >build/oclgrind-suite.out 2>&1 || { tail -40 build/oclgrind-suite.out; exit 1; }
+	$(OCLGRIND) $(UNDER_OCLGRIND) \
+		-run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise|TestDialect)$$' \
+		./kernels >build/oclgrind-kernels.out 2>&1 || { tail -40 build/oclgrind-kernels.out; exit 1; }
+	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^TestSuite$$' \
+		./backend/opencl >build/oclgrind-suite.out 2>&1 || { tail -40 build/oclgrind-suite.out; exit 1; }
+	env -u OCLGRIND_LOG $(filter-out OCLGRIND_LOG=%,$(OCLGRIND)) OCLGRIND_UNINITIALIZED=0 $(UNDER_OCLGRIND) \
+		-run '/opencl' -skip '^Test(Stale|Launch.*|Run|Picture|Matmul)$$' ./examples/kernels ./examples/seeds \
+		>build/oclgrind-go.out 2>&1 || { tail -40 build/oclgrind-go.out; exit 1; }
+	@! grep -E -m 4 -B 2 -A 9 '^	(Kernel|Function): ' build/oclgrind-go.out
 	@if [ -s build/oclgrind.log ]; then head -40 build/oclgrind.log; exit 1; fi
-	@for part in kernels suite; do awk -v part=$$part '/^Instructions executed for kernel/ { n++ } \
+	@for part in kernels suite go; do awk -v part=$$part '/^Instructions executed for kernel/ { n++ } \
 		/^ *[0-9,]+ - / { gsub(",", "", $$1); sum += $$1 } \
-		END { printf "oclgrind: %s: %d launches, %d instructions, nothing to report\n", part, n, sum; exit n == 0 || sum == 0 }' build/oclgrind-$$part.out || exit 1; done
+		END { printf "oclgrind: %s: %d launches, %d instructions, nothing to report\n", part, n, sum; \
+			exit n == 0 || sum == 0 }' build/oclgrind-$$part.out || exit 1; done
+
+# What runs on OpenCL, once more on Intel's: the drivers' suite, with failing calls and sessions,
+# package cl, the kernels, linalg, conformance, the examples. -count=1, as go test does not know
+# that the driver is another. At last both drivers in one process. Only x86-64 processors have it.
+ON_INTEL  = TANDEM_REQUIRE=opencl,intel-opencl OCL_ICD_VENDORS=$(INTELSO) go test -count=1 -short
+EXAMPLES  = $$(go list ./examples/... | grep -v /internal)
+
+intel:
+	@[ "$$(uname -m)" = x86_64 ] || { echo "Intel's OpenCL needs an x86-64 processor"; exit 0; }; set -ex; \
+	$(ON_INTEL) ./backend/opencl ./backend/opencl/cl; \
+	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./conformance $(EXAMPLES); \
+	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
+	mkdir -p build/vendors; echo $(INTELSO) >build/vendors/intel.icd; cp /etc/OpenCL/vendors/pocl.icd build/vendors; \
+	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors go test -count=1 -run '^TestTwoVendors$$' ./linalg
 
 setup:
-	@command -v apt-get >/dev/null || { echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
-	missing=$$(for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	@command -v apt-get >/dev/null || { \
+		echo "make setup installs Debian packages; elsewhere install the equivalents of: $(DEBIAN)"; exit 0; }; \
+	missing=$$(for p in $(DEBIAN); do \
+		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	python3 -m pip --version >/dev/null 2>&1 || missing="$$missing python3-pip"; \
-	[ -z "$$missing" ] || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; }
+	[ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; }
 	@[ -x $(PTXAS) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvcc-$(CUDA) nvidia-cuda-nvcc==$(CUDA)
 	@[ -f $(NVRTC) ] || $(PIP) $(WHEELS)/nvidia-cuda-nvrtc-$(CUDA) nvidia-cuda-nvrtc==$(CUDA)
+	@[ "$$(uname -m)" != x86_64 ] || [ -f $(INTELSO) ] || { set -e; rm -rf $(INTEL); mkdir -p $(INTEL)/lib; \
+		python3 -m pip download -q --disable-pip-version-check --no-deps -d $(INTEL)/wheels $(INTELWHEELS); \
+		for w in $(INTEL)/wheels/*.whl; do python3 -m zipfile -e $$w $(INTEL)/all; done; \
+		for f in $(INTELLIBS); do mv $(INTEL)/all/*.data/data/lib/$$f $(INTEL)/lib; done; \
+		rm -rf $(INTEL)/all $(INTEL)/wheels; }
 
-# Quick checks before a commit: .golangci.yml says which. The first run builds golangci-lint.
+# Quick checks before a commit: the linters, for the code as .golangci.yml says and for the
+# workflows. The first run builds them.
 check:
 	$(LINT) run ./...
+	$(ACTIONLINT)
 	go mod tidy -diff
 
-# All packages but kernels, which starts no goroutines: its tests only take longer. The drivers and linalg run its kernels here.
+# All packages but kernels, which starts no goroutines: its tests only take longer. The drivers and
+# linalg run its kernels here.
 race:
 	CGO_ENABLED=1 go test -race -short -timeout 20m $$(go list ./... | grep -v /kernels)
 
-# The paths that a plain run does not take: no assembly, scalar assembly, no cgo, the compiler's own FMA and wider vectors (a plain run is GOAMD64=v1), 32 bits.
+# The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
+# load libraries), the compiler's own FMA and wider vectors (a plain run is GOAMD64=v1), 32 bits.
 variants:
 	go test -short -tags purego ./internal/host ./backend/cpu ./linalg
 	go test -short -tags scalarfma ./internal/host ./backend/cpu
-	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cuda/ptxsim ./linalg/gonumblas ./conformance
-	TANDEM_REQUIRE=opencl CGO_ENABLED=0 go test -short ./backend/... ./internal/dl ./linalg ./cmd/...
+	CGO_ENABLED=0 go test -short -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
+	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./linalg/gonumblas ./conformance
+	GOAMD64=v3 go test -short ./rmath/f32
+	CGO_ENABLED=0 GOARCH=386 go test -short ./rmath/f32
+	TANDEM_REQUIRE=opencl CGO_ENABLED=0 go test -short $$(go list ./backend/... | grep -v 'cudasim\|backendtest') \
+		./linalg ./cmd/...
 	CGO_ENABLED=0 GOARCH=386 go vet ./...
+
+# Package f32 over all 2^32 arguments of each function, against a reference: a minute or two of
+# processor time a function. F=Exp,Log proves some; RECORD=-record writes what it finds to testdata.
+rmath-proof:
+	go test ./rmath/f32 -v -run '^TestProof$$' -timeout 0 -proof $(or $(F),all) $(RECORD)
 
 build:
 	@for p in $(PLATFORMS); do \
 		echo "build and vet $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/tandem && CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \
+		export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		go build -o /dev/null ./cmd/tandem && go vet ./... || exit 1; \
 	done
+	@for p in $(CPU_ONLY); do \
+		echo "build linalg for $$p, which loads no libraries"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./linalg/... ./backend/... || exit 1; \
+	done
+	CGO_ENABLED=0 go vet -tags tandem_nolibs ./cmd/tandem ./backend/driverkit/dl
 	CGO_ENABLED=1 go build ./...
 
 # All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels.
 generate: setup
 	TANDEM_REQUIRE=clang,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
 
-# What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the script that runs them. GOARCH=arm64 for Arm.
-# The OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one.
+# What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the
+# script that runs them. GOARCH=arm64 for Arm. The OpenCL loader of this machine goes along, for
+# machines that have NVIDIA's OpenCL without one.
 GPU      = build/gpu
 GPUTESTS = backend/cuda backend/opencl kernels linalg
 
 gpu-bundle:
 	rm -rf $(GPU) && mkdir -p $(GPU)
 	CGO_ENABLED=0 GOOS=linux go build -buildvcs=auto -trimpath -ldflags '-s -w' -o $(GPU)/tandem ./cmd/tandem
-	for p in $(GPUTESTS); do CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/$${p##*/}.test ./$$p || exit 1; done
+	for p in $(GPUTESTS); do \
+		CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/$${p##*/}.test ./$$p || exit 1; \
+	done
 	cp scripts/gpu-check.sh scripts/mma-check.cu testdata/a.npy testdata/b.npy $(GPU)
-	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU); done
+	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || \
+		for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU); done
 	@size=$$(du -sm $(GPU) | cut -f1); echo "$(GPU): $$size MiB"; [ $$size -lt 60 ]
 
-# The command for four systems, with checksums; the same bytes from the same revision and Go version.
+# The command for four systems, with checksums; the same bytes from the same revision and Go
+# version.
 release:
 	scripts/release.sh
 

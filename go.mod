@@ -4,7 +4,6 @@ go 1.25.0
 
 require (
 	github.com/ebitengine/purego v0.11.3
-	github.com/kshedden/gonpy v0.0.0-20210519231815-fa3c8dd8e59b
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	go.uber.org/goleak v1.3.0

@@ -1,33 +1,36 @@
 // Package backend is the contract between linear algebra and the devices that run it.
 //
-// A [Driver] reaches devices through one programming interface (CUDA, OpenCL, Go itself). Drivers register themselves
-// when their package is imported, as database/sql's do; [Open] picks a device by name or by itself. The kernels that
-// run on a device are written once, in the portable dialect of OpenCL C that docs/kernels.md describes.
+// A [Driver] reaches devices through one programming interface (CUDA, OpenCL, Go itself). Drivers
+// register themselves when their package is imported, as database/sql's do; [Open] picks a device
+// by name or by itself. The kernels that run on a device are written once, in the portable dialect
+// of OpenCL C that docs/kernels.md describes.
 //
 // # Order and memory
 //
-// The commands of one [Queue] run in the order of the calls. Commands of different queues are ordered by events alone:
-// [Queue.Record] on one, [Queue.WaitEvent] on the other. Every buffer that a queued command uses stays alive until the
-// command is done, even when the caller frees or forgets it before.
+// The commands of one [Queue] run in the order of the calls. Commands of different queues are
+// ordered by events alone: [Queue.Record] on one, [Queue.WaitEvent] on the other. Every buffer that
+// a queued command uses stays alive until the command is done, even when the caller frees or
+// forgets it before.
 //
 // # Concurrency
 //
-// Everything here may be used from many goroutines at once. Commands of concurrent calls on one queue run in some
-// order, each whole.
+// Everything here may be used from many goroutines at once. Commands of concurrent calls on one
+// queue run in some order, each whole.
 //
 // # Lifetime
 //
-// Close, Free and Release are idempotent and release each underlying handle once. What a device made dies with it: using it
-// afterwards is an [ErrClosed], never a crash.
+// Close, Free and Release are idempotent and release each underlying handle once. What a device
+// made dies with it: using it afterwards is an [ErrClosed], never a crash.
 package backend
 
-// A Driver is one way to reach devices: "cuda", "opencl", "cpu". It loads its libraries on first use, never in init.
+// A Driver is one way to reach devices: "cuda", "opencl", "cpu". It loads its libraries on first
+// use, never in init.
 type Driver interface {
 	// Name is the driver's name in TANDEM_BACKEND: lower-case letters and digits.
 	Name() string
 
-	// Devices lists the devices in a stable order. Without any it returns an error that wraps ErrNoDevice and says
-	// why each library or platform failed.
+	// Devices lists the devices in a stable order. Without any it returns an error that wraps
+	// ErrNoDevice and says why each library or platform failed.
 	Devices() ([]Info, error)
 
 	// Open opens device i of Devices. Devices opened more than once are independent of each other.
@@ -46,10 +49,12 @@ type Info struct {
 
 	GPU           bool `json:"gpu"`            // runs the GPU shape of a kernel well; a CPU shape is chosen otherwise
 	UnifiedMemory bool `json:"unified_memory"` // Register works and copies nothing
+	Host          bool `json:"host"`           // runs Source.Go, the implementations in Go, in this process
 
-	// Float32 and Float64 tell whether the device keeps the numerics contract in that type: correctly rounded fma,
-	// subnormals kept. Devices reports what the driver claims, or what an earlier probe found; an open Device what its
-	// own probe found. Where one is false the type is not supported there at all.
+	// Float32 and Float64 tell whether the device keeps the numerics contract in that type:
+	// correctly rounded fma, subnormals kept. Devices reports what the driver claims, or what an
+	// earlier probe found; an open Device what its own probe found. Where one is false the type is
+	// not supported there at all.
 	Float32 bool `json:"float32"`
 	Float64 bool `json:"float64"`
 
@@ -64,28 +69,34 @@ type Info struct {
 	VectorFloat32 int    `json:"vector_float32"` // native vector width in elements; 1 on GPUs
 	VectorFloat64 int    `json:"vector_float64"` // the same for float64
 	VectorInt32   int    `json:"vector_int32"`   // the same for int32
-	Note          string `json:"note,omitempty"` // what a user should know: "simulated", "float32 flushes subnormals", ...
+	// what a user should know: "simulated", "float32 flushes subnormals", ...
+	Note string `json:"note,omitempty"`
 }
 
 // A Device makes buffers, kernels and queues. It is safe for concurrent use.
 type Device interface {
-	// Info describes the device. Unlike an entry of Driver.Devices, it says what was probed, not what was claimed.
+	// Info describes the device. Unlike an entry of Driver.Devices, it says what was probed, not
+	// what was claimed.
 	Info() Info
 
-	// Alloc makes a buffer of n bytes, all zero, that begins at a multiple of 16 bytes. n == 0 is a buffer of no bytes. Too large a size is ErrOutOfMemory.
+	// Alloc makes a buffer of n bytes, all zero, that begins at a multiple of 16 bytes. n == 0 is a
+	// buffer of no bytes. Too large a size is ErrOutOfMemory. So is a lack of room, once those
+	// buffers that the program has forgotten are freed.
 	Alloc(n int64) (Buffer, error)
 
 	// AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.
 	AllocHost(n int64) (HostBuffer, error)
 
-	// Register makes a buffer of host memory without copying it, where the device can, and is ErrUnsupported where it
-	// cannot. mem stays pinned until Free. While the buffer lives, the host may touch mem only when no queued command
-	// uses it: Queue.Wait returns when the device is done and makes its writes visible. The element type's alignment
-	// suffices. Two registered buffers must not overlap.
+	// Register makes a buffer of host memory without copying it, where the device can, and is
+	// ErrUnsupported where it cannot. mem stays pinned until Free. While the buffer lives, the host
+	// may touch mem only when no queued command uses it: Queue.Wait returns when the device is done
+	// and makes its writes visible. The element type's alignment suffices. Two registered buffers
+	// must not overlap.
 	Register(mem []byte) (HostBuffer, error)
 
-	// Compile makes a kernel from s, or takes it from the caches. ErrBuild carries the compiler's whole log, with s.File and the
-	// lines of s.Text. ErrUnsupported says what the driver would need.
+	// Compile makes a kernel from s, or takes it from the caches. ErrBuild carries the compiler's
+	// whole log, with s.File and the lines of s.Text. ErrUnsupported says what the driver would
+	// need.
 	Compile(s *Source) (Kernel, error)
 
 	// NewQueue makes an in-order queue.
@@ -93,6 +104,12 @@ type Device interface {
 
 	// Close waits for the queues, then releases the device and all that it made. It is idempotent.
 	Close() error
+
+	// Abandon gives the device up, as its commands may never end. Calls on it and on what it made
+	// are ErrDeviceLost from then on. All return at once, also Close, Free and Release, which
+	// release nothing: what the commands use stays as it is until the process ends. Calls that wait
+	// already go on waiting. The same device opened another time is another Device.
+	Abandon()
 }
 
 // A Buffer is memory of one device.
@@ -103,8 +120,8 @@ type Buffer interface {
 	Free() error
 }
 
-// A HostBuffer is host memory that its device reaches without a copy, or can copy from asynchronously. It can stand
-// wherever a Buffer can only on devices with Info.UnifiedMemory.
+// A HostBuffer is host memory that its device reaches without a copy, or can copy from
+// asynchronously. It can stand wherever a Buffer can only on devices with Info.UnifiedMemory.
 type HostBuffer interface {
 	Buffer
 	// Bytes is the memory itself. It must not be used after Free.
@@ -121,26 +138,31 @@ type Kernel interface {
 	Release() error
 }
 
-// A Queue runs its commands in order, one after the other. A range outside a buffer, and a nil buffer or one of another device, is ErrArgument;
-// in Launch it is ErrLaunch.
+// A Queue runs its commands in order, one after the other. A range outside a buffer, and a nil
+// buffer or one of another device, is ErrArgument; in Launch it is ErrLaunch.
 type Queue interface {
-	// Write copies src to dst at byte off, after the queue's earlier commands, and blocks until src may be reused.
+	// Write copies src to dst at byte off, after the queue's earlier commands, and blocks until src
+	// may be reused.
 	Write(dst Buffer, off int64, src []byte) error
-	// Read copies from src at byte off into dst, after the queue's earlier commands, and blocks until dst is filled.
+	// Read copies from src at byte off into dst, after the queue's earlier commands, and blocks
+	// until dst is filled.
 	Read(dst []byte, src Buffer, off int64) error
 	// WriteAsync copies n bytes of page-locked memory to dst and may return before it is done.
 	WriteAsync(dst Buffer, off int64, src HostBuffer, srcOff, n int64) error
 	// ReadAsync copies n bytes of src to page-locked memory and may return before it is done.
 	ReadAsync(dst HostBuffer, dstOff int64, src Buffer, off, n int64) error
-	// Copy copies n bytes between two buffers of the device. Overlapping ranges of one buffer are ErrArgument.
+	// Copy copies n bytes between two buffers of the device. Overlapping ranges of one buffer are
+	// ErrArgument.
 	Copy(dst Buffer, dstOff int64, src Buffer, srcOff, n int64) error
-	// Launch runs k over g and may return before it has run. A grid with a zero component is a no-op, once the arguments are
-	// checked. Arguments that do not fit k.Params, a group beyond the device's limits and buffers of another device are ErrLaunch. args is the
-	// caller's again when Launch returns: no driver keeps it.
+	// Launch runs k over g and may return before it has run. A grid with a zero component is a
+	// no-op, once the arguments are checked. Arguments that do not fit k.Params, a group beyond the
+	// device's limits and buffers of another device are ErrLaunch. args is the caller's again when
+	// Launch returns: no driver keeps it.
 	Launch(k Kernel, g Grid, args ...Arg) error
 	// Record marks the present end of the queue.
 	Record() (Event, error)
-	// WaitEvent makes later commands of this queue wait for e, an event of the same device. It does not block the caller.
+	// WaitEvent makes later commands of this queue wait for e, an event of the same device. It does
+	// not block the caller.
 	WaitEvent(e Event) error
 	// Wait blocks until everything queued is done, and returns what went wrong since the last Wait.
 	Wait() error
@@ -150,9 +172,11 @@ type Queue interface {
 
 // An Event marks a point in a queue.
 type Event interface {
-	// Wait blocks until the queue has reached the event. What earlier ReadAsync commands of that queue copied is there then.
+	// Wait blocks until the queue has reached the event. What earlier ReadAsync commands of that
+	// queue copied is there then.
 	Wait() error
-	// Since is the device's own time in nanoseconds from earlier to this event, both of the same device. It waits for both.
+	// Since is the device's own time in nanoseconds from earlier to this event, both of the same
+	// device. It waits for both.
 	Since(earlier Event) (int64, error)
 	// Release gives the event back. It is idempotent.
 	Release() error

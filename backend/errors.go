@@ -6,17 +6,21 @@ import (
 	"strings"
 )
 
-// The kinds of failure that a program can act on. errors.Is finds them in every error of every driver.
+// The kinds of failure that a program can act on. errors.Is finds them in every error of every
+// driver.
 var (
-	// ErrNoDevice: no device fits, or the library that would reach it is missing. Install a driver or choose another backend.
+	// ErrNoDevice: no device fits, or the library that would reach it is missing. Install a driver
+	// or choose another backend.
 	ErrNoDevice = errors.New("no device")
 	// ErrOutOfMemory: the device or the host has no room. Free buffers or use smaller ones.
 	ErrOutOfMemory = errors.New("out of memory")
 	// ErrBuild: the kernel does not compile. The error's Detail is the compiler's log.
 	ErrBuild = errors.New("kernel does not build")
-	// ErrLaunch: the arguments, the grid or the group do not fit the kernel or the device, or the kernel failed.
+	// ErrLaunch: the arguments, the grid or the group do not fit the kernel or the device, or the
+	// kernel failed.
 	ErrLaunch = errors.New("launch failed")
-	// ErrDeviceLost: the device is gone or in an error that it cannot leave. Close it; other devices go on.
+	// ErrDeviceLost: the device is gone or in an error that it cannot leave. Close it; other
+	// devices go on.
 	ErrDeviceLost = errors.New("device lost")
 	// ErrUnsupported: this device or driver cannot do it. The error says what could.
 	ErrUnsupported = errors.New("not supported")

@@ -12,12 +12,18 @@ func TestErrorText(t *testing.T) {
 		want string
 	}{
 		{
-			Error{Driver: "opencl", Op: "clBuildProgram", Code: -11, Name: "CL_BUILD_PROGRAM_FAILURE", Detail: "k.cl:3:1: error", Err: ErrBuild},
+			Error{
+				Driver: "opencl", Op: "clBuildProgram", Code: -11, Name: "CL_BUILD_PROGRAM_FAILURE",
+				Detail: "k.cl:3:1: error", Err: ErrBuild,
+			},
 			"opencl: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11): kernel does not build: k.cl:3:1: error",
 		},
 		{Error{Driver: "cuda", Op: "cuInit", Code: 999}, "cuda: cuInit: code 999"},
 		{Error{Driver: "cuda", Op: "cuInit", Name: "CUDA_ERROR_UNKNOWN"}, "cuda: cuInit: CUDA_ERROR_UNKNOWN"},
-		{Error{Driver: "cpu", Op: "Queue.Write", Detail: "too long", Err: ErrArgument}, "cpu: Queue.Write: invalid argument: too long"},
+		{
+			Error{Driver: "cpu", Op: "Queue.Write", Detail: "too long", Err: ErrArgument},
+			"cpu: Queue.Write: invalid argument: too long",
+		},
 		{Error{Op: "backend.Open", Err: ErrNoDevice}, "backend.Open: no device"},
 		{Error{Op: "backend.Open"}, "backend.Open"},
 	} {
@@ -28,7 +34,9 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestErrorIs(t *testing.T) {
-	sentinels := []error{ErrNoDevice, ErrOutOfMemory, ErrBuild, ErrLaunch, ErrDeviceLost, ErrUnsupported, ErrClosed, ErrArgument}
+	sentinels := []error{
+		ErrNoDevice, ErrOutOfMemory, ErrBuild, ErrLaunch, ErrDeviceLost, ErrUnsupported, ErrClosed, ErrArgument,
+	}
 	for _, s := range sentinels {
 		err := fmt.Errorf("matmul: %w", &Error{Driver: "cuda", Op: "cuLaunchKernel", Err: s})
 		for _, other := range sentinels {

@@ -7,7 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// A launch of kernel[(4, 3), (16, 8)] in Numba, or kernel<<<dim3(4, 3), dim3(16, 8)>>> in CUDA C: groups first, then the work-items of a group.
+// A launch of kernel[(4, 3), (16, 8)] in Numba, or kernel<<<dim3(4, 3), dim3(16, 8)>>> in CUDA C:
+// groups first, then the work-items of a group.
 func ExampleGrid2() {
 	rows, cols := 24, 64
 	g := backend.Grid2(cols/16, rows/8, 16, 8) // columns in x, rows in y

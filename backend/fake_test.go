@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// fakeDriver lists what a test tells it to. It is registered for good, as drivers are; reset makes it empty.
+// fakeDriver lists what a test tells it to. It is registered for good, as drivers are; reset makes
+// it empty.
 type fakeDriver struct {
 	name    string
 	infos   []Info
@@ -33,7 +34,8 @@ type fakeDevice struct {
 func (d fakeDevice) Info() Info { return d.info }
 
 var fakes = map[string]*fakeDriver{
-	"cuda": {name: "cuda"}, "opencl": {name: "opencl"}, "cpu": {name: "cpu"}, "cudasim": {name: "cudasim"}, "metal": {name: "metal"},
+	"cuda": {name: "cuda"}, "opencl": {name: "opencl"}, "cpu": {name: "cpu"}, "cudasim": {name: "cudasim"},
+	"metal": {name: "metal"},
 }
 
 func init() {
@@ -53,7 +55,9 @@ func (m machine) set(t *testing.T) {
 	t.Setenv(EnvBackend, "")
 	reset := func() {
 		for name, d := range fakes {
-			*d = fakeDriver{name: name, err: &Error{Driver: name, Op: "dlopen", Err: ErrNoDevice, Detail: "no library of " + name}}
+			*d = fakeDriver{name: name, err: &Error{
+				Driver: name, Op: "dlopen", Err: ErrNoDevice, Detail: "no library of " + name,
+			}}
 		}
 	}
 	reset()
@@ -68,12 +72,18 @@ func (m machine) set(t *testing.T) {
 
 var (
 	nvidia   = Info{Name: "NVIDIA H200", Platform: "CUDA", Vendor: "NVIDIA", Arch: "sm_90", GPU: true}
-	nvidiaCL = Info{Name: "NVIDIA H200", Platform: "NVIDIA CUDA", Vendor: "NVIDIA Corporation", Arch: "sm_90", GPU: true}
-	radeon   = Info{Name: "Instinct MI210", Platform: "AMD APP", Vendor: "Advanced Micro Devices, Inc.", Arch: "gfx90a", GPU: true}
-	radeon2  = Info{Name: "Radeon VII", Platform: "ROCm", Vendor: "AMD", Arch: "gfx906", GPU: true}
-	pocl     = Info{Name: "pthread-AMD EPYC", Platform: "Portable Computing Language", Vendor: "AuthenticAMD", Arch: "x86_64"}
-	goCPU    = Info{Name: "AMD EPYC", Platform: "Go", Vendor: "AuthenticAMD", Arch: "amd64", UnifiedMemory: true}
-	sim      = Info{Name: "simulated", Platform: "CUDA", Vendor: "Tandem", Arch: "sm_50", GPU: true, Note: "simulated"}
+	nvidiaCL = Info{
+		Name: "NVIDIA H200", Platform: "NVIDIA CUDA", Vendor: "NVIDIA Corporation", Arch: "sm_90", GPU: true,
+	}
+	radeon = Info{
+		Name: "Instinct MI210", Platform: "AMD APP", Vendor: "Advanced Micro Devices, Inc.", Arch: "gfx90a", GPU: true,
+	}
+	radeon2 = Info{Name: "Radeon VII", Platform: "ROCm", Vendor: "AMD", Arch: "gfx906", GPU: true}
+	pocl    = Info{
+		Name: "pthread-AMD EPYC", Platform: "Portable Computing Language", Vendor: "AuthenticAMD", Arch: "x86_64",
+	}
+	goCPU = Info{Name: "AMD EPYC", Platform: "Go", Vendor: "AuthenticAMD", Arch: "amd64", UnifiedMemory: true}
+	sim   = Info{Name: "simulated", Platform: "CUDA", Vendor: "Tandem", Arch: "sm_50", GPU: true, Note: "simulated"}
 )
 
 var errBusy = errors.New("the device is in use")

@@ -5,13 +5,20 @@ import (
 	"testing"
 )
 
-// FuzzParseSpec: any text names a registered driver, or is an ErrNoDevice; what a Spec prints is read as the same Spec.
+// FuzzParseSpec: any text names a registered driver, or is an ErrNoDevice; what a Spec prints is
+// read as the same Spec.
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"", "auto", "AUTO", "auto:0", "metal", "metal:", "metal:0", "metal:-1", "metal:a:b", ":", ":0", "nonsense:1", "metal:\x00", "metal:99999999999999999999"} {
+	for _, s := range []string{
+		"", "auto", "AUTO", "auto:0", "metal", "metal:", "metal:0", "metal:-1", "metal:a:b", ":",
+		":0", "nonsense:1", "metal:\x00", "metal:99999999999999999999",
+	} {
 		f.Add(s)
 	}
 	d, before := fakes["metal"], *fakes["metal"]
-	*d = fakeDriver{name: "metal", infos: []Info{{Driver: "metal", Name: "one"}, {Driver: "metal", Index: 1, Name: "two", GPU: true}}}
+	*d = fakeDriver{
+		name:  "metal",
+		infos: []Info{{Driver: "metal", Name: "one"}, {Driver: "metal", Index: 1, Name: "two", GPU: true}},
+	}
 	f.Cleanup(func() { *d = before })
 	f.Setenv(EnvBackend, "")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,7 +3,6 @@ package backend
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"unsafe"
 )
@@ -12,10 +11,12 @@ import (
 // A component of Groups that is 0 makes the launch a no-op.
 type Grid struct{ Groups, Local [3]int }
 
-// Grid1 is a one-dimensional launch of groups work-groups with local work-items each: CUDA's kernel[groups, local].
+// Grid1 is a one-dimensional launch of groups work-groups with local work-items each: CUDA's
+// kernel[groups, local].
 func Grid1(groups, local int) Grid { return Grid3(groups, 1, 1, local, 1, 1) }
 
-// Grid2 is a two-dimensional launch of gx by gy groups with lx by ly work-items each: CUDA's kernel[(gx, gy), (lx, ly)].
+// Grid2 is a two-dimensional launch of gx by gy groups with lx by ly work-items each: CUDA's
+// kernel[(gx, gy), (lx, ly)].
 func Grid2(gx, gy, lx, ly int) Grid { return Grid3(gx, gy, 1, lx, ly, 1) }
 
 // Grid3 is a three-dimensional launch of gx by gy by gz groups with lx by ly by lz work-items each.
@@ -38,7 +39,8 @@ func (g Grid) Group(i int) (x, y, z int) {
 	return x, i % g.Groups[1], i / g.Groups[1]
 }
 
-// Each calls f with the global id of every work-item of the groups lo to hi-1: what a GoKernel without barriers loops over.
+// Each calls f with the global id of every work-item of the groups lo to hi-1: what a GoKernel
+// without barriers loops over.
 func (g Grid) Each(lo, hi int, f func(x, y, z int)) {
 	l := g.Local
 	for i := lo; i < hi; i++ {
@@ -69,39 +71,42 @@ func dims(d [3]int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(d[:n]), " ", "x"), "[]")
 }
 
-// An Arg is one kernel argument: a buffer with an offset, or a scalar of fixed width. Buf, At, Int32 and the like make one.
+// An Arg is one kernel argument: a buffer with an offset, or a scalar of fixed width. Buf, At,
+// Int32 and the like make one.
 type Arg struct {
 	Buffer Buffer // nil for a scalar
 	Offset int64  // bytes into Buffer, a multiple of Info.OffsetAlign
 	Bits   uint64 // the scalar, in its low Size bytes
 	Size   int    // bytes of the scalar: 4 or 8; 0 for a buffer
+	Type   string // Go's name of the type of the scalar, or of the buffer's elements: "float32"; "": not checked
 }
 
-// Buf passes the address of b.
+// Buf passes the address of b, with elements of any type.
 func Buf(b Buffer) Arg { return Arg{Buffer: b} }
 
 // At passes the address of b plus off bytes.
 func At(b Buffer, off int64) Arg { return Arg{Buffer: b, Offset: off} }
 
 // Int32 passes an int.
-func Int32(v int32) Arg { return Arg{Bits: uint64(uint32(v)), Size: 4} }
+func Int32(v int32) Arg { return Arg{Bits: uint64(uint32(v)), Size: 4, Type: "int32"} }
 
 // Uint32 passes a uint.
-func Uint32(v uint32) Arg { return Arg{Bits: uint64(v), Size: 4} }
+func Uint32(v uint32) Arg { return Arg{Bits: uint64(v), Size: 4, Type: "uint32"} }
 
 // Int64 passes a 64-bit integer.
-func Int64(v int64) Arg { return Arg{Bits: uint64(v), Size: 8} }
+func Int64(v int64) Arg { return Arg{Bits: uint64(v), Size: 8, Type: "int64"} }
 
 // Uint64 passes a ulong.
-func Uint64(v uint64) Arg { return Arg{Bits: v, Size: 8} }
+func Uint64(v uint64) Arg { return Arg{Bits: v, Size: 8, Type: "uint64"} }
 
 // Float32 passes a float.
-func Float32(v float32) Arg { return Arg{Bits: uint64(math.Float32bits(v)), Size: 4} }
+func Float32(v float32) Arg { return Arg{Bits: uint64(math.Float32bits(v)), Size: 4, Type: "float32"} }
 
 // Float64 passes a double.
-func Float64(v float64) Arg { return Arg{Bits: math.Float64bits(v), Size: 8} }
+func Float64(v float64) Arg { return Arg{Bits: math.Float64bits(v), Size: 8, Type: "float64"} }
 
-// Int32 is the scalar as an int32. Like the other accessors it is meant for a GoKernel, whose arguments are checked before.
+// Int32 is the scalar as an int32. Like the other accessors it is meant for a GoKernel, whose
+// arguments are checked before.
 func (a Arg) Int32() int32 { return int32(a.Bits) }
 
 // Uint32 is the scalar as a uint32.
@@ -119,13 +124,15 @@ func (a Arg) Float32() float32 { return math.Float32frombits(uint32(a.Bits)) }
 // Float64 is the scalar as a float64.
 func (a Arg) Float64() float64 { return math.Float64frombits(a.Bits) }
 
-// Mem is the memory of a buffer argument on the cpu device, from the argument's offset to its end, as elements of T:
-// what a GoKernel computes on. A rest shorter than an element is left out. The argument's buffer must be a HostBuffer.
+// Mem is the memory of a buffer argument on the cpu device, from the argument's offset to its end,
+// as elements of T: what a GoKernel computes on. A rest shorter than an element is left out. The
+// argument's buffer must be a HostBuffer.
 func Mem[T any](a Arg) []T {
 	return Elems[T](a.Buffer.(HostBuffer).Bytes()[a.Offset:])
 }
 
-// Bytes is the memory of s as bytes, for Queue.Write, Queue.Read and Device.Register. It shares memory with s.
+// Bytes is the memory of s as bytes, for Queue.Write, Queue.Read and Device.Register. It shares
+// memory with s.
 func Bytes[T any](s []T) []byte {
 	if len(s) == 0 {
 		return nil
@@ -133,8 +140,8 @@ func Bytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Elems is the memory of b as elements of T; a rest shorter than an element is left out. It is the inverse of Bytes.
-// b must be aligned as T is.
+// Elems is the memory of b as elements of T; a rest shorter than an element is left out. It is the
+// inverse of Bytes. b must be aligned as T is.
 func Elems[T any](b []byte) []T {
 	var t T
 	n := len(b) / int(unsafe.Sizeof(t))
@@ -144,94 +151,10 @@ func Elems[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// CheckLaunch checks a grid and arguments against a kernel's parameters and a device's limits, as every driver does
-// before it calls its library. fixed is the group size that the kernel was compiled for, zero where it takes any. The error
-// matches ErrLaunch. Whether the buffers belong to the device is the driver's own check.
-func CheckLaunch(info *Info, kernel string, params []Param, fixed [3]int, g Grid, args []Arg) error {
-	bad := func(format string, v ...any) error {
-		return &Error{Driver: info.Driver, Op: "Queue.Launch", Err: ErrLaunch, Detail: "kernel " + kernel + ": " + fmt.Sprintf(format, v...)}
-	}
-	if len(args) != len(params) {
-		return bad("takes %d arguments (%s), not %d", len(params), formatParams(params), len(args))
-	}
-	for i, p := range params {
-		a := &args[i]
-		switch {
-		case a.Size == 0 && IsNil(a.Buffer):
-			return bad("argument %d (%s) is nil", i, p)
-		case p.Buffer != (a.Buffer != nil):
-			return bad("argument %d is %s, not %s", i, p, a)
-		case p.Buffer && (a.Offset < 0 || a.Offset > a.Buffer.Len()):
-			return bad("argument %d (%s): offset %d is outside its buffer of %d bytes", i, p, a.Offset, a.Buffer.Len())
-		case p.Buffer && info.OffsetAlign > 1 && a.Offset%int64(info.OffsetAlign) != 0:
-			return bad("argument %d (%s): offset %d is not a multiple of the device's %d bytes; pass it as a separate argument instead",
-				i, p, a.Offset, info.OffsetAlign)
-		case !p.Buffer && p.Size != 0 && p.Size != a.Size:
-			return bad("argument %d is %s, not %s", i, p, a)
-		}
-	}
-	return checkGrid(info, fixed, g, bad)
-}
-
-func checkGrid(info *Info, fixed [3]int, g Grid, bad func(string, ...any) error) error {
-	items := 1
-	for d, axis := range [3]string{"x", "y", "z"} {
-		n, l := g.Groups[d], g.Local[d]
-		if n < 0 || l <= 0 {
-			return bad("grid of %s: groups must not be negative, and work-items a group must be at least 1", g)
-		}
-		if limit := info.MaxGroups[d]; limit > 0 && n > limit {
-			return bad("grid of %s: the device takes at most %d groups in %s", g, limit, axis)
-		}
-		if limit := info.MaxGroupDims[d]; limit > 0 && l > limit {
-			return bad("grid of %s: the device takes at most %d work-items a group in %s", g, limit, axis)
-		}
-		if l > math.MaxInt32/items {
-			return bad("grid of %s: too many work-items a group", g)
-		}
-		items *= l
-	}
-	if info.MaxGroup > 0 && items > info.MaxGroup {
-		return bad("grid of %s: %d work-items a group, the device takes at most %d", g, items, info.MaxGroup)
-	}
-	if fixed != [3]int{} && g.Local != fixed {
-		return bad("grid of %s: the kernel is compiled for groups of %s", g, dims(fixed))
-	}
-	if !g.Empty() && (g.Groups[1] > math.MaxInt/g.Groups[0] || g.Groups[2] > math.MaxInt/(g.Groups[0]*g.Groups[1])) {
-		return bad("grid of %s: too many groups", g)
-	}
-	return nil
-}
-
-// IsNil tells whether b is nil, or a nil pointer of some driver's type, which has no methods to call.
-func IsNil(b Buffer) bool {
-	if b == nil {
-		return true
-	}
-	v := reflect.ValueOf(b)
-	return v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // String says what kind of argument it is, for messages.
 func (a *Arg) String() string {
 	if a.Buffer != nil {
 		return "a buffer"
 	}
 	return fmt.Sprintf("a scalar of %d bytes", a.Size)
-}
-
-// CheckRange checks that n bytes at off lie within a buffer of size bytes. The error matches ErrArgument.
-func CheckRange(driver, op string, off, n, size int64) error {
-	if off < 0 || n < 0 || off > size || n > size-off {
-		return &Error{Driver: driver, Op: op, Err: ErrArgument, Detail: fmt.Sprintf("%d bytes at offset %d are outside a buffer of %d bytes", n, off, size)}
-	}
-	return nil
-}
-
-// CheckOverlap checks that n bytes at dstOff and at srcOff of one buffer have no byte in common. The error matches ErrArgument.
-func CheckOverlap(driver, op string, dstOff, srcOff, n int64) error {
-	if n > 0 && dstOff < srcOff+n && srcOff < dstOff+n {
-		return &Error{Driver: driver, Op: op, Err: ErrArgument, Detail: fmt.Sprintf("%d bytes at offsets %d and %d of one buffer overlap", n, srcOff, dstOff)}
-	}
-	return nil
 }

@@ -11,7 +11,8 @@ var registry struct {
 	drivers []Driver // sorted by name
 }
 
-// Register makes a driver available to Open. Drivers call it from init. It panics when d is nil or its name is taken.
+// Register makes a driver available to Open. Drivers call it from init. It panics when d is nil or
+// its name is taken.
 func Register(d Driver) {
 	if d == nil {
 		panic("backend: Register driver is nil")

@@ -24,7 +24,8 @@ func TestRegisterPanics(t *testing.T) {
 	if msg := panics(func() { Register(nil) }); !strings.Contains(msg, "nil") {
 		t.Errorf("Register(nil) panics with %q", msg)
 	}
-	if msg := panics(func() { Register(&fakeDriver{name: "opencl"}) }); !strings.Contains(msg, "twice") || !strings.Contains(msg, "opencl") {
+	if msg := panics(func() { Register(&fakeDriver{name: "opencl"}) }); !strings.Contains(msg, "twice") ||
+		!strings.Contains(msg, "opencl") {
 		t.Errorf("Register of a name that is taken panics with %q", msg)
 	}
 	if after := Names(); !slices.Equal(before, after) {

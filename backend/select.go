@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// EnvBackend is the environment variable that Open reads when it is asked for no backend in particular.
+// EnvBackend is the environment variable that Open reads when it is asked for no backend in
+// particular.
 const EnvBackend = "TANDEM_BACKEND"
 
 // A Spec is a parsed choice of backend: "auto", "opencl", "cuda:1" or "opencl:gfx90a".
@@ -18,8 +19,8 @@ type Spec struct {
 	Device string // an index, a part of a name, or "" for the driver's best
 }
 
-// ParseSpec reads s; "" stands for the environment variable TANDEM_BACKEND, and for auto where that is empty too.
-// The error matches ErrNoDevice.
+// ParseSpec reads s; "" stands for the environment variable TANDEM_BACKEND, and for auto where that
+// is empty too. The error matches ErrNoDevice.
 func ParseSpec(s string) (Spec, error) {
 	from := ""
 	if s == "" {
@@ -34,11 +35,27 @@ func ParseSpec(s string) (Spec, error) {
 	case spec.Driver == "auto" && named:
 		return Spec{}, specError("backend %q%s: auto takes no device", s, from)
 	case named && device == "":
-		return Spec{}, specError("backend %q%s: no device after the colon; give an index or a part of a name, as in opencl:0 or opencl:pocl", s, from)
-	case spec.Driver != "auto" && Lookup(spec.Driver) == nil:
-		return Spec{}, specError("backend %q%s: unknown driver; there are %s", s, from, strings.Join(append([]string{"auto"}, Names()...), ", "))
+		return Spec{}, specError("backend %q%s: no device after the colon; give an index or a part of a name, as in "+
+			"opencl:0 or opencl:pocl", s, from)
+	case spec.Driver == "auto" || Lookup(spec.Driver) != nil:
+	case slices.Contains(folders, spec.Driver):
+		return Spec{}, specError("backend %q%s: the program does not have this driver; it needs\n\t"+
+			"import _ \"github.com/tandem-gpu/tandem/backend/%s\"", s, from, spec.Driver)
+	default:
+		hint := ""
+		if meant := meanings[spec.Driver]; meant != "" {
+			hint = " (did you mean " + meant + "?)"
+		}
+		return Spec{}, specError("backend %q%s: unknown driver%s; there are %s", s, from, hint,
+			strings.Join(append([]string{"auto"}, Names()...), ", "))
 	}
 	return spec, nil
+}
+
+// meanings are what to ask for in place of what is often asked for.
+var meanings = map[string]string{
+	"gpu": "auto", "nvidia": "cuda", "amd": "opencl:amd", "rocm": "opencl:amd", "intel": "opencl:intel",
+	"pocl": "opencl:pocl", "host": "cpu",
 }
 
 func specError(format string, v ...any) error {
@@ -53,10 +70,11 @@ func (s Spec) String() string {
 	return s.Driver + ":" + s.Device
 }
 
-// Open opens the device that spec names: a driver ("cuda", "opencl", "cpu", "cudasim"), with an optional device by index ("cuda:1") or by
-// a part of its name, platform, architecture, vendor or version in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and
-// "auto", or nothing anywhere, the first that opens of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device. A named choice
-// never falls back: it opens, or the error, which matches ErrNoDevice, says why.
+// Open opens the device that spec names: a driver ("cuda", "opencl", "cpu", "cudasim"), with an
+// optional device by index ("cuda:1") or by a part of its name, platform, architecture, vendor or
+// version in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and "auto", or
+// nothing anywhere, the first that opens of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device.
+// A named choice never falls back: it opens, or the error, which matches ErrNoDevice, says why.
 func Open(spec string) (Device, error) {
 	s, err := ParseSpec(spec)
 	if err != nil {
@@ -83,7 +101,8 @@ func Open(spec string) (Device, error) {
 func autoError(failures []error) error {
 	return &Error{
 		Op: "backend.Open", Err: ErrNoDevice,
-		Detail: "auto found nothing that opens; a program that does not import linalg must import a driver, such as backend/cpu\n" + joinErrors(failures),
+		Detail: "auto found nothing that opens; a program that does not import linalg must import a driver, such as " +
+			"backend/cpu\n" + joinErrors(failures),
 	}
 }
 
@@ -94,8 +113,12 @@ func joinErrors(errs []error) string {
 	return "no driver is registered"
 }
 
-// autoOrder is where auto looks. The simulated device is never chosen by itself, and a driver made elsewhere only by name.
-var autoOrder = []string{"cuda", "opencl", "cpu"}
+// folders are the drivers beside this package, and autoOrder is where auto looks: the simulated
+// device is never chosen by itself, and a driver made elsewhere only by name.
+var (
+	folders   = []string{"cuda", "opencl", "cpu", "cudasim"}
+	autoOrder = folders[:3]
+)
 
 // autoCandidates lists the devices that auto would open, best first, and why drivers have none.
 func autoCandidates() (candidates []Info, failures []error) {
@@ -118,7 +141,8 @@ func autoCandidates() (candidates []Info, failures []error) {
 	return candidates, failures
 }
 
-// ranked orders the devices of one driver by preference: GPUs first, of these AMD's first in OpenCL, then as listed.
+// ranked orders the devices of one driver by preference: GPUs first, of these AMD's first in
+// OpenCL, then as listed.
 func ranked(infos []Info) []Info {
 	rank := func(i Info) int {
 		switch {
@@ -165,7 +189,8 @@ func pick(s Spec) (Info, error) {
 			}
 		}
 	}
-	return Info{}, specError("backend %q: no device has %q in its name, platform, architecture, vendor or version; there are\n%s", s, s.Device, listing(infos))
+	return Info{}, specError("backend %q: no device has %q in its name, platform, architecture, vendor or version; "+
+		"there are\n%s", s, s.Device, listing(infos))
 }
 
 func listing(infos []Info) string {
@@ -191,8 +216,8 @@ type DriverReport struct {
 	Err     error // why there are no devices
 }
 
-// Explain asks every driver for its devices and says what Open(spec) would try first, and why the others were not chosen.
-// It opens nothing.
+// Explain asks every driver for its devices and says what Open(spec) would try first, and why the
+// others were not chosen. It opens nothing.
 func Explain(spec string) Explanation {
 	var e Explanation
 	for _, d := range Drivers() {

@@ -40,14 +40,20 @@ func TestParseSpec(t *testing.T) {
 func TestParseSpecErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"vulkan":   "there are auto, cpu, cuda, cudasim, metal, opencl",
-		"vulkan:0": "unknown driver",
+		"vulkan:0": "unknown driver; there are auto",
+		"gpu":      "unknown driver (did you mean auto?); there are auto",
+		"Nvidia:0": "(did you mean cuda?)",
+		"AMD":      "(did you mean opencl:amd?)",
+		"rocm":     "(did you mean opencl:amd?)",
+		"pocl":     "(did you mean opencl:pocl?)",
 		"auto:0":   "auto takes no device",
 		"cuda:":    "no device after the colon",
 		":0":       "unknown driver",
 		" cpu":     "unknown driver",
 	} {
 		_, err := ParseSpec(in)
-		if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+in+`"`) {
+		if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `"`+in+`"`) {
 			t.Errorf("ParseSpec(%q): %v, want an ErrNoDevice with %q", in, err, want)
 		}
 		if strings.Contains(err.Error(), EnvBackend) {
@@ -57,6 +63,21 @@ func TestParseSpecErrors(t *testing.T) {
 		if _, err := ParseSpec(""); err == nil || !strings.Contains(err.Error(), EnvBackend) {
 			t.Errorf("ParseSpec of %s=%q: %v, want an error that names the variable", EnvBackend, in, err)
 		}
+	}
+}
+
+// A driver of this module that the program does not import is told from one that does not exist.
+func TestParseSpecOfMissingDriver(t *testing.T) {
+	defer func(all []Driver) { registry.drivers = all }(registry.drivers)
+	registry.drivers = nil
+	for _, name := range []string{"cudasim", "opencl"} {
+		want := `import _ "github.com/tandem-gpu/tandem/backend/` + name + `"`
+		if _, err := Open(name + ":0"); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) {
+			t.Errorf("without the driver %s: %v, want an ErrNoDevice with %s", name, err, want)
+		}
+	}
+	if _, err := Open("vulkan"); err == nil || strings.Contains(err.Error(), "import") {
+		t.Errorf("a driver that does not exist: %v", err)
 	}
 }
 
@@ -129,7 +150,8 @@ func TestAutoGoesOn(t *testing.T) {
 func TestAutoNothing(t *testing.T) {
 	machine{}.set(t)
 	_, err := Open("auto")
-	if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "no library of cuda") || !strings.Contains(err.Error(), "no library of opencl") {
+	if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "no library of cuda") ||
+		!strings.Contains(err.Error(), "no library of opencl") {
 		t.Errorf("auto without devices: %v, want an ErrNoDevice with the reason of each driver", err)
 	}
 	if e := Explain("auto"); e.Chosen != nil || !errors.Is(e.Err, ErrNoDevice) {
@@ -144,7 +166,8 @@ func TestExplicit(t *testing.T) {
 	if _, err := Open("cuda"); !errors.Is(err, errBusy) {
 		t.Errorf("Open of a busy device: %v, want the driver's error", err)
 	}
-	if _, err := Open("opencl"); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "no library of opencl") {
+	if _, err := Open("opencl"); !errors.Is(err, ErrNoDevice) ||
+		!strings.Contains(err.Error(), "no library of opencl") {
 		t.Errorf("Open without OpenCL: %v, want the driver's reasons", err)
 	}
 	t.Setenv(EnvBackend, "opencl")
@@ -218,26 +241,36 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	text := auto.String()
-	for _, want := range []string{"cuda: cuda: dlopen", "libcuda.so.1", "opencl:2  Instinct MI210 (AMD APP, gfx90a): chosen by auto", "metal: "} {
+	for _, want := range []string{
+		"cuda: cuda: dlopen", "libcuda.so.1",
+		"opencl:2  Instinct MI210 (AMD APP, gfx90a): chosen by auto", "metal: ",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the explanation lacks %q:\n%s", want, text)
 		}
 	}
-	if len(auto.Drivers) != len(fakes) || auto.Drivers[1].Name != "cuda" || !errors.Is(auto.Drivers[1].Err, ErrNoDevice) {
+	if len(auto.Drivers) != len(fakes) || auto.Drivers[1].Name != "cuda" ||
+		!errors.Is(auto.Drivers[1].Err, ErrNoDevice) {
 		t.Errorf("drivers %+v, want all, sorted, cuda with its error", auto.Drivers)
 	}
 
 	explicit := Explain("opencl:0")
-	if explicit.Err != nil || explicit.Chosen.Index != 0 || explicit.Why(fakes["opencl"].infos[0]) != "chosen by opencl:0" {
+	if explicit.Err != nil || explicit.Chosen.Index != 0 ||
+		explicit.Why(fakes["opencl"].infos[0]) != "chosen by opencl:0" {
 		t.Errorf("opencl:0: %+v, %v", explicit.Chosen, explicit.Err)
 	}
 	if got := explicit.Why(fakes["cpu"].infos[0]); got != "not asked for" {
 		t.Errorf("opencl:0: the cpu device is %s", got)
 	}
-	for spec, want := range map[string]string{"cuda": "libcuda.so.1", "vulkan": "unknown driver", "cpu:7": "only the devices"} {
+	for spec, want := range map[string]string{
+		"cuda": "libcuda.so.1", "vulkan": "unknown driver",
+		"cpu:7": "only the devices",
+	} {
 		e := Explain(spec)
-		if e.Chosen != nil || !errors.Is(e.Err, ErrNoDevice) || !strings.Contains(e.String(), want) || len(e.Drivers) != len(fakes) {
-			t.Errorf("Explain(%q): chosen %+v, %v; want an error with %q and all drivers:\n%s", spec, e.Chosen, e.Err, want, &e)
+		if e.Chosen != nil || !errors.Is(e.Err, ErrNoDevice) || !strings.Contains(e.String(), want) ||
+			len(e.Drivers) != len(fakes) {
+			t.Errorf("Explain(%q): chosen %+v, %v; want an error with %q and all drivers:\n%s",
+				spec, e.Chosen, e.Err, want, &e)
 		}
 	}
 }

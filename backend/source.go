@@ -6,25 +6,42 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
-// Source is a kernel in the portable dialect, with what some drivers can use instead of compiling it. It is read only:
-// the same Source may be compiled for many devices at once.
+// Source is a kernel in the portable dialect, with what some drivers can use instead of compiling
+// it. It is read only: the same Source may be compiled for many devices at once.
 type Source struct {
 	Name   string            // the entry point
 	File   string            // file name for the compiler's messages; "" is Name + ".cl"
 	Text   string            // portable OpenCL C; the driver adds its prelude
 	Macros map[string]string // defined before the text, as -D does
 	Params []Param           // the arguments; nil: read from the PTX or from the text
-	Group  [3]int            // the group size that the kernel is written for; zero: read from the text, any if it names none
-	PTX    []byte            // prebuilt, for cuda and cudasim; may be nil
-	Go     GoKernel          // for the cpu device; may be nil
+	// the group size that the kernel is written for; zero: read from the text, any if it names none
+	Group [3]int
+	PTX   []byte   // prebuilt, for cuda and cudasim; may be nil
+	Go    GoKernel // for the cpu device; may be nil
+	// of kernels that gpu/compile generated; nil for others
+	Fresh  func() error // tells whether the kernel is still the one that this was generated from
+	Checks *Checks      // what a checked launch needs
 }
 
-// A GoKernel is a kernel's implementation in Go. It runs the work-groups lo <= i < hi of g, numbered as [Grid.Group] does, on
-// the memory of its arguments ([Mem], [Arg.Int32], ...). The arguments are checked against the kernel's parameters. Several calls with
-// different groups run at once. An error, or a panic, fails the launch. args is valid until the call returns.
+// Checks is what a launch needs to find an index out of range. The text takes one more buffer
+// behind the other parameters, of 8 words, where the macro TANDEM_CHECKED is defined. The first
+// work-item that makes a mistake writes there
+//
+//	what it is, its line and 1e6 times the index of its file, two numbers about it, and the
+//	work-item's global ids in x, y and z
+//
+// and touches no memory of others from then on. Word 0 must be 0 before.
+type Checks struct {
+	Files []string // the names of the kernel's files
+	Go    GoKernel // runs the kernel as it is written, in which Go checks every index
+}
+
+// A GoKernel is a kernel's implementation in Go. It runs the work-groups lo <= i < hi of g,
+// numbered as [Grid.Group] does, on the memory of its arguments ([Mem], [Arg.Int32], ...). The
+// arguments are checked against the kernel's parameters. Several calls with different groups run at
+// once. An error, or a panic, fails the launch. args is valid until the call returns.
 type GoKernel func(g Grid, lo, hi int, args []Arg) error
 
 // FileName is the name that compilers show in their messages.
@@ -44,8 +61,8 @@ func (s *Source) Defines() []string {
 	return d
 }
 
-// Key identifies what a compiler makes of s, for caches: name, file, text, macros and PTX. The rest of a cache key (device, driver
-// version, prelude, options) is the driver's.
+// Key identifies what a compiler makes of s, for caches: name, file, text, macros and PTX. The rest
+// of a cache key (device, driver version, prelude, options) is the driver's.
 func (s *Source) Key() [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range append([]string{s.Name, s.FileName(), s.Text, string(s.PTX)}, s.Defines()...) {
@@ -60,9 +77,10 @@ func (s *Source) Key() [sha256.Size]byte {
 // A Param is one parameter of a kernel.
 type Param struct {
 	Name   string // may be empty
-	Type   string // as the source spells it, for messages; may be empty
+	Type   string // as the source spells it; may be empty
+	Elem   string // Go's name of the numbers that a buffer holds, "float32" for a struct of floats; "": as Type tells
 	Buffer bool   // a pointer to global memory
-	Size   int    // bytes of a scalar; 0 where it is not known
+	Size   int    // bytes of a scalar, or of a buffer's element; 0 where it is not known
 }
 
 // String is the parameter as a person would write it: "buffer a (float*)", "int n".
@@ -80,12 +98,4 @@ func (p Param) String() string {
 		return kind
 	}
 	return kind + " " + p.Name
-}
-
-func formatParams(params []Param) string {
-	s := make([]string, len(params))
-	for i, p := range params {
-		s[i] = p.String()
-	}
-	return strings.Join(s, ", ")
 }

@@ -26,14 +26,17 @@ func batches[T linalg.Element](r *runner, d shape) error {
 	return r.addProduct(row, list)
 }
 
-// batchContenders are all that multiply batches. After an error those that it returns must be closed, too.
+// batchContenders are all that multiply batches. After an error those that it returns must be
+// closed, too.
 func batchContenders[T linalg.Element](r *runner, s shape) (list []*contender, err error) {
 	// The A lie below each other, and so do the B and the C.
 	p := randomProblem[T](s.m*s.count, s.n, s.k)
 	p.b = randomProblem[T](1, s.n, s.k*s.count).b
 	parts := make([]problem[T], s.count)
 	for i := range parts {
-		parts[i] = problem[T]{s.m, s.n, s.k, p.a[i*s.m*s.k:][:s.m*s.k], p.b[i*s.k*s.n:][:s.k*s.n], p.c[i*s.m*s.n:][:s.m*s.n]}
+		parts[i] = problem[T]{
+			s.m, s.n, s.k, p.a[i*s.m*s.k:][:s.m*s.k], p.b[i*s.k*s.n:][:s.k*s.n], p.c[i*s.m*s.n:][:s.m*s.n],
+		}
 	}
 	ref := batchReference(parts)
 	for _, o := range append([]other{{nameFast, r.s}}, r.others()...) {
@@ -41,7 +44,9 @@ func batchContenders[T linalg.Element](r *runner, s shape) (list []*contender, e
 		if err != nil {
 			return list, err
 		}
-		c := d.contender(o.name, func() error { return d.c.GemmBatched(s.count, 1, blas.NoTrans, d.a, blas.NoTrans, d.b, 0) })
+		c := d.contender(o.name, func() error {
+			return d.c.GemmBatched(s.count, 1, blas.NoTrans, d.a, blas.NoTrans, d.b, 0)
+		})
 		c.close = d.free
 		list = append(list, c)
 		if o.s == r.s {
@@ -61,7 +66,8 @@ func batchContenders[T linalg.Element](r *runner, s shape) (list []*contender, e
 // each enqueues the products one by one.
 func (d *onDevice[T]) each(s shape) error {
 	for i := range s.count {
-		c, a, b := d.c.Slice(i*s.m, (i+1)*s.m, 0, s.n), d.a.Slice(i*s.m, (i+1)*s.m, 0, s.k), d.b.Slice(i*s.k, (i+1)*s.k, 0, s.n)
+		c := d.c.Slice(i*s.m, (i+1)*s.m, 0, s.n)
+		a, b := d.a.Slice(i*s.m, (i+1)*s.m, 0, s.k), d.b.Slice(i*s.k, (i+1)*s.k, 0, s.n)
 		if err := c.Mul(a, b); err != nil {
 			return err
 		}
@@ -83,7 +89,8 @@ func batchReference[T linalg.Element](parts []problem[T]) *reference[T] {
 	return all
 }
 
-// batchOfLibrary multiplies one by one by a library that works in host memory; nil where it has no product of the type.
+// batchOfLibrary multiplies one by one by a library that works in host memory; nil where it has no
+// product of the type.
 func batchOfLibrary[T linalg.Element](l *library, parts []problem[T], p problem[T], ref *reference[T]) *contender {
 	c := &contender{name: l.info.Name, peer: true, place: l.place}
 	jobs := make([]*job, len(parts))

@@ -8,7 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// These benchmarks are fit for benchstat: go test -run '^$' -bench . -count 10 ./bench. TANDEM_BACKEND chooses the device.
+// These benchmarks are fit for benchstat: go test -run '^$' -bench . -count 10 ./bench.
+// TANDEM_BACKEND chooses the device.
 
 func open(b *testing.B) *linalg.Session {
 	s, err := linalg.Open("")
@@ -63,7 +64,9 @@ func benchmarkMul[T linalg.Element](b *testing.B, s *linalg.Session, n int) {
 func BenchmarkMulThin(b *testing.B) {
 	s := open(b)
 	const long = 1024
-	for _, d := range []shape{{m: 1, n: long, k: long}, {m: long, n: 1, k: long}, {m: 8, n: long, k: long}, {m: long, n: 8, k: long}} {
+	for _, d := range []shape{
+		{m: 1, n: long, k: long}, {m: long, n: 1, k: long}, {m: 8, n: long, k: long}, {m: long, n: 8, k: long},
+	} {
 		b.Run(fmt.Sprintf("float32/%dx%dx%d", d.m, d.k, d.n), func(b *testing.B) {
 			p := randomProblem[float32](d.m, d.n, d.k)
 			x, err := newOnDevice(s, p, newReference(p, 0))

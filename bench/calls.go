@@ -10,7 +10,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// firstCalls measures what the first product on a new session costs, and the second, several sessions after each other.
+// firstCalls measures what the first product on a new session costs, and the second, several
+// sessions after each other.
 func (r *runner) firstCalls() error {
 	n, sessions := 256, 5
 	if r.o.Quick {
@@ -37,7 +38,8 @@ func (r *runner) firstCalls() error {
 	return nil
 }
 
-// newSession opens a session and multiplies three times on it. ok is false where the device does not support the type.
+// newSession opens a session and multiplies three times on it. ok is false where the device does
+// not support the type.
 func (r *runner) newSession(a, b linalg.Matrix[float32]) (c SessionCall, ok bool, err error) {
 	start := time.Now()
 	s, err := linalg.Open(r.o.Backend)
@@ -81,7 +83,8 @@ func smallCalls[T linalg.Element](r *runner) error {
 	defer d.free()
 	result := SmallCall{
 		Type: t.String(), N: n, Calls: calls,
-		Explanation: "overhead is the median of waited less that of device; allocations are those of the whole process, per call that is waited for at the end",
+		Explanation: "overhead is the median of waited less that of device; allocations are those of the whole " +
+			"process, per call that is waited for at the end",
 	}
 	if err := d.s.Wait(); err != nil {
 		return err
@@ -148,7 +151,8 @@ func (d *onDevice[T]) smallSample(result *SmallCall) error {
 	return nil
 }
 
-// deviceSeconds is the time by the device's own clock between events before and after what f enqueues.
+// deviceSeconds is the time by the device's own clock between events before and after what f
+// enqueues.
 func deviceSeconds(s *linalg.Session, f func() error) (seconds float64, err error) {
 	release := func(e backend.Event) {
 		if rel := e.Release(); err == nil {

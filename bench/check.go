@@ -8,8 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// A reference is the result of a product as the contract has it, in full or, where that would take too long, in some of its rows, and how far
-// another order of the sums can lie from it.
+// A reference is the result of a product as the contract has it, in full or, where that would take
+// too long, in some of its rows, and how far another order of the sums can lie from it.
 type reference[T linalg.Element] struct {
 	n     int   // columns
 	rows  []int // that are known, ascending
@@ -37,7 +37,8 @@ func newReference[T linalg.Element](p problem[T], operations float64) *reference
 	return r
 }
 
-// spread is count of the numbers 0 ... n-1, with the first and the last, or all of them where there are no more.
+// spread is count of the numbers 0 ... n-1, with the first and the last, or all of them where there
+// are no more.
 func spread(n, count int) []int {
 	count = min(n, count)
 	list := make([]int, count)
@@ -50,8 +51,8 @@ func spread(n, count int) []int {
 	return list
 }
 
-// limits computes what the sums in any order can differ by from the contract's: both lie within k*eps*(|A||B|) of the exact product, and a
-// little more, as k*eps is small.
+// limits computes what the sums in any order can differ by from the contract's: both lie within
+// k*eps*(|A||B|) of the exact product, and a little more, as k*eps is small.
 func (r *reference[T]) limits(p problem[T]) {
 	if r.bound != nil {
 		return
@@ -91,7 +92,7 @@ func epsilon[T linalg.Element]() float64 {
 
 // poison is what memory holds before a check: nothing that the operands, which are finite, give.
 func poison[T linalg.Element]() T {
-	if kernels.TypeOf[T]() == kernels.Int32 {
+	if kernels.TypeOf[T]().Integer() {
 		return T(int32(0x5aa5c33c))
 	}
 	return T(math.NaN())
@@ -103,7 +104,8 @@ func fill[T linalg.Element](s []T, v T) {
 	}
 }
 
-// exact checks the rows that are known for the contract's bits, and that float elements of all rows were written.
+// exact checks the rows that are known for the contract's bits, and that float elements of all rows
+// were written.
 func (r *reference[T]) exact(got []T) Check {
 	c := Check{Elements: len(r.want)}
 	for i, row := range r.rows {

@@ -50,7 +50,8 @@ func nextTo[T linalg.Element](v T) T {
 	return v + 1
 }
 
-// A result in another order of the sums lies within the limits; one with a product too few does not, and neither does what was never written.
+// A result in another order of the sums lies within the limits; one with a product too few does
+// not, and neither does what was never written.
 func TestLimits(t *testing.T) {
 	t.Run("float32", testLimits[float32])
 	t.Run("float64", testLimits[float64])

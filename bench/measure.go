@@ -31,7 +31,8 @@ type timing struct {
 // maxRuns bounds the runs of a sample: a queue should not grow without bound.
 const maxRuns = 10000
 
-// measure checks the contenders, takes samples of those that are right, and notes their figures in the row's entries. The error is that of ctx.
+// measure checks the contenders, takes samples of those that are right, and notes their figures in
+// the row's entries. The error is that of ctx.
 func (t *timing) measure(ctx context.Context, row *Row, list []*contender) error {
 	row.Entries = make([]Entry, len(list))
 	var live []int
@@ -117,7 +118,8 @@ func (t *timing) prepare(c *contender, e *Entry) {
 	}
 }
 
-// moreRuns is the number of runs that should last as long as a sample, where so many lasted d: a little more than in proportion.
+// moreRuns is the number of runs that should last as long as a sample, where so many lasted d: a
+// little more than in proportion.
 func moreRuns(runs int, d, sample time.Duration) int {
 	want := 1.2 * float64(runs) * float64(sample) / math.Max(float64(d), 1)
 	return int(math.Min(math.Max(math.Ceil(want), float64(runs+1)), math.Min(100*float64(runs), maxRuns)))

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// fake is a contender that notes its samples. A sample of it is one run, as that lasts a millisecond.
+// fake is a contender that notes its samples. A sample of it is one run, as that lasts a
+// millisecond.
 func fake(name string, log *[]string) *contender {
 	return &contender{
 		name:  name,
@@ -35,7 +36,8 @@ func TestInterleaving(t *testing.T) {
 		t.Errorf("order %q, want %q", got, want)
 	}
 	for _, e := range row.Entries {
-		if e.Status != OK || len(e.Seconds) != 5 || e.Runs != 1 || e.Time == nil || e.Time.Median < 0.001 || e.Rate <= 0 || e.Rate > 1000 {
+		if e.Status != OK || len(e.Seconds) != 5 || e.Runs != 1 || e.Time == nil || e.Time.Median < 0.001 ||
+			e.Rate <= 0 || e.Rate > 1000 {
 			t.Errorf("%+v", e)
 		}
 		if s := Summarize(e.Seconds); *e.Time != s || e.Rate != row.Work/s.Median/1e9 {
@@ -47,7 +49,8 @@ func TestInterleaving(t *testing.T) {
 // What is wrong, fails or is left out has no figures, and the others have theirs.
 func TestNoFigures(t *testing.T) {
 	var log []string
-	wrong, failing, late, slow, skipped, good := fake("wrong", &log), fake("failing", &log), fake("late", &log), fake("slow", &log), fake("skipped", &log), fake("good", &log)
+	wrong, failing, late := fake("wrong", &log), fake("failing", &log), fake("late", &log)
+	slow, skipped, good := fake("slow", &log), fake("skipped", &log), fake("good", &log)
 	wrong.check = func() (Check, error) { return Check{Elements: 10, Wrong: 1, Differ: 1}, nil }
 	failing.check = func() (Check, error) { return Check{}, errors.New("out of order") }
 	calls := 0
@@ -58,21 +61,27 @@ func TestNoFigures(t *testing.T) {
 		return nil
 	}
 	late.check = func() (Check, error) { return Check{Elements: 1}, nil }
-	slow.run = func(int) error { time.Sleep(20 * time.Millisecond); return nil }
+	slow.run = func(int) error { time.Sleep(600 * time.Millisecond); return nil }
 	skipped.skip = "not today"
-	tm := timing{rounds: 5, sample: time.Nanosecond, limit: 10 * time.Millisecond}
+	tm := timing{rounds: 5, sample: time.Nanosecond, limit: 300 * time.Millisecond}
 	row := Row{Work: 1}
 	if err := tm.measure(t.Context(), &row, []*contender{wrong, failing, late, slow, skipped, good}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []struct{ status, note string }{
-		{Wrong, "1 of 10 elements"}, {Failed, "out of order"}, {Failed, "worn out"}, {Skipped, "longer than 10ms"}, {Skipped, "not today"}, {OK, ""},
+		{Wrong, "1 of 10 elements"},
+		{Failed, "out of order"},
+		{Failed, "worn out"},
+		{Skipped, "longer than 300ms"},
+		{Skipped, "not today"},
+		{OK, ""},
 	} {
 		e := row.Entries[i]
 		if e.Status != want.status || !strings.Contains(e.Note, want.note) {
 			t.Errorf("%s: %s, %q; want %s, %q", e.Name, e.Status, e.Note, want.status, want.note)
 		}
-		if figures := e.Time != nil || e.Rate != 0 || len(e.Seconds) != 0 || e.Runs != 0; figures != (want.status == OK) {
+		figures := e.Time != nil || e.Rate != 0 || len(e.Seconds) != 0 || e.Runs != 0
+		if figures != (want.status == OK) {
 			t.Errorf("%s is %s and has the figures %+v", e.Name, e.Status, e)
 		}
 	}

@@ -69,7 +69,8 @@ func (r *runner) setOfPeak(t kernels.Type) {
 	}
 }
 
-// copyPeak measures the rate of a large copy: on the device, and where that is the host, by as many goroutines as cores. The better one is the peak.
+// copyPeak measures the rate of a large copy: on the device, and where that is the host, by as many
+// goroutines as cores. The better one is the peak.
 func (r *runner) copyPeak() error {
 	if !r.step("copy bandwidth") {
 		return nil
@@ -108,8 +109,9 @@ func (r *runner) copyPeak() error {
 	return nil
 }
 
-// fmaText is a kernel that does nothing but multiply-adds: CHAINS independent ones in each work-item, which suffices to hide the latency of a step.
-// What it computes converges, so that numbers stay normal.
+// fmaText is a kernel that does nothing but multiply-adds: CHAINS independent ones in each
+// work-item, which suffices to hide the latency of a step. What it computes converges, so that
+// numbers stay normal.
 const fmaText = `
 #ifdef INTEGER
 #define STEP(a) a = a * x + y;
@@ -122,7 +124,8 @@ __kernel void fma_peak(__global V *out, T s, T t, int steps)
 {
 	V x = s, y = t;
 	size_t id = get_global_id(0);
-	V a0 = (T)id, a1 = a0 + x, a2 = a1 + x, a3 = a2 + x, a4 = a3 + x, a5 = a4 + x, a6 = a5 + x, a7 = a6 + x, a8 = a7 + x, a9 = a8 + x;
+	V a0 = (T)id, a1 = a0 + x, a2 = a1 + x, a3 = a2 + x, a4 = a3 + x;
+	V a5 = a4 + x, a6 = a5 + x, a7 = a6 + x, a8 = a7 + x, a9 = a8 + x;
 	for (int i = 0; i < steps; i++) {
 		ALL ALL ALL ALL
 	}
@@ -133,11 +136,12 @@ __kernel void fma_peak(__global V *out, T s, T t, int steps)
 // The multiply-adds of a work-item in one pass of fmaText's loop, for each element of a vector.
 const fmaPerPass = 10 * 4
 
-// multiplyAddPeak measures the rate of multiply-adds. The cpu device has no kernel for that: the Go compiler makes no vector instructions. An OpenCL
-// device that is the same processor stands in for it. Called again, it measures again.
+// multiplyAddPeak measures the rate of multiply-adds. The cpu device has no kernel for that: the Go
+// compiler makes no vector instructions. An OpenCL device that is the same processor stands in for
+// it. Called again, it measures again.
 func (r *runner) multiplyAddPeak(t kernels.Type) error {
 	s, where := r.s, "on the device"
-	if s.Info().Driver == cpuDriver {
+	if s.Info().Host {
 		same, err := sameProcessor(s.Info())
 		if err != nil {
 			r.missingPeak(t, "the Go compiler makes no vector instructions, and "+err.Error())
@@ -198,13 +202,14 @@ type fma struct {
 
 func newFMA(s *linalg.Session, t kernels.Type, quick bool) (*fma, error) {
 	info := s.Info()
-	f := &fma{s: s, t: t, width: 1, steps: 2000, grid: backend.Grid1(64*max(info.ComputeUnits, 1), min(256, max(info.MaxGroup, 1)))}
+	f := &fma{s: s, t: t, width: 1, steps: 2000, grid: backend.Grid1(64*max(info.ComputeUnits, 1),
+		min(256, max(info.MaxGroup, 1)))}
 	if quick {
 		f.steps = 200
 	}
 	vector := t.CName()
 	if !info.GPU {
-		f.width = byType(t, info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
+		f.width = t.Vector(&info)
 		f.grid = backend.Grid1(8*max(info.ComputeUnits, 1), 1)
 		f.steps *= 10
 	}
@@ -213,13 +218,17 @@ func newFMA(s *linalg.Session, t kernels.Type, quick bool) (*fma, error) {
 		vector += strconv.Itoa(f.width)
 	}
 	macros["V"] = vector
-	if t == kernels.Int32 {
+	if t.Integer() {
 		macros["INTEGER"] = "1"
 	}
 	scalar := backend.Param{Type: t.CName(), Size: t.Size()}
 	src := &backend.Source{
 		Name: "fma_peak", Text: fmaText, Macros: macros,
-		Params: []backend.Param{{Name: "out", Type: vector + "*", Buffer: true}, scalar, scalar, {Name: "steps", Type: "int", Size: 4}},
+		Params: []backend.Param{
+			{Name: "out", Type: vector + "*", Buffer: true},
+			scalar, scalar,
+			{Name: "steps", Type: "int", Size: 4},
+		},
 	}
 	var err error
 	if f.kernel, err = s.CompileSource(src); err != nil {
@@ -247,10 +256,11 @@ func (f *fma) free() {
 }
 
 func (f *fma) contender() *contender {
-	x, y := byType(f.t, backend.Float32(0.5), backend.Float64(0.5), backend.Int32(3)), byType(f.t, backend.Float32(1), backend.Float64(1), backend.Int32(1))
+	c := in(f.t).chains()
 	run := func(runs int) error {
 		for range runs {
-			if err := f.s.Queue().Launch(f.kernel, f.grid, backend.Buf(f.out), x, y, backend.Int32(int32(f.steps))); err != nil {
+			if err := f.s.Queue().Launch(f.kernel, f.grid, backend.Buf(f.out), c.x, c.y,
+				backend.Int32(int32(f.steps))); err != nil {
 				f.s.Wait()
 				return err
 			}
@@ -265,36 +275,49 @@ func (f *fma) contender() *contender {
 	}}
 }
 
-// check looks at the first and last element of out: floats converge to x = x/2 + 1, which is 2; for int32 the chains are computed here.
+// check looks at the first and last element of out.
 func (f *fma) check() (Check, error) {
 	size := f.t.Size()
 	raw := make([]byte, int(f.out.Len()))
 	if err := f.s.Queue().Read(raw, f.out, 0); err != nil {
 		return Check{}, err
 	}
-	c := Check{Elements: 2}
+	c, right := Check{Elements: 2}, in(f.t).chains().right
 	for _, item := range []int{0, f.items() - 1} {
 		at := raw[item*f.width*size:]
-		var ok bool
-		switch f.t {
-		case kernels.Float32:
-			ok = backend.Elems[float32](at)[0] == 20
-		case kernels.Float64:
-			ok = backend.Elems[float64](at)[0] == 20
-		default:
-			ok = backend.Elems[int32](at)[0] == integerChains(int32(item), f.steps)
-		}
-		if !ok {
+		if !right(at, item, f.steps) {
 			c.Wrong++
 		}
 	}
 	return c, nil
 }
 
-// integerChains is what fmaText computes in int32 for work-item id with x = 3 and y = 1.
-func integerChains(id int32, steps int) (sum int32) {
-	for chain := range int32(10) {
-		a := id + 3*chain
+// chains are the factor and the addend of fmaText in one type, and whether the first element of a
+// work-item's memory is right.
+type chains struct {
+	x, y  backend.Arg
+	right func(at []byte, item, steps int) bool
+}
+
+// chainsOf are the chains x = x/2 + 1 of floats, which converge to 2, and x = 3*x + 1 of integers,
+// which are computed here.
+func chainsOf[T linalg.Element]() chains {
+	if kernels.TypeOf[T]().Integer() {
+		return chains{kernels.Scalar(T(3)), kernels.Scalar(T(1)), func(at []byte, item, steps int) bool {
+			return backend.Elems[T](at)[0] == integerChains(T(item), steps)
+		}}
+	}
+	half := T(1)
+	half /= 2
+	return chains{kernels.Scalar(half), kernels.Scalar(T(1)), func(at []byte, _, _ int) bool {
+		return backend.Elems[T](at)[0] == 20
+	}}
+}
+
+// integerChains is what fmaText computes in integers for work-item id with x = 3 and y = 1.
+func integerChains[T linalg.Element](id T, steps int) (sum T) {
+	for chain := range 10 {
+		a := id + 3*T(chain)
 		for range 4 * steps {
 			a = 3*a + 1
 		}

@@ -31,7 +31,8 @@ type job struct {
 	close func()               // may be nil
 }
 
-// openLibraries loads what is installed. Those that are not loaded have neither functions nor anything to close.
+// openLibraries loads what is installed. Those that are not loaded have neither functions nor
+// anything to close.
 func openLibraries(device backend.Info, threads int) []*library {
 	list := []*library{openBLAS(threads), gonumBLAS(), openNumPy()}
 	switch device.Driver {

@@ -7,31 +7,42 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
 
 // clTable is what CLBlast needs around it of OpenCL: a context, a queue and buffers of its own.
 type clTable struct {
-	Platforms     func(n uint32, list *uintptr, found *uint32) int32                                                        `sym:"clGetPlatformIDs"`
-	PlatformInfo  func(p uintptr, param uint32, size uintptr, value *byte, need *uintptr) int32                             `sym:"clGetPlatformInfo"`
-	Devices       func(p uintptr, kind uint64, n uint32, list *uintptr, found *uint32) int32                                `sym:"clGetDeviceIDs"`
-	DeviceInfo    func(d uintptr, param uint32, size uintptr, value *byte, need *uintptr) int32                             `sym:"clGetDeviceInfo"`
-	CreateContext func(properties *uintptr, n uint32, devices *uintptr, notify, data uintptr, status *int32) uintptr        `sym:"clCreateContext"`
-	CreateQueue   func(ctx, device uintptr, properties uint64, status *int32) uintptr                                       `sym:"clCreateCommandQueue"`
-	CreateBuffer  func(ctx uintptr, flags uint64, size uintptr, host unsafe.Pointer, status *int32) uintptr                 `sym:"clCreateBuffer"`
-	Read          func(q, b uintptr, block uint32, off, n uintptr, p unsafe.Pointer, events uint32, wait, ev uintptr) int32 `sym:"clEnqueueReadBuffer"`
-	Write         func(q, b uintptr, block uint32, off, n uintptr, p unsafe.Pointer, events uint32, wait, ev uintptr) int32 `sym:"clEnqueueWriteBuffer"`
-	Finish        func(q uintptr) int32                                                                                     `sym:"clFinish"`
-	ReleaseBuffer func(b uintptr) int32                                                                                     `sym:"clReleaseMemObject"`
-	ReleaseQueue  func(q uintptr) int32                                                                                     `sym:"clReleaseCommandQueue"`
-	ReleaseCtx    func(ctx uintptr) int32                                                                                   `sym:"clReleaseContext"`
+	Platforms func(n uint32, list *uintptr,
+		found *uint32) int32 `sym:"clGetPlatformIDs"`
+	PlatformInfo func(p uintptr, param uint32, size uintptr, value *byte,
+		need *uintptr) int32 `sym:"clGetPlatformInfo"`
+	Devices func(p uintptr, kind uint64, n uint32, list *uintptr,
+		found *uint32) int32 `sym:"clGetDeviceIDs"`
+	DeviceInfo func(d uintptr, param uint32, size uintptr, value *byte,
+		need *uintptr) int32 `sym:"clGetDeviceInfo"`
+	CreateContext func(properties *uintptr, n uint32, devices *uintptr, notify, data uintptr,
+		status *int32) uintptr `sym:"clCreateContext"`
+	CreateQueue func(ctx, device uintptr, properties uint64,
+		status *int32) uintptr `sym:"clCreateCommandQueue"`
+	CreateBuffer func(ctx uintptr, flags uint64, size uintptr, host unsafe.Pointer,
+		status *int32) uintptr `sym:"clCreateBuffer"`
+	Read func(q, b uintptr, block uint32, off, n uintptr, p unsafe.Pointer, events uint32, wait,
+		ev uintptr) int32 `sym:"clEnqueueReadBuffer"`
+	Write func(q, b uintptr, block uint32, off, n uintptr, p unsafe.Pointer, events uint32, wait,
+		ev uintptr) int32 `sym:"clEnqueueWriteBuffer"`
+	Finish        func(q uintptr) int32   `sym:"clFinish"`
+	ReleaseBuffer func(b uintptr) int32   `sym:"clReleaseMemObject"`
+	ReleaseQueue  func(q uintptr) int32   `sym:"clReleaseCommandQueue"`
+	ReleaseCtx    func(ctx uintptr) int32 `sym:"clReleaseContext"`
 }
 
 // clblastTable is what is used of CLBlast. Offsets and leading dimensions are in elements.
 type clblastTable struct {
-	Sgemm func(layout, ta, tb int32, m, n, k uintptr, alpha float32, a, aOff, lda, b, bOff, ldb uintptr, beta float32, c, cOff, ldc uintptr,
+	Sgemm func(layout, ta, tb int32, m, n, k uintptr, alpha float32, a, aOff, lda, b, bOff, ldb uintptr, beta float32,
+		c, cOff, ldc uintptr,
 		queue *uintptr, event uintptr) int32 `sym:"CLBlastSgemm"`
-	Dgemm func(layout, ta, tb int32, m, n, k uintptr, alpha float64, a, aOff, lda, b, bOff, ldb uintptr, beta float64, c, cOff, ldc uintptr,
+	Dgemm func(layout, ta, tb int32, m, n, k uintptr, alpha float64, a, aOff, lda, b, bOff, ldb uintptr, beta float64,
+		c, cOff, ldc uintptr,
 		queue *uintptr, event uintptr) int32 `sym:"CLBlastDgemm"`
 }
 
@@ -54,13 +65,15 @@ func openCLBlast(device backend.Info) *library {
 		float32: func(p problem[float32]) (*job, error) {
 			m, n, k := uintptr(p.m), uintptr(p.n), uintptr(p.k)
 			return clblastJob(l, p, func(a, b, c uintptr) int32 {
-				return l.blas.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
+				return l.blas.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n,
+					&l.queue, 0)
 			})
 		},
 		float64: func(p problem[float64]) (*job, error) {
 			m, n, k := uintptr(p.m), uintptr(p.n), uintptr(p.k)
 			return clblastJob(l, p, func(a, b, c uintptr) int32 {
-				return l.blas.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
+				return l.blas.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n,
+					&l.queue, 0)
 			})
 		},
 		close: l.close,
@@ -119,7 +132,8 @@ const (
 	clAllDevices      = 0xFFFFFFFF
 )
 
-// find is the device that the session runs on: the one at its index, if that is of the same platform and driver.
+// find is the device that the session runs on: the one at its index, if that is of the same
+// platform and driver.
 func (l *clblast) find(device backend.Info) (uintptr, error) {
 	platforms := idList(func(n uint32, list *uintptr, found *uint32) int32 { return l.cl.Platforms(n, list, found) })
 	index := 0
@@ -140,7 +154,8 @@ func (l *clblast) find(device backend.Info) (uintptr, error) {
 			driver := infoText(func(size uintptr, value *byte, need *uintptr) int32 {
 				return l.cl.DeviceInfo(d, clDriverVersion, size, value, need)
 			})
-			if platform(clPlatformName) == device.Platform && driver+"; "+platform(clPlatformVersion) == device.Version {
+			if platform(clPlatformName) == device.Platform &&
+				driver+"; "+platform(clPlatformVersion) == device.Version {
 				return d, nil
 			}
 			return 0, fmt.Errorf("device %d is of %s, not of %s", index, platform(clPlatformName), device.Platform)
@@ -209,10 +224,12 @@ func clblastJob[T float32 | float64](l *clblast, p problem[T], gemm func(a, b, c
 			return clError("clFinish", l.cl.Finish(l.queue))
 		},
 		put: func() error {
-			return clError("clEnqueueWriteBuffer", l.cl.Write(l.queue, c, blocking, 0, bytesOf(p.c), address(p.c), 0, 0, 0))
+			return clError("clEnqueueWriteBuffer",
+				l.cl.Write(l.queue, c, blocking, 0, bytesOf(p.c), address(p.c), 0, 0, 0))
 		},
 		get: func() error {
-			return clError("clEnqueueReadBuffer", l.cl.Read(l.queue, c, blocking, 0, bytesOf(p.c), address(p.c), 0, 0, 0))
+			return clError("clEnqueueReadBuffer",
+				l.cl.Read(l.queue, c, blocking, 0, bytesOf(p.c), address(p.c), 0, 0, 0))
 		},
 		close: free,
 	}, nil

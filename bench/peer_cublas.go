@@ -6,31 +6,35 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
 
 // cudaTable is what cuBLAS needs around it of CUDA's driver interface.
 type cudaTable struct {
-	Init        func(flags uint32) int32                               `sym:"cuInit"`
-	DeviceGet   func(d *int32, i int32) int32                          `sym:"cuDeviceGet"`
-	Retain      func(ctx *uintptr, d int32) int32                      `sym:"cuDevicePrimaryCtxRetain"`
-	Release     func(d int32) int32                                    `sym:"cuDevicePrimaryCtxRelease_v2,cuDevicePrimaryCtxRelease"`
-	SetCurrent  func(ctx uintptr) int32                                `sym:"cuCtxSetCurrent"`
-	Synchronize func() int32                                           `sym:"cuCtxSynchronize"`
-	Alloc       func(p *uintptr, n uintptr) int32                      `sym:"cuMemAlloc_v2"`
-	Free        func(p uintptr) int32                                  `sym:"cuMemFree_v2"`
-	Write       func(dst uintptr, src unsafe.Pointer, n uintptr) int32 `sym:"cuMemcpyHtoD_v2"`
-	Read        func(dst unsafe.Pointer, src uintptr, n uintptr) int32 `sym:"cuMemcpyDtoH_v2"`
+	Init        func(flags uint32) int32          `sym:"cuInit"`
+	DeviceGet   func(d *int32, i int32) int32     `sym:"cuDeviceGet"`
+	Retain      func(ctx *uintptr, d int32) int32 `sym:"cuDevicePrimaryCtxRetain"`
+	Release     func(d int32) int32               `sym:"cuDevicePrimaryCtxRelease_v2,cuDevicePrimaryCtxRelease"`
+	SetCurrent  func(ctx uintptr) int32           `sym:"cuCtxSetCurrent"`
+	Synchronize func() int32                      `sym:"cuCtxSynchronize"`
+	Alloc       func(p *uintptr, n uintptr) int32 `sym:"cuMemAlloc_v2"`
+	Free        func(p uintptr) int32             `sym:"cuMemFree_v2"`
+
+	Write func(dst uintptr, src unsafe.Pointer, n uintptr) int32 `sym:"cuMemcpyHtoD_v2"`
+	Read  func(dst unsafe.Pointer, src uintptr, n uintptr) int32 `sym:"cuMemcpyDtoH_v2"`
 }
 
-// cublasTable is what is used of cuBLAS. Its matrices are column-major, and the scalars are passed by address.
+// cublasTable is what is used of cuBLAS. Its matrices are column-major, and the scalars are passed
+// by address.
 type cublasTable struct {
-	Create  func(h *uintptr) int32                                                                                                                        `sym:"cublasCreate_v2"`
-	Destroy func(h uintptr) int32                                                                                                                         `sym:"cublasDestroy_v2"`
-	Version func(h uintptr, v *int32) int32                                                                                                               `sym:"cublasGetVersion_v2"`
-	SetMath func(h uintptr, mode int32) int32                                                                                                             `sym:"cublasSetMathMode"`
-	Sgemm   func(h uintptr, ta, tb, m, n, k int32, alpha *float32, a uintptr, lda int32, b uintptr, ldb int32, beta *float32, c uintptr, ldc int32) int32 `sym:"cublasSgemm_v2"`
-	Dgemm   func(h uintptr, ta, tb, m, n, k int32, alpha *float64, a uintptr, lda int32, b uintptr, ldb int32, beta *float64, c uintptr, ldc int32) int32 `sym:"cublasDgemm_v2"`
+	Create  func(h *uintptr) int32            `sym:"cublasCreate_v2"`
+	Destroy func(h uintptr) int32             `sym:"cublasDestroy_v2"`
+	Version func(h uintptr, v *int32) int32   `sym:"cublasGetVersion_v2"`
+	SetMath func(h uintptr, mode int32) int32 `sym:"cublasSetMathMode"`
+	Sgemm   func(h uintptr, ta, tb, m, n, k int32, alpha *float32, a uintptr, lda int32, b uintptr, ldb int32,
+		beta *float32, c uintptr, ldc int32) int32 `sym:"cublasSgemm_v2"`
+	Dgemm func(h uintptr, ta, tb, m, n, k int32, alpha *float64, a uintptr, lda int32, b uintptr, ldb int32,
+		beta *float64, c uintptr, ldc int32) int32 `sym:"cublasDgemm_v2"`
 }
 
 // cublas is cuBLAS on one device. A context belongs to a thread: every use is within inContext.
@@ -89,7 +93,8 @@ func newCUBLAS(device backend.Info) (l *cublas, version int32, err error) {
 			return nil, 0, err
 		}
 	}
-	if err := cudaErrors("cuInit", l.cuda.Init(0), "cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))); err != nil {
+	if err := cudaErrors("cuInit", l.cuda.Init(0),
+		"cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))); err != nil {
 		return nil, 0, err
 	}
 	if err := cudaErrors("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device)); err != nil {
@@ -100,7 +105,8 @@ func newCUBLAS(device backend.Info) (l *cublas, version int32, err error) {
 			return err
 		}
 		// CUBLAS_DEFAULT_MATH uses no TF32.
-		err := cudaErrors("cublasGetVersion", l.blas.Version(l.handle, &version), "cublasSetMathMode", l.blas.SetMath(l.handle, 0))
+		err := cudaErrors("cublasGetVersion", l.blas.Version(l.handle, &version),
+			"cublasSetMathMode", l.blas.SetMath(l.handle, 0))
 		if err != nil {
 			l.blas.Destroy(l.handle)
 		}
@@ -179,10 +185,14 @@ func cublasJob[T float32 | float64](l *cublas, p problem[T], gemm func(a, b, c u
 			})
 		},
 		put: func() error {
-			return l.inContext(func() error { return cudaErrors("cuMemcpyHtoD", l.cuda.Write(c, address(p.c), bytesOf(p.c))) })
+			return l.inContext(func() error {
+				return cudaErrors("cuMemcpyHtoD", l.cuda.Write(c, address(p.c), bytesOf(p.c)))
+			})
 		},
 		get: func() error {
-			return l.inContext(func() error { return cudaErrors("cuMemcpyDtoH", l.cuda.Read(address(p.c), c, bytesOf(p.c))) })
+			return l.inContext(func() error {
+				return cudaErrors("cuMemcpyDtoH", l.cuda.Read(address(p.c), c, bytesOf(p.c)))
+			})
 		},
 		close: free,
 	}, nil

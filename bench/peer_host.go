@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -52,13 +52,15 @@ type blasTable struct {
 	Threads    func() int32  `sym:"openblas_get_num_threads"`
 	CoreName   func() string `sym:"openblas_get_corename"`
 	Config     func() string `sym:"openblas_get_config"`
-	Sgemm      func(order, ta, tb, m, n, k int32, alpha float32, a unsafe.Pointer, lda int32, b unsafe.Pointer, ldb int32,
+	Sgemm      func(order, ta, tb, m, n, k int32, alpha float32, a unsafe.Pointer, lda int32, b unsafe.Pointer,
+		ldb int32,
 		beta float32, c unsafe.Pointer, ldc int32) `sym:"cblas_sgemm"`
 	Dgemm func(order, ta, tb, m, n, k int32, alpha float64, a unsafe.Pointer, lda int32, b unsafe.Pointer, ldb int32,
 		beta float64, c unsafe.Pointer, ldc int32) `sym:"cblas_dgemm"`
 }
 
-// envCoreType chooses OpenBLAS's kernels. Older versions take new processors with AVX-512 for Haswell, and use half of them.
+// envCoreType chooses OpenBLAS's kernels. Older versions take new processors with AVX-512 for
+// Haswell, and use half of them.
 const envCoreType = "OPENBLAS_CORETYPE"
 
 // The constants of CBLAS.
@@ -81,7 +83,8 @@ func openBLAS(threads int) *library {
 		return absent(name, err)
 	}
 	t.SetThreads(int32(threads))
-	detail := fmt.Sprintf("%s (%s), core type %s, %d threads", lib.Name(), strings.TrimSpace(t.Config()), t.CoreName(), t.Threads())
+	detail := fmt.Sprintf("%s (%s), core type %s, %d threads",
+		lib.Name(), strings.TrimSpace(t.Config()), t.CoreName(), t.Threads())
 	if v := os.Getenv(envCoreType); v != "" {
 		detail += ", " + envCoreType + "=" + v
 	}
@@ -91,13 +94,15 @@ func openBLAS(threads int) *library {
 		float32: func(p problem[float32]) (*job, error) {
 			m, n, k := int32(p.m), int32(p.n), int32(p.k)
 			return &job{run: repeat(func() {
-				t.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0, address(p.c), n)
+				t.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0,
+					address(p.c), n)
 			})}, nil
 		},
 		float64: func(p problem[float64]) (*job, error) {
 			m, n, k := int32(p.m), int32(p.n), int32(p.k)
 			return &job{run: repeat(func() {
-				t.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0, address(p.c), n)
+				t.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0,
+					address(p.c), n)
 			})}, nil
 		},
 	}
@@ -108,7 +113,10 @@ func openBLASNames() []string {
 	case "windows":
 		return []string{"libopenblas.dll"}
 	case "darwin":
-		return []string{"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib"}
+		return []string{
+			"/opt/homebrew/opt/openblas/lib/libopenblas.dylib",
+			"/usr/local/opt/openblas/lib/libopenblas.dylib",
+		}
 	}
 	return []string{"libopenblas.so.0"}
 }

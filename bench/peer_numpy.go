@@ -11,8 +11,9 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// numpyProgram multiplies int32 matrices with NumPy, on command: "load m n k" with A and B behind it, "run r" that multiplies r times, "fill v" that fills C with v, and
-// "get" that answers with C. Each command is answered with a line when it is done.
+// numpyProgram multiplies int32 matrices with NumPy, on command: "load m n k" with A and B behind
+// it, "run r" that multiplies r times, "fill v" that fills C with v, and "get" that answers with C.
+// Each command is answered with a line when it is done.
 const numpyProgram = `
 import sys, numpy
 into, out = sys.stdin.buffer, sys.stdout.buffer
@@ -37,14 +38,16 @@ for line in into:
     out.flush()
 `
 
-// numpyProcess is Python with NumPy. What a command costs beside its work is some microseconds for the pipes.
+// numpyProcess is Python with NumPy. What a command costs beside its work is some microseconds for
+// the pipes.
 type numpyProcess struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// openNumPy starts the first Python that has NumPy. It is a peer for int32 alone: floats it hands to a BLAS.
+// openNumPy starts the first Python that has NumPy. It is a peer for int32 alone: floats it hands
+// to a BLAS.
 func openNumPy() *library {
 	const name = "NumPy"
 	var reasons []error
@@ -55,7 +58,8 @@ func openNumPy() *library {
 			continue
 		}
 		return &library{
-			info:  PeerInfo{Name: name, Loaded: true, Detail: version + ", its int32 product, which uses one thread, in a process of its own"},
+			info: PeerInfo{Name: name, Loaded: true, Detail: version +
+				", its int32 product, which uses one thread, in a process of its own"},
 			place: "host", apart: true, int32: p.load, close: p.close,
 		}
 	}
@@ -107,7 +111,8 @@ func (p *numpyProcess) command(line string, data ...[]byte) error {
 }
 
 func (p *numpyProcess) load(x problem[int32]) (*job, error) {
-	if err := p.command(fmt.Sprintf("load %d %d %d", x.m, x.n, x.k), backend.Bytes(x.a), backend.Bytes(x.b)); err != nil {
+	if err := p.command(fmt.Sprintf("load %d %d %d", x.m, x.n, x.k), backend.Bytes(x.a),
+		backend.Bytes(x.b)); err != nil {
 		return nil, err
 	}
 	return &job{

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -32,8 +34,9 @@ func PlotFiles(types []kernels.Type) []string {
 
 func productsFile(typ string) string { return "products-" + typ + ".svg" }
 
-// Plots draws the report, as SVG: for each type the rate of every contender over n, and what scaling measured; the transposes beside the copies, and a roofline. A plot without
-// a single figure is left out.
+// Plots draws the report, as SVG: for each type the rate of every contender over n, and what
+// scaling measured; the transposes beside the copies, and a roofline. A plot without a single
+// figure is left out.
 func (r *Report) Plots() (list []Plot, err error) {
 	var types []string
 	for i := range r.Products {
@@ -62,11 +65,21 @@ func (r *Report) Plots() (list []Plot, err error) {
 	return list, err
 }
 
-func writeSVG(p *plot.Plot, w io.Writer) error {
-	to, err := p.WriterTo(8*vg.Inch, 5*vg.Inch, "svg")
-	if err == nil {
-		_, err = to.WriteTo(w)
+func writeSVG(p *plot.Plot, w io.Writer) error { return write(p, w, "svg") }
+
+// write draws p in a format that gonum/plot knows, with the legend on its right.
+func write(p *plot.Plot, w io.Writer, format string) error {
+	canvas, err := draw.NewFormattedCanvas(10*vg.Inch, 5*vg.Inch, format)
+	if err != nil {
+		return err
 	}
+	whole, picture := draw.New(canvas), *p
+	text := p.Legend.Rectangle(whole).Size()
+	width := text.X + vg.Points(20)
+	picture.Legend = plot.NewLegend()
+	picture.Draw(draw.Crop(whole, 0, -width, 0, 0))
+	p.Legend.Draw(draw.Crop(whole, whole.Max.X-width, -vg.Points(10), 0, -(5*vg.Inch-text.Y)/2))
+	_, err = canvas.WriteTo(w)
 	return err
 }
 
@@ -87,7 +100,10 @@ var palette = []color.Color{
 }
 
 // order is the fixed order of contenders, so that one has its colour in every plot.
-var order = []string{nameFast, "OpenBLAS", nameTiled, nameNaive, nameHost, nameCPU, "gonum", "CLBlast", "cuBLAS", nameCopy, nameMemcpy, "NumPy", nameTwin}
+var order = []string{
+	nameFast, "OpenBLAS", nameTiled, nameNaive, nameHost, nameCPU, "gonum", "CLBlast", "cuBLAS",
+	nameCopy, nameMemcpy, "NumPy", nameTwin,
+}
 
 func indexOf(name string) int {
 	if i := slices.Index(order, name); i >= 0 {
@@ -96,13 +112,72 @@ func indexOf(name string) int {
 	return len(order)
 }
 
+// legendName is the name of a contender in a legend. Tandem's own say whose they are.
+func legendName(name string) string {
+	for _, own := range []string{nameFast, nameTiled, nameNaive, nameHost, nameCPU, nameTwin} {
+		if strings.HasPrefix(name, own) {
+			return "Tandem " + name
+		}
+	}
+	return name
+}
+
+// fitY makes the vertical axis fit the lines: from 0, or in decades where one line is ten times as
+// high as another, which would lie on the axis.
+func fitY(p *plot.Plot, lines []plotter.XYs) {
+	top, bottom := math.Inf(1), math.Inf(1) // the lowest line's highest point, the lowest point
+	for _, l := range lines {
+		_, _, low, high := plotter.XYRange(l)
+		top, bottom = min(top, high), min(bottom, low)
+	}
+	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.05
+	if p.Y.Max > 10*top && bottom > 0 {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+		p.Y.Min, p.Y.Max = bottom/1.5, p.Y.Max*1.4
+	}
+}
+
+// decades marks the powers of ten, and the numbers between them without a label.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(low, high float64) (ticks []plot.Tick) {
+	for v := math.Floor(math.Log10(low)); v <= math.Log10(high); v++ {
+		for i := range 9 {
+			t := plot.Tick{Value: float64(i+1) * math.Pow(10, v)}
+			if i == 0 {
+				t.Label = strconv.FormatFloat(t.Value, 'g', -1, 64)
+			}
+			if t.Value >= low && t.Value <= high {
+				ticks = append(ticks, t)
+			}
+		}
+	}
+	return ticks
+}
+
+// plainTicks are gonum's, but for zeros at the end of numbers.
+type plainTicks struct{ plot.DefaultTicks }
+
+// Ticks implements plot.Ticker.
+func (p plainTicks) Ticks(low, high float64) []plot.Tick {
+	ticks := p.DefaultTicks.Ticks(low, high)
+	for i, t := range ticks {
+		if strings.Contains(t.Label, ".") {
+			ticks[i].Label = strings.TrimRight(strings.TrimRight(t.Label, "0"), ".")
+		}
+	}
+	return ticks
+}
+
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Title.Padding = vg.Points(8)
-	p.Y.Min = 0
+	p.Y.Min, p.Y.Tick.Marker = 0, plainTicks{}
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Padding = vg.Points(4)
 	return p
 }
 
@@ -142,7 +217,10 @@ func collect(rows []Row, typ string) (list []*series) {
 				list = append(list, s)
 			}
 			s.points = append(s.points, plotter.XY{X: float64(row.N), Y: e.Rate})
-			s.spread = append(s.spread, struct{ Low, High float64 }{e.Rate - row.Work/e.Time.Max/1e9, row.Work/e.Time.Min/1e9 - e.Rate})
+			s.spread = append(s.spread, struct{ Low, High float64 }{
+				e.Rate - row.Work/e.Time.Max/1e9,
+				row.Work/e.Time.Min/1e9 - e.Rate,
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *series) int { return indexOf(a.name) - indexOf(b.name) })
@@ -156,8 +234,9 @@ func (r *Report) plotProducts(typ string) (*plot.Plot, error) {
 	}
 	p := newPlot(fmt.Sprintf("Products of %s matrices n x n\n%s", typ, r.caption()), "n", unitOf(r.Products, typ))
 	p.X.Scale = plot.LogScale{}
-	ticks := []plot.Tick{}
+	ticks, lines := []plot.Tick{}, []plotter.XYs{}
 	for i, s := range list {
+		lines = append(lines, s.points)
 		colour := palette[indexOf(s.name)%len(palette)]
 		line, points, err := plotter.NewLinePoints(s.points)
 		if err != nil {
@@ -173,7 +252,7 @@ func (r *Report) plotProducts(typ string) (*plot.Plot, error) {
 		line.Color, line.Width, points.Color, bars.Color = colour, vg.Points(1.5), colour, colour
 		points.Shape = shapes[i%len(shapes)]
 		p.Add(bars, line, points)
-		p.Legend.Add(s.name, line, points)
+		p.Legend.Add(legendName(s.name), line, points)
 		for _, xy := range s.points {
 			if t := (plot.Tick{Value: xy.X, Label: fmt.Sprint(xy.X)}); !slices.Contains(ticks, t) {
 				ticks = append(ticks, t)
@@ -188,12 +267,20 @@ func (r *Report) plotProducts(typ string) (*plot.Plot, error) {
 		p.Y.Max = max(p.Y.Max, peak)
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
-	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.4 // room for the legend
+	fitY(p, lines)
 	p.X.Min, p.X.Max = p.X.Min/1.2, p.X.Max*1.2
 	return p, nil
 }
 
-var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
+var shapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{},
+	draw.SquareGlyph{},
+	draw.TriangleGlyph{},
+	draw.PyramidGlyph{},
+	draw.RingGlyph{},
+	draw.BoxGlyph{},
+	draw.CrossGlyph{},
+}
 
 func unitOf(rows []Row, typ string) string {
 	for _, row := range rows {
@@ -218,7 +305,8 @@ func (r *Report) plotTransposes() (*plot.Plot, error) {
 		}
 	}
 	slices.Sort(sizes)
-	p := newPlot("Transposes of int32 matrices n x n, and copies of as many bytes\n"+r.caption(), "n", "GB/s, read and written")
+	p := newPlot("Transposes of int32 matrices n x n, and copies of as many bytes\n"+r.caption(), "n",
+		"GB/s, read and written")
 	const width = 16
 	for i, s := range list {
 		values := make(plotter.Values, len(sizes))
@@ -232,7 +320,7 @@ func (r *Report) plotTransposes() (*plot.Plot, error) {
 		bars.Color, bars.LineStyle.Width = palette[indexOf(s.name)%len(palette)], 0
 		bars.Offset = vg.Points(width * (float64(i) - float64(len(list)-1)/2))
 		p.Add(bars)
-		p.Legend.Add(s.name, bars)
+		p.Legend.Add(legendName(s.name), bars)
 	}
 	names := make([]string, len(sizes))
 	for i, n := range sizes {
@@ -240,17 +328,19 @@ func (r *Report) plotTransposes() (*plot.Plot, error) {
 	}
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.6, float64(len(sizes))-0.4
-	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.4
+	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.05
 	return p, nil
 }
 
-// plotRoofline draws the fast products under the measured peak and copy rate. The intensity is that of a product that moves each matrix once.
+// plotRoofline draws the fast products under the measured peak and copy rate. The intensity is that
+// of a product that moves each matrix once.
 func (r *Report) plotRoofline() (*plot.Plot, error) {
 	bandwidth := r.peak("copy")
 	if bandwidth <= 0 {
 		return nil, nil
 	}
-	p := newPlot("Roofline: fast products under the measured peaks\n"+r.caption(), "operations a byte, each matrix moved once", "10^9 operations/s")
+	p := newPlot("Roofline: fast products under the measured peaks\n"+r.caption(),
+		"operations a byte, each matrix moved once", "10^9 operations/s")
 	drawn, low := 0, math.Inf(1)
 	for i, t := range kernels.Types() {
 		peak := r.peak(t.String())
@@ -258,7 +348,8 @@ func (r *Report) plotRoofline() (*plot.Plot, error) {
 		for j := range r.Products {
 			row := &r.Products[j]
 			if e := row.find(nameFast); e != nil && row.Type == t.String() {
-				bytes := float64(t.Size()) * (float64(row.M)*float64(row.K) + float64(row.K)*float64(row.N) + float64(row.M)*float64(row.N))
+				m, n, k := float64(row.M), float64(row.N), float64(row.K)
+				bytes := float64(t.Size()) * (m*k + k*n + m*n)
 				points = append(points, plotter.XY{X: row.Work / bytes, Y: e.Rate})
 				low = min(low, e.Rate)
 			}
@@ -271,7 +362,11 @@ func (r *Report) plotRoofline() (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		roof, err := plotter.NewLine(plotter.XYs{{X: 0.25, Y: 0.25 * bandwidth}, {X: peak / bandwidth, Y: peak}, {X: 16384, Y: peak}})
+		roof, err := plotter.NewLine(plotter.XYs{
+			{X: 0.25, Y: 0.25 * bandwidth},
+			{X: peak / bandwidth, Y: peak},
+			{X: 16384, Y: peak},
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -283,8 +378,8 @@ func (r *Report) plotRoofline() (*plot.Plot, error) {
 		return nil, nil
 	}
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
 	p.X.Min, p.X.Max = 0.25, 16384
-	p.Y.Min, p.Y.Max = min(low, 0.25*bandwidth)/2, p.Y.Max*4
+	p.Y.Min, p.Y.Max = min(low, 0.25*bandwidth)/2, p.Y.Max*2
 	return p, nil
 }

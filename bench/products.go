@@ -14,7 +14,10 @@ import (
 // products measures C = A*B with A of m by k and B of k by n.
 func products[T linalg.Element](r *runner, d shape) error {
 	t, m, n, k := kernels.TypeOf[T](), d.m, d.n, d.k
-	row := Row{Experiment: "product", Type: t.String(), M: m, N: n, K: k, Work: 2 * float64(m) * float64(n) * float64(k), Unit: operations(t)}
+	row := Row{
+		Experiment: "product", Type: t.String(), M: m, N: n, K: k,
+		Work: 2 * float64(m) * float64(n) * float64(k), Unit: operations(t),
+	}
 	if !r.step(row.Title()) {
 		return nil
 	}
@@ -45,7 +48,8 @@ func (r *runner) addProduct(row Row, list []*contender) error {
 	return nil
 }
 
-// setupFailed notes a row that could not be made ready: one for which the device has too little memory is left out, anything else is a failure.
+// setupFailed notes a row that could not be made ready: one for which the device has too little
+// memory is left out, anything else is a failure.
 func (r *runner) setupFailed(rows *[]Row, row Row, err error) error {
 	switch {
 	case r.ctx.Err() != nil:
@@ -61,7 +65,8 @@ func (r *runner) setupFailed(rows *[]Row, row Row, err error) error {
 	return nil
 }
 
-// probe finds out how fast the contenders are on a small product, so that none begins a large one that it cannot end in time.
+// probe finds out how fast the contenders are on a small product, so that none begins a large one
+// that it cannot end in time.
 func probe[T linalg.Element](r *runner) error {
 	const n = 192
 	p := randomProblem[T](n, n, n)
@@ -81,7 +86,7 @@ func probe[T linalg.Element](r *runner) error {
 
 // operations is the unit of a rate.
 func operations(t kernels.Type) string {
-	if t == kernels.Int32 {
+	if t.Integer() {
 		return "Gop/s"
 	}
 	return "GFLOP/s"
@@ -100,7 +105,7 @@ func randomProblem[T linalg.Element](m, n, k int) problem[T] {
 }
 
 func random[T linalg.Element](rng *rand.Rand) T {
-	if kernels.TypeOf[T]() == kernels.Int32 {
+	if kernels.TypeOf[T]().Integer() {
 		return T(int32(rng.Uint32()))
 	}
 	return T(2*rng.Float64() - 1)
@@ -116,8 +121,11 @@ const (
 	nameTwin  = "through OpenCL" // the same GPU
 )
 
-// productContenders are all that multiply. After an error those that it returns must be closed, too.
-func productContenders[T linalg.Element](r *runner, p problem[T], ref *reference[T], work float64) (list []*contender, err error) {
+// productContenders are all that multiply. After an error those that it returns must be closed,
+// too.
+func productContenders[T linalg.Element](
+	r *runner, p problem[T], ref *reference[T], work float64,
+) (list []*contender, err error) {
 	t := kernels.TypeOf[T]()
 	d, err := newOnDevice(r.s, p, ref)
 	if err != nil {
@@ -205,7 +213,8 @@ func (d *onDevice[T]) launch(src *backend.Source, g backend.Grid) func() error {
 			}
 			d.kernels = append(d.kernels, k)
 		}
-		return d.s.Queue().Launch(k, g, kernels.ProductArgs(nil, d.p.m, d.p.n, d.p.k, d.a.Operand(), d.b.Operand(), d.c.Operand())...)
+		args := kernels.ProductArgs(nil, d.p.m, d.p.n, d.p.k, d.a.Operand(), d.b.Operand(), d.c.Operand())
+		return d.s.Queue().Launch(k, g, args...)
 	}
 }
 
@@ -259,7 +268,9 @@ func hostToHost[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *c
 }
 
 // ofLibrary is a library's product; nil where it is not loaded or has none of the type.
-func ofLibrary[T linalg.Element](r *runner, l *library, p problem[T], ref *reference[T], work float64) (*contender, error) {
+func ofLibrary[T linalg.Element](
+	r *runner, l *library, p problem[T], ref *reference[T], work float64,
+) (*contender, error) {
 	c := &contender{name: l.info.Name, peer: true, place: l.place}
 	if err := predict[T](r, c, work); err != nil {
 		return nil, err
@@ -298,10 +309,12 @@ func ofLibrary[T linalg.Element](r *runner, l *library, p problem[T], ref *refer
 	return c, nil
 }
 
-// textbookLimit is how long a run of the kernels may last that are there for comparison: they do not get faster with n.
+// textbookLimit is how long a run of the kernels may last that are there for comparison: they do
+// not get faster with n.
 const textbookLimit = time.Second
 
-// predict has a contender left out whose run would last too long, going by its rate at the size before. What runs on a device cannot be ended.
+// predict has a contender left out whose run would last too long, going by its rate at the size
+// before. What runs on a device cannot be ended.
 func predict[T linalg.Element](r *runner, c *contender, work float64) error {
 	return predictWithin[T](r, c, work, r.limit)
 }
@@ -312,7 +325,8 @@ func predictWithin[T linalg.Element](r *runner, c *contender, work float64, limi
 		return r.ctx.Err()
 	}
 	if expect := time.Duration(work / rate * 1e9); expect > limit {
-		c.skip = fmt.Sprintf("a run would take about %v, by its rate at a smaller size; the limit is %v", expect.Round(100*time.Millisecond), limit)
+		c.skip = fmt.Sprintf("a run would take about %v, by its rate at a smaller size; the limit is %v",
+			expect.Round(100*time.Millisecond), limit)
 	}
 	return r.ctx.Err()
 }

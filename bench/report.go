@@ -6,7 +6,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// A Report is what a run of the benchmark found. As JSON it is the file that `tandem bench --json` writes.
+// A Report is what a run of the benchmark found. As JSON it is the file that `tandem bench -o`
+// writes.
 type Report struct {
 	Format  int       `json:"format"`  // of this structure; 1
 	Command []string  `json:"command"` // the exact command line
@@ -72,14 +73,16 @@ type Peak struct {
 	Work    float64   `json:"work"` // operations or bytes of a run
 }
 
-// A FirstCall is what the first calls of linalg.MatMul on a new session cost, from host memory to host memory.
+// A FirstCall is what the first calls of linalg.MatMul on a new session cost, from host memory to
+// host memory.
 type FirstCall struct {
 	Type     string        `json:"type"`
 	N        int           `json:"n"` // product of n by n by n
 	Sessions []SessionCall `json:"sessions"`
 }
 
-// A SessionCall is one session, in seconds. The first of the process also loads the driver; what is cached on disk is as it was.
+// A SessionCall is one session, in seconds. The first of the process also loads the driver; what is
+// cached on disk is as it was.
 type SessionCall struct {
 	Open   float64 `json:"open"`
 	First  float64 `json:"first"`
@@ -87,16 +90,19 @@ type SessionCall struct {
 	Third  float64 `json:"third"`
 }
 
-// A SmallCall is what a device-resident product that is too small to hide its cost takes for each call, in seconds.
+// A SmallCall is what a device-resident product that is too small to hide its cost takes for each
+// call, in seconds.
 type SmallCall struct {
-	Type        string    `json:"type"`
-	N           int       `json:"n"`
-	Calls       int       `json:"calls"`     // of each sample
-	Enqueue     []float64 `json:"enqueue"`   // until Mul returns
-	Pipelined   []float64 `json:"pipelined"` // until all are done, waited for once
-	Waited      []float64 `json:"waited"`    // each waited for
-	Device      []float64 `json:"device"`    // by the device's own clock, from an event before to one after a call, at the median of the calls
-	Overhead    float64   `json:"overhead"`  // median of Waited less median of Device
+	Type      string    `json:"type"`
+	N         int       `json:"n"`
+	Calls     int       `json:"calls"`     // of each sample
+	Enqueue   []float64 `json:"enqueue"`   // until Mul returns
+	Pipelined []float64 `json:"pipelined"` // until all are done, waited for once
+	Waited    []float64 `json:"waited"`    // each waited for
+	// by the device's own clock, from an event before to one after a call, at the median of the
+	// calls
+	Device      []float64 `json:"device"`
+	Overhead    float64   `json:"overhead"` // median of Waited less median of Device
 	AllocsEach  float64   `json:"allocations_each"`
 	BytesEach   float64   `json:"allocated_bytes_each"`
 	Explanation string    `json:"explanation"`
@@ -134,8 +140,10 @@ type Entry struct {
 	Runs    int       `json:"runs"`    // of a sample
 	Seconds []float64 `json:"seconds"` // of one run: every sample, in the order of the rounds
 	Time    *Summary  `json:"time,omitempty"`
-	Rate    float64   `json:"rate"`              // at the median
-	OfPeak  float64   `json:"of_peak,omitempty"` // Rate as a fraction of the measured peak: multiply-adds for products, the row's best copy for transposes
+	Rate    float64   `json:"rate"` // at the median
+	// Rate as a fraction of the measured peak: multiply-adds for products, the row's best copy for
+	// transposes
+	OfPeak float64 `json:"of_peak,omitempty"`
 }
 
 // A Check compares the result of a contender with the contract's.

@@ -14,6 +14,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -46,7 +47,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	if o.Rounds != 0 && (o.Rounds < 5 || o.Rounds%2 == 0) {
-		return fmt.Errorf("the rounds must be an odd number from 5 on, so that a sample is the median, not %d", o.Rounds)
+		return fmt.Errorf("the rounds must be an odd number from 5 on, so that a sample is the median, not %d",
+			o.Rounds)
 	}
 	if o.Limit < 0 {
 		return fmt.Errorf("the time limit must not be negative")
@@ -71,8 +73,9 @@ type runner struct {
 	done, steps int
 }
 
-// Run measures the device that o.Backend names. It takes minutes, and wants the machine for itself. The error is that of opening the device, or that
-// of ctx; what goes wrong with single contenders is in the report: see [Report.Failures].
+// Run measures the device that o.Backend names. It takes minutes, and wants the machine for itself.
+// The error is that of opening the device, or that of ctx; what goes wrong with single contenders
+// is in the report: see [Report.Failures].
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -84,7 +87,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r.report = &Report{
 		Format: 1, Command: o.Command, Date: start.UTC().Truncate(time.Second), Version: version(), Machine: machine(),
 		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
-		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{}, Transposes: []Row{}, Scaling: []Curve{}, Notes: []string{},
+		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{},
+		Transposes: []Row{}, Scaling: []Curve{}, Notes: []string{},
 		LoadAtStart: loadAverage(),
 	}
 	if !r.o.Scaling { // before anything else is compiled or loaded
@@ -133,8 +137,8 @@ func (r *runner) openAll() (err error) {
 	}
 	r.report.Device = r.s.Info()
 	r.report.Tuning = tuningOf(&r.report.Device)
-	if r.report.Device.Driver != cpuDriver {
-		if r.host, err = linalg.Open(cpuDriver); err != nil {
+	if !r.report.Device.Host {
+		if r.host, err = linalg.Open("cpu"); err != nil {
 			r.s.Close()
 			return err
 		}
@@ -153,11 +157,9 @@ func (r *runner) openAll() (err error) {
 	return nil
 }
 
-const cpuDriver = "cpu"
-
 // tuningOf says where the parameters for a device come from.
 func tuningOf(info *backend.Info) string {
-	t, _, err := kernels.UserTuning()
+	t, _, err := tuning.User()
 	if err != nil || t.Find(info) == nil {
 		return "the program's own"
 	}
@@ -165,7 +167,8 @@ func tuningOf(info *backend.Info) string {
 	return fmt.Sprintf("the user's tuning file, of %s by tandem %s", d.Date.Format(time.DateOnly), d.Tandem)
 }
 
-// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other devices, and where OpenCL has no GPU of that name.
+// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other
+// devices, and where OpenCL has no GPU of that name.
 func openTwin(info backend.Info) (*linalg.Session, error) {
 	d := backend.Lookup("opencl")
 	if info.Driver != "cuda" || d == nil {
@@ -243,18 +246,18 @@ func (r *runner) ofType(t kernels.Type, shapes []shape) error {
 			return err
 		}
 	}
-	if err := byType(t, smallCalls[float32], smallCalls[float64], smallCalls[int32])(r); err != nil {
+	if err := in(t).smallCalls(r); err != nil {
 		return err
 	}
 	if shapes[0].m > 256 {
-		if err := byType(t, probe[float32], probe[float64], probe[int32])(r); err != nil {
+		if err := in(t).probe(r); err != nil {
 			return err
 		}
 	}
 	for _, d := range shapes {
-		measure := byType(t, products[float32], products[float64], products[int32])
+		measure := in(t).products
 		if d.count > 0 {
-			measure = byType(t, batches[float32], batches[float64], batches[int32])
+			measure = in(t).batches
 		}
 		if err := measure(r, d); err != nil {
 			return err
@@ -267,17 +270,6 @@ func (r *runner) ofType(t kernels.Type, shapes []shape) error {
 	}
 	r.setOfPeak(t)
 	return nil
-}
-
-// byType chooses the instance of a generic function.
-func byType[F any](t kernels.Type, f32, f64, i32 F) F {
-	switch t {
-	case kernels.Float32:
-		return f32
-	case kernels.Float64:
-		return f64
-	}
-	return i32
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -307,10 +299,12 @@ func (r *runner) step(what string) bool {
 // A shape is that of a product, or of a batch of count products.
 type shape struct{ m, n, k, count int }
 
-// shapes are squares, one shape off every tile, and, unless the user chose sizes, thin ones and a batch.
+// shapes are squares, one shape off every tile, and, unless the user chose sizes, thin ones and a
+// batch.
 func (r *runner) shapes() (list []shape) {
 	gpu := r.s.Info().GPU
-	squares, odd, long, batch := []int{16, 32, 64, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}, 2048, shape{64, 64, 64, 256}
+	squares, odd := []int{16, 32, 64, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}
+	long, batch := 2048, shape{64, 64, 64, 256}
 	switch {
 	case r.o.Quick:
 		squares, odd, long, batch = []int{32, 100}, shape{m: 65, n: 131, k: 33}, 70, shape{9, 10, 11, 5}
@@ -340,7 +334,8 @@ func (r *runner) transposeSizes() []int {
 	return []int{4096, 8192, 16384}
 }
 
-// fits tells whether arrays of so many bytes each fit the device, and as many the host, with room to spare.
+// fits tells whether arrays of so many bytes each fit the device, and as many the host, with room
+// to spare.
 func (r *runner) fits(arrays int, bytes float64) bool {
 	d := r.s.Info()
 	if d.MaxAlloc > 0 && bytes > float64(d.MaxAlloc) {
@@ -362,7 +357,7 @@ func hostMemory() int64 { return hostInfo().Memory }
 
 // hostInfo describes the cpu device, which linalg brings along.
 func hostInfo() (info backend.Info) {
-	if d := backend.Lookup(cpuDriver); d != nil {
+	if d := backend.Lookup("cpu"); d != nil {
 		if infos, err := d.Devices(); err == nil && len(infos) > 0 {
 			info = infos[0]
 		}
@@ -373,7 +368,8 @@ func hostInfo() (info backend.Info) {
 func machine() Machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: hostInfo().Name, Cores: runtime.NumCPU(),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: hostInfo().Name,
+		Cores:      runtime.NumCPU(),
 		GoMaxProcs: runtime.GOMAXPROCS(0), InstructionSet: host.InstructionSet(), Go: runtime.Version(),
 	}
 }

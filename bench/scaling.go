@@ -50,7 +50,8 @@ func (c *Curve) find(n int) (i int, found bool) {
 	return slices.BinarySearchFunc(c.Points, n, func(p CurvePoint, n int) int { return p.N - n })
 }
 
-// LargestJump is that of the sizes from n on, by the fastest sample of each, as what the machine does beside makes others slow; zero where none rises.
+// LargestJump is that of the sizes from n on, by the fastest sample of each, as what the machine
+// does beside makes others slow; zero where none rises.
 func (c *Curve) LargestJump(n int) (j Jump) {
 	each := func(p *CurvePoint) float64 { return p.Time.Min / math.Pow(float64(p.N), 3) }
 	for i := 1; i < len(c.Points); i++ {
@@ -62,7 +63,8 @@ func (c *Curve) LargestJump(n int) (j Jump) {
 	return j
 }
 
-// scalingSizes rise by factors up to 512, are close from there to 1100, where tiles and their edges show, and rise by factors again.
+// scalingSizes rise by factors up to 512, are close from there to 1100, where tiles and their edges
+// show, and rise by factors again.
 func (r *runner) scalingSizes() []int {
 	switch {
 	case r.o.Sizes != nil:
@@ -91,7 +93,7 @@ func (r *runner) scaling() error {
 			r.done += len(sizes) * r.rounds
 			continue
 		}
-		if err := byType(t, scalingOf[float32], scalingOf[float64], scalingOf[int32])(r, sizes); err != nil {
+		if err := in(t).scaling(r, sizes); err != nil {
 			return err
 		}
 	}
@@ -99,10 +101,11 @@ func (r *runner) scaling() error {
 	return nil
 }
 
-// threadCounts are what the curves are for: one thread, two, four and so on up to all on the cpu device, and nothing in particular on others.
+// threadCounts are what the curves are for: one thread, two, four and so on up to all on the cpu
+// device, and nothing in particular on others.
 func (r *runner) threadCounts() (counts []int) {
 	all := runtime.GOMAXPROCS(0)
-	if r.s.Info().Driver == cpuDriver {
+	if r.s.Info().Host {
 		for n := 1; n < all; n *= 2 {
 			counts = append(counts, n)
 		}
@@ -115,7 +118,7 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 	var curves []*Curve
 	for _, threads := range r.threadCounts() {
 		c := &Curve{Type: t.String(), Name: nameFast, Threads: threads, Unit: operations(t), Points: []CurvePoint{}}
-		if r.s.Info().Driver == cpuDriver {
+		if r.s.Info().Host {
 			c.Name = fmt.Sprintf("%s, threads: %d", nameFast, threads)
 		}
 		curves = append(curves, c)
@@ -125,14 +128,16 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 			r.report.Scaling = append(r.report.Scaling, *c)
 		}
 	}()
-	// Each pass takes a sample of every size, in an order of its own: when the machine is slow for a while, other sizes are each time.
+	// Each pass takes a sample of every size, in an order of its own: when the machine is slow for
+	// a while, other sizes are each time.
 	rng := rand.New(rand.NewPCG(1, uint64(t)))
 	done := r.done + len(sizes)*r.rounds
 	for pass := range r.rounds {
 		for _, n := range sizes {
 			if pass > 0 && r.isOver() {
 				if len(curves[0].Points) > 0 { // otherwise it is noted already
-					r.note("scaling of %s products: %d or %d samples of each size, not %d, as the time limit of %v is over", t, pass, pass+1, r.rounds, r.o.Limit)
+					r.note("scaling of %s products: %d or %d samples of each size, not %d, as the time limit of %v "+
+						"is over", t, pass, pass+1, r.rounds, r.o.Limit)
 				}
 				r.done = done
 				return nil
@@ -154,7 +159,8 @@ func scalingOf[T linalg.Element](r *runner, sizes []int) error {
 	return nil
 }
 
-// scalingAt takes a sample of a size for each curve. The curves take turns, as contenders do. What the first pass could not measure is not tried again.
+// scalingAt takes a sample of a size for each curve. The curves take turns, as contenders do. What
+// the first pass could not measure is not tried again.
 func scalingAt[T linalg.Element](r *runner, n, pass int, curves []*Curve) error {
 	if pass > 0 {
 		curves = slices.DeleteFunc(slices.Clone(curves), func(c *Curve) bool { _, found := c.find(n); return !found })

@@ -12,7 +12,8 @@ import (
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// A run of the scaling alone has a curve for each type, and on the cpu device for each number of threads, with all samples of all sizes.
+// A run of the scaling alone has a curve for each type, and on the cpu device for each number of
+// threads, with all samples of all sizes.
 func TestScaling(t *testing.T) {
 	const threads = 3
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
@@ -31,11 +32,13 @@ func TestScaling(t *testing.T) {
 			t.Fatalf("%d curves, want those of %v for two types; notes %q", len(r.Scaling), want, r.Notes)
 		}
 		for i, c := range r.Scaling {
-			if c.Threads != want[i%len(want)] || c.Type != []string{"float32", "int32"}[i/len(want)] || len(c.Points) != 3 {
+			if c.Threads != want[i%len(want)] || c.Type != []string{"float32", "int32"}[i/len(want)] ||
+				len(c.Points) != 3 {
 				t.Errorf("curve %d: %+v", i, c)
 			}
 			for j, p := range c.Points {
-				if p.N != []int{16, 24, 40}[j] || len(p.Seconds) != r.Method.Rounds || p.Time != Summarize(p.Seconds) || p.Rate <= 0 {
+				if p.N != []int{16, 24, 40}[j] || len(p.Seconds) != r.Method.Rounds || p.Time != Summarize(p.Seconds) ||
+					p.Rate <= 0 {
 					t.Errorf("curve %d: %+v", i, p)
 				}
 			}
@@ -100,7 +103,8 @@ func TestLargestJump(t *testing.T) {
 		want Jump
 	}{{0, Jump{100, 200, 4}}, {512, Jump{512, 513, 0.25}}, {514, Jump{514, 515, 3.5/3 - 1}}} {
 		got := c.LargestJump(w.n)
-		if got.Rise = math.Round(got.Rise*1e6) / 1e6; got.From != w.want.From || got.To != w.want.To || got.Rise != math.Round(w.want.Rise*1e6)/1e6 {
+		if got.Rise = math.Round(got.Rise*1e6) / 1e6; got.From != w.want.From || got.To != w.want.To ||
+			got.Rise != math.Round(w.want.Rise*1e6)/1e6 {
 			t.Errorf("from %d: %+v, want %+v", w.n, got, w.want)
 		}
 	}
@@ -119,21 +123,35 @@ func TestTable(t *testing.T) {
 	r := Report{
 		Products: []Row{
 			{Experiment: "product", Type: "float32", M: 8, N: 8, K: 8, Unit: "GFLOP/s", Entries: []Entry{
-				entry(nameFast, 120), entry("OpenBLAS", 100), entry(nameCPU, 90), entry("gonum", 10), {Name: "CLBlast", Status: Wrong},
+				entry(nameFast, 120), entry("OpenBLAS", 100), entry(nameCPU, 90), entry("gonum", 10),
+				{Name: "CLBlast", Status: Wrong},
 			}},
-			{Experiment: "product", Type: "int32", M: 8, N: 8, K: 8, Unit: "Gop/s", Entries: []Entry{entry(nameFast, 90), entry("NumPy", 0.5)}},
-			{Experiment: "product", Type: "int32", M: 9, N: 9, K: 9, Entries: []Entry{{Name: nameFast, Status: Failed}}},
+			{
+				Experiment: "product", Type: "int32", M: 8, N: 8, K: 8, Unit: "Gop/s",
+				Entries: []Entry{entry(nameFast, 90), entry("NumPy", 0.5)},
+			},
+			{
+				Experiment: "product", Type: "int32", M: 9, N: 9, K: 9,
+				Entries: []Entry{{Name: nameFast, Status: Failed}},
+			},
 		},
-		Transposes: []Row{{Experiment: "transpose", Type: "int32", M: 8, N: 8, Unit: "GB/s", Entries: []Entry{entry(nameFast, 9), entry(nameMemcpy, 10)}}},
+		Transposes: []Row{{
+			Experiment: "transpose", Type: "int32", M: 8, N: 8, Unit: "GB/s",
+			Entries: []Entry{entry(nameFast, 9), entry(nameMemcpy, 10)},
+		}},
 		SmallCalls: []SmallCall{{Type: "float32", N: 64, Overhead: 2e-6, AllocsEach: 3}},
-		FirstCalls: []FirstCall{{Type: "float32", N: 256, Sessions: []SessionCall{{First: 9, Second: 9}, {First: 0.002, Second: 0.001}}}},
+		FirstCalls: []FirstCall{{
+			Type: "float32", N: 256,
+			Sessions: []SessionCall{{First: 9, Second: 9}, {First: 0.002, Second: 0.001}},
+		}},
 	}
 	var b bytes.Buffer
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| problem | fast | of peak | fast / OpenBLAS | fast / gonum | fast / NumPy | fast / cpu device | cpu device / OpenBLAS | cpu device / gonum |\n",
+		"| problem | fast | of peak | fast / OpenBLAS | fast / gonum | fast / NumPy | fast / cpu device | cpu " +
+			"device / OpenBLAS | cpu device / gonum |\n",
 		"| float32 product 8x8x8 | 120 GFLOP/s | - | 1.2 | 12 |  | 1.33 | 0.9 | 9 |\n",
 		"| int32 product 8x8x8 | 90.0 Gop/s | - |  |  | 180 |  |  |  |\n",
 		"| int32 transpose 8x8 | 9.00 GB/s | - | 0.9 |\n",
@@ -205,7 +223,8 @@ func TestScalingSizes(t *testing.T) {
 	o.Sizes, o.Quick = nil, false
 	s := tuneRunOn(t, t.Context(), TuneOptions{}).s
 	sizes := (&runner{o: o, s: s}).scalingSizes()
-	if !slices.IsSorted(sizes) || sizes[0] != 16 || sizes[len(sizes)-1] != 4096 || len(slices.Compact(slices.Clone(sizes))) != len(sizes) {
+	if !slices.IsSorted(sizes) || sizes[0] != 16 || sizes[len(sizes)-1] != 4096 ||
+		len(slices.Compact(slices.Clone(sizes))) != len(sizes) {
 		t.Error(sizes)
 	}
 	for i, n := range sizes[1:] {

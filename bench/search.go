@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // A space is where a search goes.
@@ -19,7 +19,9 @@ type space[P comparable] struct {
 }
 
 const (
-	duelRounds = 4    // turns that a candidate takes with the best so far; what counts is the fastest, as nothing makes a run faster than it is
+	// turns that a candidate takes with the best so far; what counts is the fastest, as nothing
+	// makes a run faster than it is
+	duelRounds = 4
 	lastRounds = 7    // turns that the winner takes with what was used before
 	clearly    = 1.25 // times the best: slower than that in the first sample, a candidate is dropped
 	hopelessly = 4.0  // the same for the first run
@@ -28,7 +30,7 @@ const (
 
 // A candidate is parameters that were found right.
 type candidate[P any] struct {
-	trial  *kernels.Trial[P]
+	trial  *tuning.Trial[P]
 	kernel backend.Kernel
 	timed  *contender
 	runs   int // of a sample
@@ -39,15 +41,15 @@ type hunt[P comparable] struct {
 	r      *tuneRun
 	sp     space[P]
 	until  time.Time
-	trials []*kernels.Trial[P]
+	trials []*tuning.Trial[P]
 	seen   map[P]bool
 	first  *candidate[P] // the first seed; nil if that does not work
 	best   *candidate[P]
 }
 
-// search finds the fastest parameters, and what the first seed took, in seconds. Without any that work won is nil. When the context of r is done, it is what was
-// found so far, beside the error.
-func search[P comparable](r *tuneRun, sp space[P], until time.Time) (won *kernels.Tuned[P], before float64, err error) {
+// search finds the fastest parameters, and what the first seed took, in seconds. Without any that
+// work won is nil. When the context of r is done, it is what was found so far, beside the error.
+func search[P comparable](r *tuneRun, sp space[P], until time.Time) (won *tuning.Tuned[P], before float64, err error) {
 	h := &hunt[P]{r: r, sp: sp, until: until, seen: map[P]bool{}}
 	defer h.close()
 	if err = h.descend(); h.best == nil {
@@ -57,18 +59,19 @@ func search[P comparable](r *tuneRun, sp space[P], until time.Time) (won *kernel
 	if before = seconds; err == nil && h.first != nil && h.first != h.best {
 		seconds, before, err = h.rematch()
 	}
-	won = &kernels.Tuned[P]{Params: h.best.trial.Params, Seconds: seconds}
+	won = &tuning.Tuned[P]{Params: h.best.trial.Params, Seconds: seconds}
 	for _, t := range h.trials {
 		won.Trials = append(won.Trials, *t)
 	}
 	return won, before, err
 }
 
-func median[P any](t *kernels.Trial[P]) float64  { return Summarize(t.Seconds).Median }
-func fastest[P any](t *kernels.Trial[P]) float64 { return Summarize(t.Seconds).Min }
+func median[P any](t *tuning.Trial[P]) float64  { return Summarize(t.Seconds).Median }
+func fastest[P any](t *tuning.Trial[P]) float64 { return Summarize(t.Seconds).Min }
 
-// rematch lets the best take turns with the first seed, and gives way to that if it gained nothing after all. It returns what the best and the first seed
-// took, in the median; when the context is done, in the turns before.
+// rematch lets the best take turns with the first seed, and gives way to that if it gained nothing
+// after all. It returns what the best and the first seed took, in the median; when the context is
+// done, in the turns before.
 func (h *hunt[P]) rematch() (seconds, before float64, err error) {
 	first, best := []float64{}, []float64{}
 	for range lastRounds {
@@ -108,7 +111,8 @@ func (h *hunt[P]) descend() error {
 	}
 }
 
-// any tries the candidates, all or until one is the new best. The error is that of the context, or that of a device that fails with the best, which did work.
+// any tries the candidates, all or until one is the new best. The error is that of the context, or
+// that of a device that fails with the best, which did work.
 func (h *hunt[P]) any(list []P, stop bool) (better bool, err error) {
 	for _, p := range list {
 		if h.seen[p] {
@@ -144,7 +148,7 @@ func (h *hunt[P]) try(p P) (won bool, err error) {
 	if h.r.prebuilt && src.PTX == nil {
 		return false, nil
 	}
-	c := &candidate[P]{trial: &kernels.Trial[P]{Params: p}}
+	c := &candidate[P]{trial: &tuning.Trial[P]{Params: p}}
 	c.kernel, err = h.r.s.CompileSource(src)
 	if errors.Is(err, backend.ErrUnsupported) && src.PTX == nil {
 		h.r.prebuilt = true

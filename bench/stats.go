@@ -12,8 +12,8 @@ type Summary struct {
 	Max    float64 `json:"max"`
 }
 
-// Summarize is the median and the extremes of samples; of an even number of samples the median is the mean of the middle two. Without samples all
-// are NaN.
+// Summarize is the median and the extremes of samples; of an even number of samples the median is
+// the mean of the middle two. Without samples all are NaN.
 func Summarize(samples []float64) Summary {
 	if len(samples) == 0 {
 		return Summary{math.NaN(), math.NaN(), math.NaN()}

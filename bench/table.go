@@ -34,14 +34,17 @@ var ratios = []ratioOf{
 	{nameCPU, nameMemcpy},
 }
 
-// WriteTable writes ratios of rates as tables in Markdown: Tandem's contenders against the others, for each problem; then what calls cost.
+// WriteTable writes ratios of rates as tables in Markdown: Tandem's contenders against the others,
+// for each problem; then what calls cost.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d, %s; %s, %d threads; ratios of medians, above 1 is faster.\n\n", r.Device.Driver, r.Device.Index, r.Device.Name, r.Machine.CPU, r.Machine.GoMaxProcs)
+	fmt.Fprintf(&b, "%s:%d, %s; %s, %d threads; ratios of medians, above 1 is faster.\n\n", r.Device.Driver,
+		r.Device.Index, r.Device.Name, r.Machine.CPU, r.Machine.GoMaxProcs)
 	ratioTable(&b, r.Products, "of peak")
 	ratioTable(&b, r.Transposes, "of copy")
 	for _, s := range r.SmallCalls {
-		fmt.Fprintf(&b, "- %s product %dx%dx%d, resident: %s overhead a call, %.1f allocations\n", s.Type, s.N, s.N, s.N, formatTime(s.Overhead), s.AllocsEach)
+		fmt.Fprintf(&b, "- %s product %dx%dx%d, resident: %s overhead a call, %.1f allocations\n", s.Type, s.N, s.N,
+			s.N, formatTime(s.Overhead), s.AllocsEach)
 	}
 	for _, f := range r.FirstCalls {
 		var first, second []float64
@@ -49,7 +52,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 			first, second = append(first, s.First), append(second, s.Second)
 		}
 		if len(first) > 0 {
-			fmt.Fprintf(&b, "- first call on a new session %s, second %s: %s product %dx%dx%d, medians\n", formatTime(Summarize(first).Median),
+			fmt.Fprintf(&b, "- first call on a new session %s, second %s: %s product %dx%dx%d, medians\n",
+				formatTime(Summarize(first).Median),
 				formatTime(Summarize(second).Median), f.Type, f.N, f.N, f.N)
 		}
 	}
@@ -113,7 +117,8 @@ func (c *Curve) describe() string {
 	}
 	text = strings.TrimRight(text, ",:") + " " + c.Unit
 	if j := c.LargestJump(smoothFrom); j.To > 0 {
-		text += fmt.Sprintf("; from n = %d on the time per operation rises by %s at most, from %d to %d", smoothFrom, formatPercent(j.Rise), j.From, j.To)
+		text += fmt.Sprintf("; from n = %d on the time per operation rises by %s at most, from %d to %d", smoothFrom,
+			formatPercent(j.Rise), j.From, j.To)
 	}
 	return text
 }

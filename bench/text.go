@@ -7,7 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the report as a person reads it: the machine, what was measured by itself, and a table for each problem.
+// WriteText writes the report as a person reads it: the machine, what was measured by itself, and a
+// table for each problem.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	r.writeHead(&b)
@@ -30,9 +31,11 @@ func (r *Report) WriteText(w io.Writer) error {
 
 func (r *Report) writeHead(b *strings.Builder) {
 	line := func(name, format string, v ...any) { fmt.Fprintf(b, "%-9s%s\n", name, fmt.Sprintf(format, v...)) }
-	line("device", "%s:%d  %s (%s), %s", r.Device.Driver, r.Device.Index, r.Device.Name, r.Device.Platform, r.Device.Version)
+	line("device", "%s:%d  %s (%s), %s",
+		r.Device.Driver, r.Device.Index, r.Device.Name, r.Device.Platform, r.Device.Version)
 	m := r.Machine
-	line("machine", "%s, %d of %d cores, %s; %s %s/%s; load %s before, %s after", m.CPU, m.GoMaxProcs, m.Cores, m.InstructionSet, m.Go, m.OS, m.Arch,
+	line("machine", "%s, %d of %d cores, %s; %s %s/%s; load %s before, %s after", m.CPU, m.GoMaxProcs, m.Cores,
+		m.InstructionSet, m.Go, m.OS, m.Arch,
 		formatLoad(r.LoadAtStart), formatLoad(r.LoadAtEnd))
 	line("tuning", "%s", r.Tuning)
 	for _, p := range r.Peers {
@@ -42,7 +45,8 @@ func (r *Report) writeHead(b *strings.Builder) {
 		}
 		line("peer", "%s: %s%s", p.Name, state, p.Detail)
 	}
-	line("method", "medians of %d interleaved samples of at least %s each; every result is checked", r.Method.Rounds, formatTime(r.Method.SampleSeconds))
+	line("method", "medians of %d interleaved samples of at least %s each; every result is checked", r.Method.Rounds,
+		formatTime(r.Method.SampleSeconds))
 	for _, p := range r.Peaks {
 		if p.Rate > 0 {
 			line("peak", "%s %s %s: %s", p.What, formatRate(p.Rate), p.Unit, p.How)
@@ -62,7 +66,8 @@ func formatLoad(load []float64) string {
 
 func (r *Report) writeCalls(b *strings.Builder) {
 	for _, f := range r.FirstCalls {
-		fmt.Fprintf(b, "%s linalg.MatMul %dx%dx%d on new sessions, caches on disk as they were\n", f.Type, f.N, f.N, f.N)
+		fmt.Fprintf(b, "%s linalg.MatMul %dx%dx%d on new sessions, caches on disk as they were\n",
+			f.Type, f.N, f.N, f.N)
 		table(b, func(w io.Writer) {
 			fmt.Fprintf(w, "\topen\tfirst call\tsecond\tthird\t\n")
 			for i, s := range f.Sessions {
@@ -70,7 +75,8 @@ func (r *Report) writeCalls(b *strings.Builder) {
 				if i == 0 {
 					name = "first of the process"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n", label(name), formatTime(s.Open), formatTime(s.First), formatTime(s.Second), formatTime(s.Third))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n",
+					label(name), formatTime(s.Open), formatTime(s.First), formatTime(s.Second), formatTime(s.Third))
 			}
 		})
 		b.WriteString("\n")
@@ -78,12 +84,14 @@ func (r *Report) writeCalls(b *strings.Builder) {
 	if len(r.SmallCalls) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "calls of device-resident products %dx%dx%d, each\n", r.SmallCalls[0].N, r.SmallCalls[0].N, r.SmallCalls[0].N)
+	fmt.Fprintf(b, "calls of device-resident products %dx%dx%d, each\n",
+		r.SmallCalls[0].N, r.SmallCalls[0].N, r.SmallCalls[0].N)
 	table(b, func(w io.Writer) {
 		fmt.Fprintf(w, "\tenqueue\tpipelined\twaited for\ton the device\toverhead\tallocations\t\n")
 		for _, s := range r.SmallCalls {
 			median := func(list []float64) string { return formatTime(Summarize(list).Median) }
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t\n", label(s.Type), median(s.Enqueue), median(s.Pipelined), median(s.Waited), median(s.Device),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t\n", label(s.Type), median(s.Enqueue), median(s.Pipelined),
+				median(s.Waited), median(s.Device),
 				formatTime(s.Overhead), s.AllocsEach)
 		}
 	})
@@ -109,8 +117,10 @@ func (r *Row) write(b *strings.Builder, ofPeak string) {
 		for i := range r.Entries {
 			e := &r.Entries[i]
 			if e.Status == OK {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", label(e.title()), formatRate(e.Rate), formatRate(r.Work/e.Time.Max/1e9),
-					formatRate(r.Work/e.Time.Min/1e9), formatTime(e.Time.Median), formatPercent(e.OfPeak), ratio(e, fast), e.Check.differences())
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", label(e.title()), formatRate(e.Rate),
+					formatRate(r.Work/e.Time.Max/1e9),
+					formatRate(r.Work/e.Time.Min/1e9), formatTime(e.Time.Median), formatPercent(e.OfPeak),
+					ratio(e, fast), e.Check.differences())
 			}
 		}
 	})

@@ -17,7 +17,10 @@ const (
 
 // transpose measures the transpose of an int32 matrix of n by n, beside copies of as many bytes.
 func (r *runner) transpose(n int) error {
-	row := Row{Experiment: "transpose", Type: kernels.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n), Unit: "GB/s"}
+	row := Row{
+		Experiment: "transpose", Type: kernels.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n),
+		Unit: "GB/s",
+	}
 	if !r.step(row.Title()) {
 		return nil
 	}
@@ -48,7 +51,8 @@ func (r *runner) transpose(n int) error {
 	return nil
 }
 
-// A transposition is a matrix of n by n on the device, room for its transpose, and the same in host memory.
+// A transposition is a matrix of n by n on the device, room for its transpose, and the same in host
+// memory.
 type transposition[T linalg.Element] struct {
 	s        *linalg.Session
 	n        int
@@ -57,7 +61,8 @@ type transposition[T linalg.Element] struct {
 	kernels  []backend.Kernel
 }
 
-// valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to 2^16, are the same.
+// valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to
+// 2^16, are the same.
 func valueAt[T linalg.Element](i int) T { return T(int32(uint32(i) * 2654435761)) }
 
 func newTransposition[T linalg.Element](s *linalg.Session, n int) (*transposition[T], error) {
@@ -89,9 +94,11 @@ func (r *runner) transposeContenders(n int) (list []*contender, err error) {
 	first.close = t.free
 	list = []*contender{
 		first,
-		t.contender(nameTiled, true, t.launch(kernels.TransposeTiled(kernels.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
+		t.contender(nameTiled, true,
+			t.launch(kernels.TransposeTiled(kernels.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
 		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
-		t.contender(nameCopy, false, func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
+		t.contender(nameCopy, false,
+			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
 	}
 	for _, o := range r.others() {
 		if !r.fits(4, 4*float64(n)*float64(n)) {

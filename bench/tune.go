@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -22,9 +23,10 @@ type TuneOptions struct {
 	// Progress, if not nil, learns what begins, and how much of all is done.
 	Progress func(what string, fraction float64)
 
-	// Store, if not nil, is called whenever something was found, with all that was found so far. What it stores should be used by the process from then on, so that
-	// crossovers are those of tuned kernels.
-	Store func(*kernels.DeviceTuning) error
+	// Store, if not nil, is called whenever something was found, with all that was found so far.
+	// What it stores should be used by the process from then on, so that crossovers are those of
+	// tuned kernels.
+	Store func(*tuning.Record) error
 
 	crossings int  // for tests: the most sizes that a crossover is looked for among; 0: all
 	onCPU     bool // for tests: search on the cpu device, too
@@ -41,11 +43,11 @@ func (o *TuneOptions) Validate() error {
 
 // A TuneReport is what Tune found.
 type TuneReport struct {
-	Device  backend.Info         `json:"device"`
-	Tuning  kernels.DeviceTuning `json:"tuning"`
-	Before  []TunedBefore        `json:"before"` // what the winners are compared with
-	Notes   []string             `json:"notes"`  // what was left out, and why
-	Seconds float64              `json:"seconds"`
+	Device  backend.Info  `json:"device"`
+	Tuning  tuning.Record `json:"tuning"`
+	Before  []TunedBefore `json:"before"` // what the winners are compared with
+	Notes   []string      `json:"notes"`  // what was left out, and why
+	Seconds float64       `json:"seconds"`
 }
 
 // TunedBefore is what the parameters took that were chosen before the search.
@@ -58,20 +60,26 @@ type TunedBefore struct {
 
 // A tuneRun is one run of Tune.
 type tuneRun struct {
-	runner
-	o      TuneOptions
+	ctx context.Context
+	s   *linalg.Session
+	o   TuneOptions
+	timing
 	report *TuneReport
 
-	prebuilt bool                                                  // the device runs nothing but kernels that come compiled
+	// the device runs nothing but kernels that come compiled
+	prebuilt bool
 	time     func(c *contender, runs int) (sec float64, err error) // takes a sample: the seconds of a run
 }
 
-// Tune searches the parameters with which products and transposes are fastest on the device that o.Backend names, and the sizes from which the device is not slower
-// than the host. It takes o.Limit, and wants the machine for itself.
+// Tune searches the parameters with which products and transposes are fastest on the device that
+// o.Backend names, and the sizes from which the device is not slower than the host. It takes
+// o.Limit, and wants the machine for itself.
 //
-// A search begins with the parameters that ship with the program and goes on to their neighbours, one step in one parameter at a time, as long as that gains
-// something (coordinate descent). Every candidate must give the contract's bits, on a product off all tiles and on the one that is timed. One that is clearly slower in
-// its first sample is dropped; any other takes turns with the best so far.
+// A search begins with the parameters that ship with the program and goes on to their neighbours,
+// one step in one parameter at a time, as long as that gains something (coordinate descent). Every
+// candidate must give the contract's bits, on a product off all tiles and on the one that is timed.
+// One that is clearly slower in its first sample is dropped; any other takes turns with the best so
+// far.
 //
 // When ctx is done, the report has what was found until then, beside the error of ctx.
 func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
@@ -98,12 +106,15 @@ func newTuneRun(ctx context.Context, o TuneOptions, s *linalg.Session) *tuneRun 
 	if o.Limit == 0 {
 		o.Limit = 5 * time.Minute
 	}
-	r := &tuneRun{o: o, report: &TuneReport{Device: info, Before: []TunedBefore{}, Notes: []string{}}}
-	r.runner = runner{ctx: ctx, s: s, timing: timing{rounds: duelRounds, sample: 10 * time.Millisecond}}
+	r := &tuneRun{
+		ctx: ctx, s: s, o: o, timing: timing{sample: 10 * time.Millisecond},
+		report: &TuneReport{Device: info, Before: []TunedBefore{}, Notes: []string{}},
+	}
 	r.time = r.take
-	r.report.Tuning = kernels.DeviceTuning{
-		Device: kernels.DeviceIDOf(&info), Tandem: version(),
-		MatMul: []kernels.Tuned[kernels.MatMulParams]{}, Transpose: []kernels.Tuned[kernels.TransposeParams]{}, Crossover: []kernels.Crossing{},
+	r.report.Tuning = tuning.Record{
+		Device: tuning.DeviceIDOf(&info), Tandem: version(),
+		MatMul: []tuning.Tuned[kernels.MatMulParams]{}, Transpose: []tuning.Tuned[kernels.TransposeParams]{},
+		Crossover: []tuning.Crossing{},
 	}
 	return r
 }
@@ -160,10 +171,11 @@ func (r *tuneRun) note(format string, v ...any) {
 	r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, v...))
 }
 
-// list is the searches: transposes first, which are short, crossovers last, as they are those of tuned kernels.
+// list is the searches: transposes first, which are short, crossovers last, as they are those of
+// tuned kernels.
 func (r *tuneRun) list() (all []tuneTask) {
 	info := r.s.Info()
-	if info.Driver == cpuDriver && !r.o.onCPU {
+	if info.Host && !r.o.onCPU {
 		r.note("there is nothing to search: the cpu device runs the host's own code, which has no parameters")
 		return nil
 	}
@@ -176,25 +188,29 @@ func (r *tuneRun) list() (all []tuneTask) {
 		}
 	}
 	for _, t := range types {
+		search := in(t).tuneTranspose
 		for _, n := range r.tuneSizes([]int{1024, 4096}) {
-			all = append(all, tuneTask{fmt.Sprintf("%s transpose %dx%d", t, n, n), func(until time.Time) error {
-				return byType(t, tuneTranspose[float32], tuneTranspose[float64], tuneTranspose[int32])(r, n, until)
-			}})
+			all = append(all, tuneTask{
+				fmt.Sprintf("%s transpose %dx%d", t, n, n),
+				func(until time.Time) error { return search(r, n, until) },
+			})
 		}
 	}
 	for _, t := range types {
+		search := in(t).tuneMatMul
 		for _, n := range r.tuneSizes(r.productSizes()) {
-			all = append(all, tuneTask{fmt.Sprintf("%s product %dx%dx%d", t, n, n, n), func(until time.Time) error {
-				return byType(t, tuneMatMul[float32], tuneMatMul[float64], tuneMatMul[int32])(r, n, until)
-			}})
+			all = append(all, tuneTask{
+				fmt.Sprintf("%s product %dx%dx%d", t, n, n, n),
+				func(until time.Time) error { return search(r, n, until) },
+			})
 		}
 	}
-	if info.Driver == cpuDriver {
+	if info.Host {
 		return all // its products are the host's own
 	}
 	for _, t := range types {
 		all = append(all, tuneTask{fmt.Sprintf("%s crossover with the host", t), func(until time.Time) error {
-			return byType(t, tuneCrossover[float32], tuneCrossover[float64], tuneCrossover[int32])(r, until)
+			return in(t).tuneCrossover(r, until)
 		}})
 	}
 	return all
@@ -230,14 +246,17 @@ func tuneMatMul[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 	defer e.free()
 	launch := func(d *onDevice[T], k backend.Kernel, p kernels.MatMulParams) *contender {
 		return d.contender(nameFast, func() error {
-			args := kernels.MatMulArgs(nil, d.p.m, d.p.n, d.p.k, T(1), d.a.Operand(), d.b.Operand(), T(0), d.c.Operand())
+			args := kernels.MatMulArgs(nil, d.p.m, d.p.n, d.p.k, T(1), d.a.Operand(), d.b.Operand(), T(0),
+				d.c.Operand())
 			return d.s.Queue().Launch(k, kernels.MatMulGrid(p, d.p.m, d.p.n), args...)
 		})
 	}
 	won, before, err := search(r, space[kernels.MatMulParams]{
-		seeds:      kernels.MatMulSeeds(&info, t, n),
-		neighbours: func(p kernels.MatMulParams) []kernels.MatMulParams { return kernels.MatMulNeighbours(&info, t, p) },
-		source:     func(p kernels.MatMulParams) *backend.Source { return kernels.MatMul(t, p) },
+		seeds: tuning.MatMulSeeds(&info, t, n),
+		neighbours: func(p kernels.MatMulParams) []kernels.MatMulParams {
+			return tuning.MatMulNeighbours(&info, t, p)
+		},
+		source: func(p kernels.MatMulParams) *backend.Source { return kernels.MatMul(t, p) },
 		contenders: func(k backend.Kernel, p kernels.MatMulParams) []*contender {
 			return []*contender{launch(e, k, p), launch(d, k, p)}
 		},
@@ -266,9 +285,9 @@ func tuneTranspose[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 		return x.contender(nameFast, true, func() error { return x.enqueue(k, kernels.TransposeGrid(p, x.n, x.n)) })
 	}
 	won, before, err := search(r, space[kernels.TransposeParams]{
-		seeds: kernels.TransposeSeeds(&info, t, n),
+		seeds: tuning.TransposeSeeds(&info, t, n),
 		neighbours: func(p kernels.TransposeParams) []kernels.TransposeParams {
-			return kernels.TransposeNeighbours(&info, t, p)
+			return tuning.TransposeNeighbours(&info, t, p)
 		},
 		source: func(p kernels.TransposeParams) *backend.Source { return kernels.Transpose(t, p) },
 		contenders: func(k backend.Kernel, p kernels.TransposeParams) []*contender {

@@ -13,13 +13,14 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // A search of two candidates on each device gives right ones, with their samples.
 func TestTune(t *testing.T) {
-	t.Setenv(kernels.EnvTune, "off")
-	kernels.ReloadTuning()
+	t.Setenv(tuning.Env, "off")
+	tuning.Reload()
 	onBackends(t, func(t *testing.T, name string) {
 		o := TuneOptions{Backend: name, Sizes: []int{96}, Trials: 2, crossings: 2, onCPU: true}
 		if testing.Short() {
@@ -32,7 +33,7 @@ func TestTune(t *testing.T) {
 			}
 			last = fraction
 		}
-		o.Store = func(d *kernels.DeviceTuning) error { stored++; return nil }
+		o.Store = func(d *tuning.Record) error { stored++; return nil }
 		r, err := Tune(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestTune(t *testing.T) {
 		if testing.Short() {
 			types = 1
 		}
-		if d := &r.Tuning; len(d.MatMul) != types || len(d.Transpose) != types || len(r.Before) != 2*types || last != 1 || stored < 2*types || time.Since(d.Date) > time.Hour {
+		if d := &r.Tuning; len(d.MatMul) != types || len(d.Transpose) != types || len(r.Before) != 2*types ||
+			last != 1 || stored < 2*types || time.Since(d.Date) > time.Hour {
 			t.Fatalf("stored %d times: %+v", stored, r)
 		}
 		if d := r.Tuning.Device; d.Driver != name || d.Version != r.Device.Version || d.Name == "" {
@@ -59,10 +61,11 @@ func TestTune(t *testing.T) {
 	})
 }
 
-func checkTuned[P comparable](t *testing.T, typ string, n int, seconds float64, won P, trials []kernels.Trial[P]) {
+func checkTuned[P comparable](t *testing.T, typ string, n int, seconds float64, won P, trials []tuning.Trial[P]) {
 	t.Helper()
-	i := slices.IndexFunc(trials, func(x kernels.Trial[P]) bool { return x.Params == won })
-	if i < 0 || n != 96 || trials[i].Note != "" || seconds < fastest(&trials[i]) || seconds > Summarize(trials[i].Seconds).Max {
+	i := slices.IndexFunc(trials, func(x tuning.Trial[P]) bool { return x.Params == won })
+	if i < 0 || n != 96 || trials[i].Note != "" || seconds < fastest(&trials[i]) ||
+		seconds > Summarize(trials[i].Seconds).Max {
 		t.Errorf("%s n %d: %+v in %v s of %+v", typ, n, won, seconds, trials)
 	}
 	if len(trials) != 2 {
@@ -70,7 +73,8 @@ func checkTuned[P comparable](t *testing.T, typ string, n int, seconds float64, 
 	}
 }
 
-// paced is a search space of numbers: the time of a run of p is |p - 20| + 1 seconds, by a clock of its own.
+// paced is a search space of numbers: the time of a run of p is |p - 20| + 1 seconds, by a clock of
+// its own.
 type paced struct {
 	wrong, broken int // these give wrong results, or do not compile
 	ran           []int
@@ -116,7 +120,8 @@ func tuneRunOn(t *testing.T, ctx context.Context, o TuneOptions) *tuneRun {
 	return r
 }
 
-// A search goes downhill from the best seed to the fastest, keeps all it measured, and drops what is clearly slower after one sample.
+// A search goes downhill from the best seed to the fastest, keeps all it measured, and drops what
+// is clearly slower after one sample.
 func TestSearch(t *testing.T) {
 	x := &paced{}
 	r := tuneRunOn(t, t.Context(), TuneOptions{})
@@ -166,7 +171,9 @@ func TestSearchRefuses(t *testing.T) {
 	x := &paced{wrong: 19}
 	r := tuneRunOn(t, t.Context(), TuneOptions{})
 	won, _, err := search(r, x.space(), time.Now().Add(time.Hour))
-	if err != nil || won.Params != 16 || !slices.ContainsFunc(r.report.Notes, func(s string) bool { return strings.Contains(s, "1 of 5 elements are wrong") }) {
+	if err != nil || won.Params != 16 ||
+		!slices.ContainsFunc(r.report.Notes,
+			func(s string) bool { return strings.Contains(s, "1 of 5 elements are wrong") }) {
 		t.Errorf("%+v, %v, notes %q", won, err, r.report.Notes)
 	}
 	x = &paced{broken: 13}
@@ -180,12 +187,14 @@ func TestSearchRefuses(t *testing.T) {
 	}
 	none := x.space()
 	none.seeds = []int{13}
-	if won, _, err := search(tuneRunOn(t, t.Context(), TuneOptions{}), none, time.Now().Add(time.Hour)); won != nil || err != nil {
+	if won, _, err := search(tuneRunOn(t, t.Context(), TuneOptions{}), none, time.Now().Add(time.Hour)); won != nil ||
+		err != nil {
 		t.Errorf("nothing works: %+v, %v", won, err)
 	}
 }
 
-// The time ends a search, but not before its first candidate; so does the context, and what was found stays.
+// The time ends a search, but not before its first candidate; so does the context, and what was
+// found stays.
 func TestSearchEnds(t *testing.T) {
 	x := &paced{}
 	won, before, err := search(tuneRunOn(t, t.Context(), TuneOptions{}), x.space(), time.Now())
@@ -209,13 +218,16 @@ func TestTuneInterrupted(t *testing.T) {
 	var stored int
 	r, err := Tune(ctx, TuneOptions{
 		Backend: "cpu", Types: []kernels.Type{kernels.Int32}, Sizes: []int{16, 24}, Trials: 2, onCPU: true,
-		Store: func(d *kernels.DeviceTuning) error { stored = len(d.Transpose); cancel(); return nil },
+		Store: func(d *tuning.Record) error { stored = len(d.Transpose); cancel(); return nil },
 	})
 	if !errors.Is(err, context.Canceled) || r == nil || len(r.Tuning.Transpose) != 1 || stored != 1 {
 		t.Errorf("%+v, %v, stored %d", r, err, stored)
 	}
 	full := errors.New("the disk is full")
-	if _, err := Tune(t.Context(), TuneOptions{Backend: "cpu", Sizes: []int{16}, Trials: 2, onCPU: true, Store: func(*kernels.DeviceTuning) error { return full }}); !errors.Is(err, full) {
+	if _, err := Tune(t.Context(), TuneOptions{
+		Backend: "cpu", Sizes: []int{16}, Trials: 2, onCPU: true,
+		Store: func(*tuning.Record) error { return full },
+	}); !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 }
@@ -231,43 +243,8 @@ func TestTuneErrors(t *testing.T) {
 		t.Errorf("no time: %+v, %v", r, err)
 	}
 	r, err = Tune(t.Context(), TuneOptions{Backend: "cpu"})
-	if err != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nothing to search") || len(r.Tuning.MatMul) != 0 {
+	if err != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nothing to search") ||
+		len(r.Tuning.MatMul) != 0 {
 		t.Errorf("on the cpu device: %+v, %v", r, err)
-	}
-}
-
-// The crossover is the first of two sizes in a row at which the device is not slower.
-func TestCrossing(t *testing.T) {
-	for name, c := range map[string]struct {
-		device func(n int) float64 // where the host takes n
-		late   int                 // size at which the time is over
-		want   kernels.Crossing
-		found  bool
-	}{
-		"overhead": {func(n int) float64 { return 300 + float64(n)/4 }, 0, kernels.Crossing{N: 512}, true},
-		"always":   {func(n int) float64 { return float64(n) }, 0, kernels.Crossing{N: 64}, true},
-		"one blip": {func(n int) float64 {
-			if n == 128 || n >= 1024 {
-				return 1
-			}
-			return 2 * float64(n)
-		}, 0, kernels.Crossing{N: 1024}, true},
-		"never":     {func(n int) float64 { return 2 * float64(n) }, 0, kernels.Crossing{Never: true}, true},
-		"hopeless":  {func(n int) float64 { return 40 * float64(n) }, 300, kernels.Crossing{Never: true}, true},
-		"time over": {func(n int) float64 { return 2 * float64(n) }, 512, kernels.Crossing{}, false},
-		"at last":   {func(n int) float64 { return 8000 - float64(n) }, 0, kernels.Crossing{N: 4096}, true},
-	} {
-		next := 0
-		got, found, err := crossing([]int{64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096}, func(n int) (kernels.CrossingPair, error) {
-			next = n
-			return kernels.CrossingPair{N: n, Device: c.device(n), Host: float64(n)}, nil
-		}, func() bool { return c.late > 0 && next >= c.late })
-		if err != nil || found != c.found || found && (got.N != c.want.N || got.Never != c.want.Never || len(got.Points) == 0) {
-			t.Errorf("%s: %+v, %v, %v", name, got, found, err)
-		}
-	}
-	lost := errors.New("lost")
-	if _, found, err := crossing([]int{64}, func(int) (kernels.CrossingPair, error) { return kernels.CrossingPair{}, lost }, func() bool { return false }); !errors.Is(err, lost) || found {
-		t.Errorf("%v, %v", found, err)
 	}
 }

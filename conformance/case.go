@@ -3,24 +3,40 @@ package conformance
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // A Case is one operation on one set of inputs.
 type Case struct {
-	Kernel string       // "matmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive", "transpose_tiled", "add", "scale"
+	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
+	// "transpose_tiled", "add" or "scale"
+	Kernel string
 	Type   kernels.Type // of the elements
-	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and K is 0.
+	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
+	// K is 0.
 	M, N, K int
 	Quick   bool // part of the quick run, and of runs on simulated devices
 
+	sets        sets // of parameters, in the full run
 	values      values
 	gap, offset int // elements after each row, and before the first
 	alpha, beta float64
 }
+
+// sets says with which parameters a case is run beside those that are chosen for it.
+type sets int
+
+const (
+	offered sets = iota // those that the device may be given
+	every               // on GPUs, all of the tuning data
+	none
+)
 
 // Name identifies the case: "matmul/float32/uniform/130x70x17/packed/1,0".
 func (c *Case) Name() string {
@@ -36,19 +52,24 @@ func (c *Case) Name() string {
 }
 
 func (c *Case) product() bool {
-	return c.Kernel == "matmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
+	return c.Kernel == "matmul" || c.Kernel == "addmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
 }
 
 func (c *Case) transpose() bool {
 	return c.Kernel == "transpose" || c.Kernel == "transpose_naive" || c.Kernel == "transpose_tiled"
 }
 
-// Cases lists every case in a fixed order.
-func Cases() []*Case { return slices.Clone(allCases) }
+// Cases lists every case, in the order of the bytes of their names.
+func Cases() []*Case { return slices.Clone(allCases()) }
 
-var allCases = makeCases()
+var allCases = sync.OnceValue(func() []*Case {
+	cases := makeCases()
+	slices.SortFunc(cases, func(a, b *Case) int { return strings.Compare(a.Name(), b.Name()) })
+	return cases
+})
 
-// products are the shapes m, n, k of matmul: on and off every tile, without elements, tall, wide and deep.
+// products are the shapes m, n, k of matmul: on and off every tile, without elements, tall, wide
+// and deep.
 var products = [][3]int{
 	{1, 1, 1},
 	{5, 7, 23},
@@ -70,8 +91,33 @@ var products = [][3]int{
 // quickProducts is how many of them, from the first on, the quick run takes.
 const quickProducts = 6
 
+// depths are the shapes m, n, k of further products: at and around every unrolled loop and tile of
+// K, and one of several tiles of C.
+var depths = [][3]int{
+	{18, 21, 2},
+	{18, 21, 3},
+	{18, 21, 4},
+	{18, 21, 5},
+	{18, 21, 7},
+	{18, 21, 8},
+	{18, 21, 9},
+	{18, 21, 15},
+	{18, 21, 16},
+	{18, 21, 17},
+	{18, 21, 24},
+	{18, 21, 31},
+	{18, 21, 32},
+	{18, 21, 33},
+	{130, 131, 33},
+}
+
+// thin are the shapes of products that get other parameters, as C has few rows or columns.
+var thin = [][3]int{{1030, 1, 64}, {1030, 7, 64}, {1, 1030, 64}, {2, 1030, 64}, {3, 1030, 64}, {8, 1030, 64}}
+
 // matrices are the shapes m, n of the other kernels.
-var matrices = [][2]int{{1, 1}, {5, 23}, {32, 32}, {33, 31}, {64, 48}, {0, 5}, {5, 0}, {1, 1000}, {1000, 1}, {130, 257}, {256, 256}}
+var matrices = [][2]int{
+	{1, 1}, {5, 23}, {32, 32}, {33, 31}, {64, 48}, {0, 5}, {5, 0}, {1, 1000}, {1000, 1}, {130, 257}, {256, 256},
+}
 
 const quickMatrices = 5
 
@@ -84,12 +130,15 @@ var (
 func makeCases() (cases []*Case) {
 	for _, t := range kernels.Types() {
 		kinds, scalars := []values{uniform, subnormal, underflow, wide, special}, scalars
-		if t == kernels.Int32 {
+		if t.Integer() {
 			kinds, scalars = kinds[:1], intScalars
 		}
 		for i, s := range products {
 			for j, kind := range kinds {
-				c := Case{Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts, values: kind, alpha: 1}
+				c := Case{
+					Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts,
+					values: kind, alpha: 1,
+				}
 				cases = append(cases, &c)
 				strided := c
 				strided.gap, strided.offset = 1+(i+j)%4, (3*i+j)%7
@@ -97,6 +146,12 @@ func makeCases() (cases []*Case) {
 					strided.alpha, strided.beta = sc[0], sc[1]
 				}
 				cases = append(cases, &strided)
+				fromC := strided
+				fromC.Kernel, fromC.alpha, fromC.beta = "addmul", 1-2*float64((i+j)%2), 1
+				if fromC.Quick = c.Quick && (kind == uniform || kind == special); kind != uniform {
+					fromC.sets = none
+				}
+				cases = append(cases, &fromC)
 				for _, name := range []string{"matmul_naive", "matmul_tiled"} {
 					if i >= quickProducts+5 || i%2 == 1 && j > 0 {
 						continue // they differ from matmul in little
@@ -106,6 +161,22 @@ func makeCases() (cases []*Case) {
 					cases = append(cases, &simple)
 				}
 			}
+		}
+		for i, s := range slices.Concat(depths, thin) {
+			c := Case{
+				Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], sets: every, values: uniform,
+				gap: 1 + i%4, offset: i % 7,
+			}
+			simple := c
+			simple.alpha = 1
+			if c.alpha, c.beta = scalars[i%len(scalars)][0], scalars[i%len(scalars)][1]; i >= len(depths) {
+				c.sets = none
+				cases = append(cases, &c)
+				continue
+			}
+			naive, tiled := simple, simple
+			naive.Kernel, tiled.Kernel = "matmul_naive", "matmul_tiled"
+			cases = append(cases, &c, &naive, &tiled)
 		}
 		for i, s := range matrices {
 			for j, kind := range kinds {
@@ -128,8 +199,9 @@ func makeCases() (cases []*Case) {
 	return cases
 }
 
-// operands makes a, b and c of the case, packed: c is what the output holds before where beta reads it.
-func operands[T host.Element](c *Case) (a, b, out matrix[T]) {
+// operands makes a, b and c of the case, packed: c is what the output holds before where beta reads
+// it.
+func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 	switch {
 	case c.product():
 		a, b = generate[T](c, c.M, c.K, "a"), generate[T](c, c.K, c.N, "b")
@@ -144,12 +216,12 @@ func operands[T host.Element](c *Case) (a, b, out matrix[T]) {
 }
 
 // matrix is a packed matrix.
-type matrix[T host.Element] struct {
+type matrix[T kernels.Element] struct {
 	rows, cols int
 	data       []T
 }
 
-func generate[T host.Element](c *Case, rows, cols int, operand string) matrix[T] {
+func generate[T kernels.Element](c *Case, rows, cols int, operand string) matrix[T] {
 	g := newGenerator(fmt.Sprintf("%s/%s/%dx%d/%s", c.Type, c.values, rows, cols, operand))
 	m := matrix[T]{rows, cols, make([]T, rows*cols)}
 	for i := range m.data {
@@ -159,11 +231,15 @@ func generate[T host.Element](c *Case, rows, cols int, operand string) matrix[T]
 }
 
 // reference computes the result by the definition.
-func reference[T host.Element](c *Case) matrix[T] {
+func reference[T kernels.Element](c *Case) matrix[T] {
 	a, b, out := operands[T](c)
 	switch {
+	case c.Kernel == "addmul":
+		host.AddMulReference(c.alpha < 0, c.M, c.N, c.K, a.data, max(c.K, 1), b.data, max(c.N, 1),
+			out.data, max(c.N, 1))
 	case c.product():
-		host.GemmReference(c.M, c.N, c.K, T(c.alpha), a.data, max(c.K, 1), b.data, max(c.N, 1), T(c.beta), out.data, max(c.N, 1))
+		host.GemmReference(c.M, c.N, c.K, T(c.alpha), a.data, max(c.K, 1), b.data, max(c.N, 1),
+			T(c.beta), out.data, max(c.N, 1))
 	case c.transpose():
 		for i := range c.M {
 			for j := range c.N {
@@ -184,28 +260,28 @@ func reference[T host.Element](c *Case) matrix[T] {
 
 // Reference is the digest of the result by the definition: what golden.json holds.
 func (c *Case) Reference() string {
-	switch c.Type {
-	case kernels.Float32:
-		return digest(reference[float32](c).data)
-	case kernels.Float64:
-		return digest(reference[float64](c).data)
-	}
-	return digest(reference[int32](c).data)
+	return in(c.Type).reference(c)
 }
 
-// variants is the ways in which the device is to run the case: the parameters that are chosen for it, and others as o has it.
+func referenceDigest[T kernels.Element](c *Case) string { return digest(reference[T](c).data) }
+
+// variants is the ways in which the device is to run the case: the parameters that are chosen for
+// it, and others as o has it.
 func (c *Case) variants(info *backend.Info, o Options) []variant {
 	t := c.Type
-	matmuls, transposes := kernels.OfferedMatMul, kernels.OfferedTranspose
-	if o.Every {
-		matmuls, transposes = kernels.TunedMatMul, kernels.TunedTranspose
+	matmuls, transposes := tuning.OfferedMatMul(info, t), tuning.OfferedTranspose(info, t)
+	switch {
+	case o.Quick || c.sets == none:
+		matmuls, transposes = nil, nil
+	case o.Every || c.sets == every && info.GPU:
+		matmuls, transposes = tuning.TunedMatMul(info, t), tuning.TunedTranspose(info, t)
 	}
 	switch c.Kernel {
-	case "matmul":
-		chosen := kernels.ChooseMatMul(info, t, c.M, c.N, c.K)
+	case "matmul", "addmul":
+		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)
 		v := []variant{{"", kernels.MatMul(t, chosen), kernels.MatMulGrid(chosen, c.M, c.N)}}
-		for _, p := range matmuls(info, t) {
-			if !o.Quick && p != chosen {
+		for _, p := range matmuls {
+			if p != chosen {
 				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N)})
 			}
 		}
@@ -215,11 +291,13 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 	case "matmul_tiled":
 		return []variant{{"", kernels.MatMulTiled(t), kernels.TiledGrid(c.M, c.N)}}
 	case "transpose":
-		chosen := kernels.ChooseTranspose(info, t, c.M, c.N)
+		chosen := tuning.ChooseTranspose(info, t, c.M, c.N)
 		v := []variant{{"", kernels.Transpose(t, chosen), kernels.TransposeGrid(chosen, c.M, c.N)}}
-		for _, p := range transposes(info, t) {
-			if !o.Quick && p != chosen {
-				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N)})
+		for _, p := range transposes {
+			if p != chosen {
+				v = append(v, variant{
+					fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N),
+				})
 			}
 		}
 		return v

@@ -2,12 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +19,7 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 var update = flag.Bool("update", false, "rewrite golden.json from the plain reference")
@@ -43,12 +48,14 @@ func TestGolden(t *testing.T) {
 		return
 	}
 	if !maps.Equal(golden, reference) {
-		t.Errorf("golden.json has %d digests, the reference %d, and they differ: go test ./conformance -update rewrites it; BITS in CHANGELOG.md if results change", len(golden), len(reference))
+		t.Errorf("golden.json has %d digests, the reference %d, and they differ: go test ./conformance -update "+
+			"rewrites it; BITS in CHANGELOG.md if results change", len(golden), len(reference))
 	}
 }
 
-// reproduce.py, which shares nothing with this program but the description of the package, finds the golden digests of small products in every type, of every kind of
-// values, packed and not, with every alpha and beta.
+// reproduce.py, which shares nothing with this program but the description of the package, finds
+// the golden digests of small products in every type, of every kind of values, packed and not, with
+// every alpha and beta.
 func TestReproduce(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -56,7 +63,7 @@ func TestReproduce(t *testing.T) {
 	}
 	args := []string{"reproduce.py"}
 	for _, c := range conformance.Cases() {
-		if c.Kernel == "matmul" && c.M*c.N*c.K <= 1000 {
+		if (c.Kernel == "matmul" || c.Kernel == "addmul") && c.M*c.N*c.K <= 1000 {
 			args = append(args, c.Name())
 		}
 	}
@@ -81,14 +88,30 @@ func TestOptions(t *testing.T) {
 	match := func(c *conformance.Case) bool {
 		return strings.HasPrefix(c.Name(), "matmul/float32/uniform/33x31x65/packed/")
 	}
-	some, every := run(t, dev, conformance.Options{Match: match}), run(t, dev, conformance.Options{Match: match, Every: true})
+	some := run(t, dev, conformance.Options{Match: match})
+	every := run(t, dev, conformance.Options{Match: match, Every: true})
 	info := dev.Info()
-	want := len(kernels.TunedMatMul(&info, kernels.Float32))
-	if some.Cases != 1 || every.Cases != 1 || some.Variants <= 1 || every.Variants < want || some.Variants >= every.Variants {
-		t.Errorf("%d and %d cases, %d and %d variants of %d", some.Cases, every.Cases, some.Variants, every.Variants, want)
+	want := len(tuning.TunedMatMul(&info, kernels.Float32))
+	if some.Cases != 1 || every.Cases != 1 || some.Variants <= 1 || every.Variants < want ||
+		some.Variants >= every.Variants {
+		t.Errorf("%d and %d cases, %d and %d variants of %d",
+			some.Cases, every.Cases, some.Variants, every.Variants, want)
 	}
 	if !some.Passed() || !every.Passed() {
 		t.Errorf("%+v %+v", some.Failures, every.Failures)
+	}
+}
+
+// A full run on an NVIDIA GPU takes every kernel that comes with PTX.
+func TestEveryPTXFile(t *testing.T) {
+	taken := conformance.SourcesOf(&backend.Info{
+		Driver: "cuda", GPU: true, Arch: "sm_90", Float32: true, Float64: true,
+		ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,
+	})
+	for file, s := range tuning.PTXSources() {
+		if !taken[s] {
+			t.Errorf("no case takes %s", file)
+		}
 	}
 }
 
@@ -119,6 +142,14 @@ func TestCPU(t *testing.T) {
 		full = run(t, dev, conformance.Options{})
 		if full.Cases != len(conformance.Cases()) || quick.Cases >= full.Cases {
 			t.Errorf("%d and %d cases run of %d", full.Cases, quick.Cases, len(conformance.Cases()))
+		}
+		// as the package describes it
+		golden, overall := conformance.Golden(), sha256.New()
+		for _, name := range slices.Sorted(maps.Keys(golden)) {
+			fmt.Fprintf(overall, "%s %s\n", name, golden[name])
+		}
+		if want := hex.EncodeToString(overall.Sum(nil)); full.Digest != want {
+			t.Errorf("the overall digest is %s, of golden.json %s", full.Digest, want)
 		}
 	}
 	for _, r := range []*conformance.Report{full, quick} {
@@ -162,7 +193,8 @@ func TestBrokenDevice(t *testing.T) {
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, brokenDevice{open(t, "cpu"), strings.TrimSuffix(f.kernel[:strings.IndexByte(f.kernel, '/')], "/"), f.break_}, conformance.Options{Quick: true})
+			kernel, _, _ := strings.Cut(f.kernel, "/")
+			r := run(t, brokenDevice{open(t, "cpu"), kernel, f.break_}, conformance.Options{Quick: true})
 			if r.Passed() {
 				t.Fatal("it passes")
 			}
@@ -186,7 +218,8 @@ func lastBuffer(args []backend.Arg) (last backend.Arg) {
 	return last
 }
 
-// brokenDevice does something wrong after each launch of one kernel, of those that the device chooses by itself: they run as one group.
+// brokenDevice does something wrong after each launch of one kernel, of those that the device
+// chooses by itself: they run as one group.
 type brokenDevice struct {
 	backend.Device
 	kernel string

@@ -3,8 +3,6 @@ package conformance
 import (
 	"hash/fnv"
 	"math"
-
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A generator is splitmix64.
@@ -35,29 +33,8 @@ const (
 	special   values = "special"
 )
 
-// element makes an element of u, as the package says. operand is "a", "b" or "c".
-func element[T host.Element](kind values, operand string, u uint64) T {
-	var v any
-	switch any(T(0)).(type) {
-	case int32:
-		v = int32(uint32(u))
-	case float32:
-		if f, ok := exception(kind, u, math.SmallestNonzeroFloat32, math.MaxFloat32); ok {
-			v = float32(f)
-			break
-		}
-		v = math.Float32frombits(uint32(u>>63)<<31 | uint32(exponent(kind, operand, u, 127, 127-78, 255))<<23 | uint32(u)&(1<<23-1))
-	case float64:
-		if f, ok := exception(kind, u, math.SmallestNonzeroFloat64, math.MaxFloat64); ok {
-			v = f
-			break
-		}
-		v = math.Float64frombits(u>>63<<63 | exponent(kind, operand, u, 1023, 1023-541, 2047)<<52 | u&(1<<52-1))
-	}
-	return v.(T)
-}
-
-// exponent is the exponent field: low is where products underflow, and finite the number of fields that are not infinity or NaN.
+// exponent is the exponent field: low is where products underflow, and finite the number of fields
+// that are not infinity or NaN.
 func exponent(kind values, operand string, u, bias, low, finite uint64) uint64 {
 	e := u >> 60 & 7
 	switch {
@@ -76,6 +53,8 @@ func exception(kind values, u uint64, smallest, largest float64) (v float64, ok 
 	if kind != special || u>>53&7 != 0 {
 		return 0, false
 	}
-	table := [...]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), smallest, largest, -largest, 1, -1}
+	table := [...]float64{
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), smallest, largest, -largest, 1, -1,
+	}
 	return table[(u>>56&15)%uint64(len(table))], true
 }

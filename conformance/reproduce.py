@@ -3,7 +3,8 @@
 
     python3 reproduce.py matmul/float32/underflow/5x7x23/packed/1,0
 
-Numbers are exact fractions and are rounded once at each step. It is slow, and for small cases; digests are in golden.json.
+Numbers are exact fractions and are rounded once at each step. It is slow, and for small cases;
+digests are in golden.json.
 """
 import hashlib
 import math
@@ -12,7 +13,8 @@ import sys
 from fractions import Fraction
 
 MASK = (1 << 64) - 1
-# struct codes of the number and of its bits, bits of the fraction, bias of the exponent, bits of the digest's NaN
+# struct codes of the number and of its bits, bits of the fraction, bias of the exponent, bits of
+# the digest's NaN
 FORMATS = {"float32": ("<f", "<I", 23, 127, 0x7FC00000), "float64": ("<d", "<Q", 52, 1023, 0x7FF8000000000000)}
 
 
@@ -84,20 +86,24 @@ def matrix(rows, cols, typ, values, operand):
 
 def product(name):
     """The digest of the case's result."""
-    _, typ, values, shape, _, scalars = name.split("/")
+    kernel, typ, values, shape, _, scalars = name.split("/")
     m, n, k = map(int, shape.split("x"))
     a, b, c = (matrix(r, s, typ, values, o) for r, s, o in ((m, k, "a"), (k, n, "b"), (m, n, "c")))
     if typ == "int32":
         alpha, beta = map(int, scalars.split(","))
     else:
-        alpha, beta = (struct.unpack(FORMATS[typ][0], struct.pack(FORMATS[typ][0], float(s)))[0] for s in scalars.split(","))
+        code = FORMATS[typ][0]
+        alpha, beta = (struct.unpack(code, struct.pack(code, float(s)))[0] for s in scalars.split(","))
     zero, negative_zero = (0, 0) if typ == "int32" else (0.0, -0.0)
     digest = hashlib.sha256()
     for i in range(m):
         for j in range(n):
-            acc = zero
+            acc = c[i][j] if kernel == "addmul" else zero
             for p in range(k):
-                acc = fma(a[i][p], b[p][j], acc, typ)
+                acc = fma(-a[i][p] if kernel == "addmul" and alpha < 0 else a[i][p], b[p][j], acc, typ)
+            if kernel == "addmul":
+                digest.update(encoded(acc, typ))
+                continue
             old = fma(beta, c[i][j], negative_zero, typ) if beta else negative_zero
             digest.update(encoded(fma(alpha, acc, old, typ), typ))
     return digest.hexdigest()

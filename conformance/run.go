@@ -5,15 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"math"
+	"slices"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -32,14 +31,17 @@ func Golden() map[string]string {
 // Options change what Run runs.
 type Options struct {
 	Quick bool // the small cases alone, with the parameters that the device gets by itself
-	Every bool // not Quick: every set of parameters of the tuning data that the device can run, instead of those that it may be given
+	// not Quick: every set of parameters of the tuning data that the device can run, instead of
+	// those that it may be given
+	Every bool
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
-	// Helpers are connections to other processes that call Serve for the same device. They take a share of the work, which then goes on in several processes: many compilers work
-	// on one thing at a time in a process. Run closes them. One that does not answer at all, or has another device, is done without.
-	Helpers []io.ReadWriteCloser
-	// Progress is called as the work goes on, in the first place with a done of 0: done of total runs, of a case with a set of parameters, are behind. It may be nil. No two
-	// calls are at the same time.
+	// Limit is how long one run, and the compilation before it, may take; 0 is without end. Beyond
+	// it Run returns ErrTimeout.
+	Limit time.Duration
+	// Progress is called as the work goes on, in the first place with a done of 0: done of total
+	// runs, of a case with a set of parameters, are behind. It may be nil. No two calls are at the
+	// same time.
 	Progress func(done, total int)
 }
 
@@ -49,6 +51,7 @@ type Report struct {
 	Cases    int          `json:"cases"`    // run
 	Variants int          `json:"variants"` // run: a case for each set of parameters
 	Skipped  int          `json:"skipped"`  // cases of types that the device refuses, as its Info says
+	NotRun   int          `json:"not_run"`  // variants that were left when an error stopped everything
 	Failures []Failure    `json:"failures"`
 	Digest   string       `json:"digest"` // the overall digest of the cases run, as the package says
 	Golden   string       `json:"golden"` // what it must be
@@ -67,16 +70,58 @@ type Failure struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Run runs the cases on dev and compares their digests with the golden ones. Wrong results are in the Report; the error is ctx's, or one that stops everything: a
-// closed or lost device, or a helper that ended before its work was done. dev is used by the caller's goroutine alone.
+// ErrTimeout is a run that took longer than the limit. The device still works on it: closing the
+// device would wait.
+var ErrTimeout = errors.New("conformance: the device does not answer")
+
+// Run runs the cases on dev and compares their digests with the golden ones. Wrong results, and
+// what could not be run, are in the Report. Where a closed or lost device or ErrTimeout stops
+// everything, that is the error, beside the Report of what was run until then. When ctx is done,
+// there is no Report. Without a limit, dev is used by the caller's goroutine alone.
 func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
 	r := &Report{Device: dev.Info(), Quick: o.Quick, Failures: []Failure{}}
 	jobs := r.plan(o)
-	if err := share(ctx, dev, jobs, o); err != nil {
+	s, err := newSession(dev)
+	if err != nil {
 		return nil, err
 	}
+	groups, behind := byKernel(jobs), 0
+	inOrder := slices.Concat(groups...)
+	done := func(x result) {
+		inOrder[behind].result = &x
+		behind++
+		o.progress(behind, len(jobs))
+	}
+	o.progress(0, len(jobs))
+	if o.Limit == 0 {
+		err = s.run(ctx, groups, done)
+	} else if err = s.runWithin(ctx, o.Limit, groups, done); err == ErrTimeout {
+		done(result{err: fmt.Errorf("%w for %v", err, o.Limit)})
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	r.judge(jobs)
-	return r, nil
+	return r, err
+}
+
+func (o *Options) progress(done, total int) {
+	if o.Progress != nil {
+		o.Progress(done, total)
+	}
+}
+
+// A job is a case to run with one set of parameters.
+type job struct {
+	c      *Case
+	v      variant
+	result *result // nil: it was not run
+}
+
+// A result is the digest that a device gave, or why there is none.
+type result struct {
+	digest string
+	err    error
 }
 
 // plan lists what is to be run, in the order of the cases, and counts it.
@@ -103,48 +148,135 @@ func (r *Report) judge(jobs []*job) {
 	golden := Golden()
 	got, want := sha256.New(), sha256.New()
 	for _, j := range jobs {
-		name, result := j.c.Name(), j.digest
+		name, digest := j.c.Name(), "none"
+		if j.result != nil && j.result.err == nil {
+			digest = j.result.digest
+		}
 		switch {
-		case j.err != nil:
-			r.Failures = append(r.Failures, Failure{Case: name, Params: j.v.params, Error: j.err.Error()})
-			result = "none"
-		case result != golden[name]:
-			r.Failures = append(r.Failures, Failure{Case: name, Params: j.v.params, Digest: result, Golden: golden[name]})
+		case j.result == nil:
+			r.NotRun++
+		case j.result.err != nil:
+			r.Failures = append(r.Failures, Failure{Case: name, Params: j.v.params, Error: j.result.err.Error()})
+		case digest != golden[name]:
+			r.Failures = append(r.Failures, Failure{
+				Case: name, Params: j.v.params, Digest: digest, Golden: golden[name],
+			})
 		}
 		if j.v.params == "" {
-			fmt.Fprintf(got, "%s %s\n", name, result)
+			fmt.Fprintf(got, "%s %s\n", name, digest)
 			fmt.Fprintf(want, "%s %s\n", name, golden[name])
 		}
 	}
 	r.Digest, r.Golden = hex.EncodeToString(got.Sum(nil)), hex.EncodeToString(want.Sum(nil))
 }
 
-// run computes the case on a session and returns the digest of its result. k is v's kernel.
-func (c *Case) run(x *session, k backend.Kernel, v variant) (string, error) {
-	switch c.Type {
-	case kernels.Float32:
-		return run[float32](c, x, k, v)
-	case kernels.Float64:
-		return run[float64](c, x, k, v)
-	}
-	return run[int32](c, x, k, v)
+// A session is a device at work.
+type session struct {
+	dev backend.Device
+	q   backend.Queue
 }
 
-// poison fills what must not change, and outputs before they are written: as a float it is a NaN, so that reading it shows.
+func newSession(dev backend.Device) (*session, error) {
+	q, err := dev.NewQueue()
+	return &session{dev, q}, err
+}
+
+// byKernel groups jobs by their kernels, so that each is compiled once.
+func byKernel(jobs []*job) (groups [][]*job) {
+	number := map[*backend.Source]int{}
+	for _, j := range jobs {
+		i, ok := number[j.v.source]
+		if !ok {
+			i = len(groups)
+			number[j.v.source] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], j)
+	}
+	return groups
+}
+
+// run runs the jobs, kernel by kernel, gives done the result of each, and closes the queue. Its
+// error stops everything: that of ctx, or of a device that can do nothing more.
+func (s *session) run(ctx context.Context, groups [][]*job, done func(result)) error {
+	defer s.q.Close()
+	for _, jobs := range groups {
+		if err := s.runKernel(ctx, jobs, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runKernel is run for the jobs of one kernel.
+func (s *session) runKernel(ctx context.Context, jobs []*job, done func(result)) error {
+	k, failed := s.dev.Compile(jobs[0].v.source)
+	if failed == nil {
+		defer k.Release()
+	}
+	for _, j := range jobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		x := result{err: failed}
+		if failed == nil {
+			x.digest, x.err = j.c.run(s, k, j.v)
+		}
+		done(x)
+		if errors.Is(x.err, backend.ErrDeviceLost) || errors.Is(x.err, backend.ErrClosed) {
+			return x.err
+		}
+	}
+	return nil
+}
+
+// runWithin is run in a goroutine of its own, which is left behind where a result takes longer than
+// limit.
+func (s *session) runWithin(ctx context.Context, limit time.Duration, groups [][]*job, done func(result)) error {
+	results, ended := make(chan result), make(chan error, 1)
+	go func() {
+		ended <- s.run(ctx, groups, func(x result) { results <- x })
+		close(results)
+	}()
+	for {
+		select {
+		case x, more := <-results:
+			if !more {
+				return <-ended
+			}
+			done(x)
+		case <-time.After(limit):
+			go func() { // whatever may come of it
+				for range results {
+				}
+			}()
+			return ErrTimeout
+		}
+	}
+}
+
+// run computes the case on a session and returns the digest of its result. k is v's kernel.
+func (c *Case) run(x *session, k backend.Kernel, v variant) (string, error) {
+	return in(c.Type).run(c, x, k, v)
+}
+
+// poison fills what must not change, and outputs before they are written: as a float it is a NaN,
+// so that reading it shows.
 const poison = 0xff
 
 // margin is how many elements of poison follow each operand.
 const margin = 64
 
-// An operandBuffer is a matrix in the layout of the case, on the device and as it was written there.
-type operandBuffer[T host.Element] struct {
+// An operandBuffer is a matrix in the layout of the case, on the device and as it was written
+// there.
+type operandBuffer[T kernels.Element] struct {
 	matrix[T]
 	buffer backend.Buffer
 	stride int
 	before []byte
 }
 
-func place[T host.Element](c *Case, x *session, m matrix[T], contents bool) (*operandBuffer[T], error) {
+func place[T kernels.Element](c *Case, x *session, m matrix[T], contents bool) (*operandBuffer[T], error) {
 	stride := max(m.cols+c.gap, 1)
 	data := make([]T, c.offset+m.rows*stride+margin)
 	o := &operandBuffer[T]{matrix: m, stride: stride, before: backend.Bytes(data)}
@@ -185,7 +317,8 @@ func (o *operandBuffer[T]) read(c *Case, q backend.Queue) ([]T, error) {
 		copy(around[c.offset+i*o.stride:], row)
 	}
 	if i := firstDifference(backend.Bytes(data), backend.Bytes(around)); i >= 0 {
-		return nil, fmt.Errorf("byte %d of an operand of %dx%d, offset %d, stride %d, was written though it is outside", i, o.rows, o.cols, c.offset, o.stride)
+		return nil, fmt.Errorf("byte %d of an operand of %dx%d, offset %d, stride %d, was written though it is outside",
+			i, o.rows, o.cols, c.offset, o.stride)
 	}
 	return result, nil
 }
@@ -199,7 +332,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-func run[T host.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
+func runOf[T kernels.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
 	a, b, out := operands[T](c)
 	var placed []*operandBuffer[T]
 	defer func() {
@@ -214,7 +347,8 @@ func run[T host.Element](c *Case, x *session, k backend.Kernel, v variant) (stri
 		}
 		placed = append(placed, o)
 	}
-	if err := x.q.Launch(k, v.grid, arguments(c, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))...); err != nil {
+	args := arguments(c, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))
+	if err := x.q.Launch(k, v.grid, args...); err != nil {
 		return "", err
 	}
 	for _, o := range placed[:2] {
@@ -240,9 +374,13 @@ func (o *operandBuffer[T]) unchanged(q backend.Queue) error {
 	return nil
 }
 
-func arguments[T host.Element](c *Case, a, b, out kernels.Operand, alpha, beta T) []backend.Arg {
+func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, beta T) []backend.Arg {
 	rows, cols := int64(c.M), int64(c.N)
 	switch {
+	case c.Kernel == "addmul" && alpha > 0:
+		return kernels.AddMulArgs[T](nil, kernels.Batch{}, c.M, c.N, c.K, a, b, out)
+	case c.Kernel == "addmul":
+		return kernels.SubMulArgs[T](nil, kernels.Batch{}, c.M, c.N, c.K, a, b, out)
 	case c.Kernel == "matmul":
 		return kernels.MatMulArgs(nil, c.M, c.N, c.K, alpha, a, b, beta, out)
 	case c.product():
@@ -256,33 +394,10 @@ func arguments[T host.Element](c *Case, a, b, out kernels.Operand, alpha, beta T
 }
 
 // digest is the SHA-256 of packed elements, little-endian, with every NaN the same.
-func digest[T host.Element](data []T) string {
+func digest[T kernels.Element](data []T) string {
 	h := sha256.New()
 	for _, v := range data {
 		writeElement(h, v)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func writeElement[T host.Element](w io.Writer, v T) {
-	var b [8]byte
-	switch v := any(v).(type) {
-	case float32:
-		u := math.Float32bits(v)
-		if v != v {
-			u = 0x7fc00000
-		}
-		binary.LittleEndian.PutUint32(b[:], u)
-		w.Write(b[:4])
-	case float64:
-		u := math.Float64bits(v)
-		if v != v {
-			u = 0x7ff8000000000000
-		}
-		binary.LittleEndian.PutUint64(b[:], u)
-		w.Write(b[:])
-	case int32:
-		binary.LittleEndian.PutUint32(b[:], uint32(v))
-		w.Write(b[:4])
-	}
 }

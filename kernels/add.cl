@@ -6,9 +6,10 @@
  *
  * BLOCK  elements of a row that a group takes at a time
  *
- * Launch: any grid in x and y covers any shape. Groups in x stride over the blocks of a row, their work-items over the elements of a block, so
- * that a GPU's neighbours access neighbouring elements and a CPU's single work-item walks through memory. Work-items in y stride over the
- * rows; packed matrices are best passed as one row.
+ * Launch: any grid in x and y covers any shape. Groups in x stride over the blocks of a row, their
+ * work-items over the elements of a block, so that a GPU's neighbours access neighbouring elements
+ * and a CPU's single work-item walks through memory. Work-items in y stride over the rows; packed
+ * matrices are best passed as one row.
  */
 __kernel void add(const ulong rows, const ulong cols,
                   __global const T *x, const ulong xoff, const ulong ldx,

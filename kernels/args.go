@@ -4,17 +4,18 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// An Operand is a matrix in a device's buffer: element (i, j) is element Offset + i*Stride + j of Buffer. Stride is at least the number of columns.
+// An Operand is a matrix in a device's buffer: element (i, j) is element Offset + i*Stride + j of
+// Buffer. Stride is at least the number of columns.
 type Operand struct {
 	Buffer         backend.Buffer
 	Offset, Stride int64
 }
 
-// The arguments of every kernel are its sizes, then alpha, A, B, beta and C as far as it has them; an operand is a buffer, an offset and a leading
-// dimension. The functions ...Params declare them, the functions ...Args append them to a slice, which may be nil, and return it.
+// The arguments of every kernel are its sizes, then alpha, A, B, beta and C as far as it has them;
+// an operand is a buffer, an offset and a leading dimension. The functions ...Params declare them,
+// the functions ...Args append them to a slice, which may be nil, and return it.
 
 func productParams(t Type) []backend.Param {
 	return concat(ints("m", "n", "k"), operand(t, "a"), operand(t, "b"), operand(t, "c"))
@@ -49,33 +50,24 @@ func operand(t Type, name string) []backend.Param {
 	return append([]backend.Param{{Name: name, Type: t.CName() + "*", Buffer: true}}, ulongs(name+"off", "ld"+name)...)
 }
 
-// ScaleArgs appends the arguments of [Scale] for z = alpha*x, matrices of rows by cols.
-func ScaleArgs[T host.Element](args []backend.Arg, rows, cols int64, alpha T, x, z Operand) []backend.Arg {
-	args = append(args, backend.Int64(rows), backend.Int64(cols), scalarArg(alpha))
-	return appendOperand(appendOperand(args, x), z)
-}
-
-// AddArgs appends the arguments of [Add] for z = x + y, matrices of rows by cols.
-func AddArgs(args []backend.Arg, rows, cols int64, x, y, z Operand) []backend.Arg {
-	args = append(args, backend.Int64(rows), backend.Int64(cols))
-	return appendOperand(appendOperand(appendOperand(args, x), y), z)
-}
-
-// ProductArgs appends the arguments of [MatMulNaive] and [MatMulTiled] for C = A*B, with A of m by k, B of k by n and C of m by n. No dimension is
-// above [MaxDim].
+// ProductArgs appends the arguments of [MatMulNaive] and [MatMulTiled] for C = A*B, with A of m by
+// k, B of k by n and C of m by n. No dimension is above [MaxDim].
 func ProductArgs(args []backend.Arg, m, n, k int, a, b, c Operand) []backend.Arg {
 	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)))
 	return appendOperand(appendOperand(appendOperand(args, a), b), c)
 }
 
-// MatMulArgs appends the arguments of [MatMul] for C = alpha*A*B + beta*C, with A of m by k, B of k by n and C of m by n. No dimension is above
-// [MaxDim]. A buffer that is no [backend.HostBuffer] must begin at a multiple of 16 bytes, as all that devices allocate do.
-func MatMulArgs[T host.Element](args []backend.Arg, m, n, k int, alpha T, a, b Operand, beta T, c Operand) []backend.Arg {
+// MatMulArgs appends the arguments of [MatMul] for C = alpha*A*B + beta*C, with A of m by k, B of k
+// by n and C of m by n. No dimension is above [MaxDim]. A buffer that is no [backend.HostBuffer]
+// must begin at a multiple of 16 bytes, as all that devices allocate do.
+func MatMulArgs[T Element](args []backend.Arg, m, n, k int, alpha T, a, b Operand, beta T,
+	c Operand,
+) []backend.Arg {
 	return MatMulBatchArgs(args, Batch{}, m, n, k, alpha, a, b, beta, c)
 }
 
-// TransposeArgs appends the arguments of [Transpose], [TransposeTiled] and [TransposeNaive] for C = A', with A of rows by cols. No dimension is
-// above [MaxDim].
+// TransposeArgs appends the arguments of [Transpose], [TransposeTiled] and [TransposeNaive] for C =
+// A', with A of rows by cols. No dimension is above [MaxDim].
 func TransposeArgs(args []backend.Arg, rows, cols int, a, c Operand) []backend.Arg {
 	args = append(args, backend.Int32(int32(rows)), backend.Int32(int32(cols)))
 	return appendOperand(appendOperand(args, a), c)
@@ -85,20 +77,8 @@ func appendOperand(args []backend.Arg, o Operand) []backend.Arg {
 	return append(args, backend.Buf(o.Buffer), backend.Int64(o.Offset), backend.Int64(o.Stride))
 }
 
-func scalarArg[T host.Element](v T) backend.Arg {
-	switch v := any(v).(type) {
-	case float32:
-		return backend.Float32(v)
-	case float64:
-		return backend.Float64(v)
-	case int32:
-		return backend.Int32(v)
-	}
-	panic("unreachable")
-}
-
-// aligned tells whether every row of an operand with elements of size bytes begins at a multiple of 16 bytes. Only memory of the host
-// can begin at another address.
+// aligned tells whether every row of an operand with elements of size bytes begins at a multiple of
+// 16 bytes. Only memory of the host can begin at another address.
 func (o Operand) aligned(size int64) bool {
 	bits := uint64(o.Offset*size) | uint64(o.Stride*size)
 	if h, ok := o.Buffer.(backend.HostBuffer); ok {

@@ -4,53 +4,69 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // MaxBatch is the most products of one launch: CUDA takes no more groups in z.
 const MaxBatch = maxGroups
 
-// A Batch is where the operands of several products of one shape lie: matrix i of A begins i*StrideA elements after the first, and so on for B and C. A
-// StrideA or StrideB of 0 shares one matrix among all products. Matrices of C overlap neither each other nor A nor B.
+// A Batch is where the operands of several products of one shape lie: matrix i of A begins
+// i*StrideA elements after the first, and so on for B and C. A StrideA or StrideB of 0 shares one
+// matrix among all products. Matrices of C overlap neither each other nor A nor B.
 type Batch struct{ StrideA, StrideB, StrideC int64 }
 
-// MatMulBatchArgs appends the arguments of [MatMul] for as many products C = alpha*A*B + beta*C as the grid has groups in z, with every A of m by k, every
-// B of k by n and every C of m by n; a, b and c are the first ones. No dimension is above [MaxDim]. As for [MatMulArgs], a buffer that is no
-// [backend.HostBuffer] must begin at a multiple of 16 bytes.
-func MatMulBatchArgs[T host.Element](args []backend.Arg, batch Batch, m, n, k int, alpha T, a, b Operand, beta T, c Operand) []backend.Arg {
-	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)), scalarArg(alpha))
+// MatMulBatchArgs appends the arguments of [MatMul] for as many products C = alpha*A*B + beta*C as
+// the grid has groups in z, with every A of m by k, every B of k by n and every C of m by n; a, b
+// and c are the first ones. No dimension is above [MaxDim]. As for [MatMulArgs], a buffer that is
+// no [backend.HostBuffer] must begin at a multiple of 16 bytes.
+func MatMulBatchArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, alpha T, a, b Operand, beta T,
+	c Operand,
+) []backend.Arg {
+	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)), Scalar(alpha))
 	args = appendOperand(appendOperand(args, a), b)
-	args = appendOperand(append(args, scalarArg(beta)), c)
-	var vectors int32
+	args = appendOperand(append(args, Scalar(beta)), c)
+	var flags int32
 	size := int64(unsafe.Sizeof(alpha))
 	if a.aligned(size) && b.aligned(size) && (batch.StrideA|batch.StrideB)*size%16 == 0 {
-		vectors |= 1
+		flags |= flagVectorsAB
 	}
 	if c.aligned(size) && batch.StrideC*size%16 == 0 {
-		vectors |= 2
+		flags |= flagVectorsC
 	}
-	return append(args, backend.Int32(vectors), backend.Int64(batch.StrideA), backend.Int64(batch.StrideB), backend.Int64(batch.StrideC))
+	return append(args, backend.Int32(flags), backend.Int64(batch.StrideA), backend.Int64(batch.StrideB),
+		backend.Int64(batch.StrideC))
 }
 
-// MatMulBatchGrid is the grid of [MatMul] for count products, [MaxBatch] at most, with a C of m by n each.
+// The flags of matmul.cl and matmul_cpu.cl.
+const (
+	flagVectorsAB = 1 << iota
+	flagVectorsC
+	flagContinue
+	flagNegate
+)
+
+// AddMulArgs appends the arguments of [MatMul] for C + A*B in one chain: c[i,j] becomes the chain
+// of fma(a[i,p], b[p,j], acc) for p = 0 ... k-1 that starts from c[i,j]. Shapes and the batch are
+// as [MatMulBatchArgs] has them; the zero Batch is that of one product.
+func AddMulArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, a, b, c Operand) []backend.Arg {
+	return withFlags(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), flagContinue)
+}
+
+// SubMulArgs is [AddMulArgs] for C - A*B: the chain of fma(-a[i,p], b[p,j], acc).
+func SubMulArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, a, b, c Operand) []backend.Arg {
+	return withFlags(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), flagContinue|flagNegate)
+}
+
+// withFlags adds to the flags in the arguments of a product, which three strides follow.
+func withFlags(args []backend.Arg, more int32) []backend.Arg {
+	flags := &args[len(args)-4]
+	*flags = backend.Int32(flags.Int32() | more)
+	return args
+}
+
+// MatMulBatchGrid is the grid of [MatMul] for count products, [MaxBatch] at most, with a C of m by
+// n each.
 func MatMulBatchGrid(p MatMulParams, count, m, n int) backend.Grid {
 	g := MatMulGrid(p, m, n)
 	g.Groups[2] = count
 	return g
-}
-
-// ChooseMatMulBatch is [ChooseMatMul] for count products of one shape.
-func ChooseMatMulBatch(info *backend.Info, t Type, count, m, n, k int) MatMulParams {
-	p, ok := chooseThin(info, t, max(count, 1), m, n, k)
-	if !ok {
-		busy := (enough(info) + max(count, 1) - 1) / max(count, 1)
-		o := &tuning().of(info, t).matmul
-		p, ok = o.pick(harmonicMean(m, n, k), busy, func(p MatMulParams) int { return p.tiles(m, n) })
-	}
-	if !ok { // fits every device that has any local memory to speak of
-		w := vector(info, t)
-		p = MatMulParams{CPU: true, BM: 4, BN: w, BK: 8, TM: 4, TN: w, KU: 1, VW: w}
-	}
-	p.Whole = info.Driver == cpuDriver
-	return p
 }

@@ -1,4 +1,4 @@
-package kernels
+package kernels_test
 
 import (
 	"os"
@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // need skips a test where a program is missing, or fails it where TANDEM_REQUIRE asks for clang.
@@ -24,7 +28,8 @@ func need(t *testing.T, program string) string {
 	return ""
 }
 
-// compile compiles b for a GPU with the driver's prelude and one of this package's, with all warnings as errors, and returns the output file.
+// compile compiles b for a GPU with the driver's prelude and one of this package's, with all
+// warnings as errors, and returns the output file.
 func compile(t *testing.T, b built, prelude, ext string, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +37,14 @@ func compile(t *testing.T, b built, prelude, ext string, flags ...string) string
 	if err := os.WriteFile(text, []byte(b.src.Text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := slices.Concat([]string{"-x", "cl", "-cl-std=CL1.2", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"}, flags,
-		[]string{"-include", filepath.Join("..", "backend", "opencl", "prelude.h"), "-include", prelude, "-o", out, text})
+	args := slices.Concat([]string{
+		"-x", "cl", "-cl-std=CL1.2", "-O3", "-ffp-contract=off", "-Wall", "-Wextra",
+		"-Werror",
+	}, flags,
+		[]string{
+			"-include", filepath.Join("..", "backend", "opencl", "prelude.h"), "-include", prelude, "-o", out,
+			text,
+		})
 	for _, d := range b.src.Defines() {
 		args = append(args, "-D"+d)
 	}
@@ -43,21 +54,22 @@ func compile(t *testing.T, b built, prelude, ext string, flags ...string) string
 	return out
 }
 
-// gpuSources is every kernel of the GPU shape; arch is the architecture that rules for AMD name, "" the default.
+// gpuSources is every kernel as GPUs of an architecture get it.
 func gpuSources(arch string) []built {
-	matmul := tuned(builtin.MatMul, func(r *rule[MatMulParams]) bool { return r.Kind == "gpu" && r.Arch == arch })
+	info := &backend.Info{GPU: true, Arch: arch}
 	return everySource(
-		func(t Type) []MatMulParams {
-			return slices.Compact(append(matmul(t), thinGPU[t].tall, thinGPU[t].wide))
+		func(t kernels.Type) []kernels.MatMulParams {
+			return append(tuning.OfferedMatMul(info, t), tuning.ThinMatMul(info, t)...)
 		},
-		tuned(builtin.Transpose, func(r *rule[TransposeParams]) bool { return r.Kind == "gpu" }))
+		func(t kernels.Type) []kernels.TransposeParams { return tuning.OfferedTranspose(info, t) })
 }
 
 // On AMD's GPUs no kernel spills registers or uses scratch memory.
 func TestAMD(t *testing.T) {
 	need(t, "clang-19")
 	readelf := need(t, "llvm-readelf-19")
-	numbers := regexp.MustCompile(`\.(private_segment_fixed_size|sgpr_spill_count|vgpr_spill_count|vgpr_count):\s+(\d+)`)
+	numbers := regexp.MustCompile(
+		`\.(private_segment_fixed_size|sgpr_spill_count|vgpr_spill_count|vgpr_count):\s+(\d+)`)
 	archs := []string{"gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100"}
 	if testing.Short() {
 		archs = archs[1:2]
@@ -66,7 +78,8 @@ func TestAMD(t *testing.T) {
 		for _, b := range gpuSources("gfx") {
 			t.Run(arch+"/"+b.name, func(t *testing.T) {
 				t.Parallel()
-				object := compile(t, b, "prelude_amdgcn.h", ".o", "--target=amdgcn-amd-amdhsa", "-mcpu="+arch, "-nogpulib", "-c")
+				object := compile(t, b, "prelude_amdgcn.h", ".o", "--target=amdgcn-amd-amdhsa", "-mcpu="+arch,
+					"-nogpulib", "-c")
 				notes, err := exec.Command(readelf, "--notes", object).Output()
 				if err != nil {
 					t.Fatal(err)

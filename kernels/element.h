@@ -1,7 +1,8 @@
-/* element.h - the element type of a kernel and its arithmetic, put before the text of every kernel of this package.
+/* element.h - the element type of a kernel and its arithmetic, put before the text of every kernel
+ * of this package.
  *
- * One of T_FLOAT32, T_FLOAT64 and T_INT32 is defined. int32 is computed as uint, which wraps modulo 2^32 by definition and has the bits of
- * two's complement.
+ * One of T_FLOAT32, T_FLOAT64 and T_INT32 is defined. int32 is computed as uint, which wraps modulo
+ * 2^32 by definition and has the bits of two's complement.
  *
  *   T             the element type
  *   MAC(a, b, c)  a*b + c rounded once; also for OpenCL's vectors of T

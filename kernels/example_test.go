@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // check ends an example that fails. A program handles its errors.
@@ -36,11 +37,12 @@ func ExampleMatMul() {
 	x, y, z := upload(a), upload(b), upload(c)
 
 	info := device.Info()
-	p := kernels.ChooseMatMul(&info, kernels.Float32, m, n, k) // no parameters change the result
+	p := tuning.ChooseMatMul(&info, kernels.Float32, m, n, k) // no parameters change the result
 	kernel, err := device.Compile(kernels.MatMul(kernels.Float32, p))
 	check(err)
 	args := kernels.MatMulArgs[float32](nil, m, n, k, 1,
-		kernels.Operand{Buffer: x, Stride: k}, kernels.Operand{Buffer: y, Stride: n}, 0, kernels.Operand{Buffer: z, Stride: n})
+		kernels.Operand{Buffer: x, Stride: k}, kernels.Operand{Buffer: y, Stride: n}, 0,
+		kernels.Operand{Buffer: z, Stride: n})
 	check(queue.Launch(kernel, kernels.MatMulGrid(p, m, n), args...))
 	check(queue.Read(backend.Bytes(c), z, 0))
 	fmt.Println(c)

@@ -7,18 +7,20 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// cpuDriver is the driver that runs the implementations in Go.
-const cpuDriver = "cpu"
+// The implementations in Go for the cpu device. They follow the grid: a call computes what the
+// given groups of the kernel would, so that groups which run at once never write the same element.
+// A grid of a single group covers everything, and goes to package host in one piece; so does each
+// product of a batch with one group each.
 
-// The implementations in Go for the cpu device. They follow the grid: a call computes what the given groups of the kernel would, so that
-// groups which run at once never write the same element. A grid of a single group covers everything, and goes to package host in one piece; so does
-// each product of a batch with one group each.
-
-// cover calls f for the rectangles of rows by cols elements that the groups lo <= i < hi of g cover, where a group takes h by w elements at a time
-// and strides over the matrix as the kernels do: f(i0, j0, height, width).
+// cover calls f for the rectangles of rows by cols elements that the groups lo <= i < hi of g
+// cover, where a group takes h by w elements at a time and strides over the matrix as the kernels
+// do: f(i0, j0, height, width).
 func cover(g backend.Grid, lo, hi, h, w, rows, cols int, f func(i0, j0, height, width int)) error {
 	if g.Groups[2] != 1 || g.Local[2] != 1 {
-		return &backend.Error{Op: "kernels", Err: backend.ErrLaunch, Detail: fmt.Sprintf("grid of %s: this kernel takes a grid in x and y", g)}
+		return &backend.Error{
+			Op: "kernels", Err: backend.ErrLaunch,
+			Detail: fmt.Sprintf("grid of %s: this kernel takes a grid in x and y", g),
+		}
 	}
 	if g.Count() == 1 {
 		h, w = max(rows, 1), max(cols, 1)
@@ -40,64 +42,33 @@ func coverGroup(g backend.Grid, i, h, w, rows, cols int, f func(i0, j0, height, 
 }
 
 // matrix is an operand in host memory.
-type matrix[T host.Element] struct {
+type matrix[T Element] struct {
 	data   []T
 	stride int
 }
 
 // operandAt reads the operand whose buffer is args[i].
-func operandAt[T host.Element](args []backend.Arg, i int) matrix[T] {
+func operandAt[T Element](args []backend.Arg, i int) matrix[T] {
 	return matrix[T]{backend.Mem[T](args[i]), int(args[i+2].Int64())}.from(int(args[i+1].Int64()))
 }
 
-// from is the matrix without its first n elements; nothing is left of a matrix that has fewer, as one without rows or columns may.
+// from is the matrix without its first n elements; nothing is left of a matrix that has fewer, as
+// one without rows or columns may.
 func (m matrix[T]) from(n int) matrix[T] { return matrix[T]{m.data[min(n, len(m.data)):], m.stride} }
 
 // at is the matrix from element (i, j) on.
 func (m matrix[T]) at(i, j int) matrix[T] { return m.from(i*m.stride + j) }
 
-// scalarAt reads an element passed by value.
-func scalarAt[T host.Element](a backend.Arg) T {
-	var v any
-	switch any(T(0)).(type) {
-	case float32:
-		v = a.Float32()
-	case float64:
-		v = a.Float64()
-	case int32:
-		v = a.Int32()
-	}
-	return v.(T)
-}
-
-func scaleGo[T host.Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	rows, cols, alpha := int(args[0].Int64()), int(args[1].Int64()), scalarAt[T](args[2])
-	x, z := operandAt[T](args, 3), operandAt[T](args, 6)
-	return cover(g, lo, hi, g.Local[1], block, rows, cols, func(i, j, h, w int) {
-		x, z := x.at(i, j), z.at(i, j)
-		host.ScaleMatrix(h, w, alpha, x.data, x.stride, z.data, z.stride)
-	})
-}
-
-func addGo[T host.Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	rows, cols := int(args[0].Int64()), int(args[1].Int64())
-	x, y, z := operandAt[T](args, 2), operandAt[T](args, 5), operandAt[T](args, 8)
-	return cover(g, lo, hi, g.Local[1], block, rows, cols, func(i, j, h, w int) {
-		x, y, z := x.at(i, j), y.at(i, j), z.at(i, j)
-		host.AddMatrix(h, w, x.data, x.stride, y.data, y.stride, z.data, z.stride)
-	})
-}
-
-func matmulNaiveGo[T host.Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
+func matmulNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
 	return productGo[T](g, lo, hi, g.Local[1], g.Local[0], args)
 }
 
-func matmulTiledGo[T host.Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
+func matmulTiledGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
 	return productGo[T](g, lo, hi, productTile, productTile, args)
 }
 
 // productGo is C = A*B by the definition, for groups of h by w elements of C.
-func productGo[T host.Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
+func productGo[T Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
 	m, n, k := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32())
 	a, b, c := operandAt[T](args, 3), operandAt[T](args, 6), operandAt[T](args, 9)
 	return cover(g, lo, hi, h, w, m, n, func(i, j, h, w int) {
@@ -106,10 +77,11 @@ func productGo[T host.Element](g backend.Grid, lo, hi, h, w int, args []backend.
 	})
 }
 
-func matmulGo[T host.Element](p MatMulParams) backend.GoKernel {
+func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		m, n, k, alpha := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32()), scalarAt[T](args[3])
 		a0, b0, beta, c0 := operandAt[T](args, 4), operandAt[T](args, 7), scalarAt[T](args[10]), operandAt[T](args, 11)
+		flags := args[14].Int32()
 		strideA, strideB, strideC := int(args[15].Int64()), int(args[16].Int64()), int(args[17].Int64())
 		h, w := p.BM, p.BN
 		if g.Groups[0]*g.Groups[1] == 1 {
@@ -119,25 +91,32 @@ func matmulGo[T host.Element](p MatMulParams) backend.GoKernel {
 			_, _, z := g.Group(group)
 			coverGroup(g, group, h, w, m, n, func(i, j, h, w int) {
 				a, b, c := a0.from(z*strideA).at(i, 0), b0.from(z*strideB).at(0, j), c0.from(z*strideC).at(i, j)
-				host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+				switch {
+				case flags&flagContinue == 0:
+					host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+				case flags&flagNegate == 0:
+					host.AddMul(h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
+				default:
+					host.SubMul(h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
+				}
 			})
 		}
 		return nil
 	}
 }
 
-func transposeNaiveGo[T host.Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
+func transposeNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
 	return transposeTilesGo[T](g, lo, hi, g.Local[1], g.Local[0], args)
 }
 
-func transposeGo[T host.Element](p TransposeParams) backend.GoKernel {
+func transposeGo[T Element](p TransposeParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		return transposeTilesGo[T](g, lo, hi, p.rows(), p.Tile, args)
 	}
 }
 
 // transposeTilesGo is C = A' for groups of h by w elements of A.
-func transposeTilesGo[T host.Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
+func transposeTilesGo[T Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
 	rows, cols := int(args[0].Int32()), int(args[1].Int32())
 	a, c := operandAt[T](args, 2), operandAt[T](args, 5)
 	return cover(g, lo, hi, h, w, rows, cols, func(i, j, h, w int) {

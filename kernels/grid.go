@@ -2,18 +2,15 @@ package kernels
 
 import "github.com/tandem-gpu/tandem/backend"
 
-// maxGroups is the most groups in y and z: CUDA takes no more. In x no device limits a grid below the tiles of MaxDim.
+// maxGroups is the most groups in y and z: CUDA takes no more. In x no device limits a grid below
+// the tiles of MaxDim.
 const maxGroups = 65535
 
 // productTile is the tile of [MatMulTiled], and the group of [NaiveGrid].
 const productTile = 16
 
-// block is the elements of a row that a group of [Scale] and [Add] takes at a time: a few for each work-item of a GPU's group, and enough to
-// walk through in one go for a CPU's.
-const block = 1024
-
-// grid covers rows by cols elements with groups that each take h by w of them, as far as the limit in y allows; the kernels loop over the rest.
-// Nothing to cover gives an empty grid.
+// grid covers rows by cols elements with groups that each take h by w of them, as far as the limit
+// in y allows; the kernels loop over the rest. Nothing to cover gives an empty grid.
 func grid(rows, cols, h, w int, local [3]int) backend.Grid {
 	return backend.Grid{Groups: [3]int{(cols + w - 1) / w, min((rows+h-1)/h, maxGroups), 1}, Local: local}
 }
@@ -31,8 +28,8 @@ func MatMulGrid(p MatMulParams, m, n int) backend.Grid {
 	return grid(m, n, p.BM, p.BN, p.group())
 }
 
-// NaiveGrid is a work-item for each element of rows by cols: the grid of [MatMulNaive] for the shape of C, and of [TransposeNaive] for the
-// shape of A.
+// NaiveGrid is a work-item for each element of rows by cols: the grid of [MatMulNaive] for the
+// shape of C, and of [TransposeNaive] for the shape of A.
 func NaiveGrid(rows, cols int) backend.Grid {
 	return grid(rows, cols, productTile, productTile, [3]int{productTile, productTile, 1})
 }
@@ -46,40 +43,4 @@ func TransposeGrid(p TransposeParams, rows, cols int) backend.Grid {
 		return whole(int64(rows), int64(cols), p.group())
 	}
 	return grid(rows, cols, p.rows(), p.Tile, p.group())
-}
-
-// ElementwiseGrid is the grid of [Scale] and [Add] for matrices of rows by cols on the device of info: enough groups to keep the device busy, which
-// stride over the matrix.
-func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
-	if info.Driver == cpuDriver {
-		return whole(rows, cols, [3]int{1, 1, 1})
-	}
-	w, h := int64(1), int64(1)
-	if info.GPU {
-		w, h = groupShape(info, rows, cols)
-	}
-	const groupsPerUnit = 8
-	most := int64(max(info.ComputeUnits, 1)) * groupsPerUnit
-	gx := min((cols+block-1)/block, most)
-	gy := min((rows+h-1)/h, max(most/max(gx, 1), 1), maxGroups)
-	return backend.Grid{Groups: [3]int{int(gx), int(gy), 1}, Local: [3]int{int(w), int(h), 1}}
-}
-
-// groupShape is w by h work-items for matrices of rows by cols on a GPU: one row where it is wide enough, several where it is not.
-func groupShape(info *backend.Info, rows, cols int64) (w, h int64) {
-	items := int64(maxItems)
-	if info.MaxGroup > 0 {
-		items = min(items, int64(info.MaxGroup))
-	}
-	limit := func(n int64, d int) int64 {
-		if most := info.MaxGroupDims[d]; most > 0 {
-			return min(n, int64(most))
-		}
-		return n
-	}
-	w = 1
-	for w < cols && 2*w <= limit(items, 0) {
-		w *= 2
-	}
-	return w, max(limit(min(items/w, rows), 1), 1)
 }

@@ -1,17 +1,20 @@
-// Package kernels is the built-in kernels: each algorithm once, as a .cl file in the portable dialect of OpenCL C, for float32, float64
-// and int32, with an implementation in Go for the cpu device.
+// Package kernels is the built-in kernels: each algorithm once, as a .cl file in the portable
+// dialect of OpenCL C, for float32, float64 and int32, with an implementation in Go for the cpu
+// device.
 //
-// A function such as [MatMul] gives the [backend.Source] to compile, one such as [MatMulArgs] the arguments in the kernel's order, and one
-// such as [MatMulGrid] a grid to launch it on:
+// A function such as [MatMul] gives the [backend.Source] to compile, one such as [MatMulArgs] the
+// arguments in the kernel's order, and one such as [MatMulGrid] a grid to launch it on:
 //
-//	p := kernels.ChooseMatMul(&info, kernels.Float32, m, n, k)
+//	p := tuning.ChooseMatMul(&info, kernels.Float32, m, n, k)
 //	kernel, err := device.Compile(kernels.MatMul(kernels.Float32, p))
 //	args := kernels.MatMulArgs(nil, m, n, k, 1, a, b, 0, c)
 //	err = queue.Launch(kernel, kernels.MatMulGrid(p, m, n), args...)
 //
-// Every kernel takes any shape, stride and offset, touches no element outside its operands, writes none outside its output, and covers any
-// shape with any number of groups in x and y. A grid has one work-item in z, and one group, but for MatMul, which computes a product of a [Batch] for each
-// group in z. Kernels differ in speed only: parameters and grids never change a bit of the result.
+// Every kernel takes any shape, stride and offset, touches no element outside its operands, writes
+// none outside its output, and covers any shape with any number of groups in x and y. A grid has
+// one work-item in z, and one group, but for MatMul, which computes a product of a [Batch] for each
+// group in z. Kernels differ in speed only: parameters, which package tuning chooses, and grids
+// never change a bit of the result.
 package kernels
 
 import (
@@ -21,65 +24,12 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// MaxDim is the largest number of rows or columns of an operand of the matmul and transpose kernels, whose loops count in int. Offsets and
-// leading dimensions have 64 bits; scale and add have no limit.
+// MaxDim is the largest number of rows or columns of an operand of the matmul and transpose
+// kernels, whose loops count in int. Offsets and leading dimensions have 64 bits; scale and add
+// have no limit.
 const MaxDim = 1 << 30
-
-// A Type is an element type.
-type Type uint8
-
-// The element types of every kernel.
-const (
-	Float32 Type = iota
-	Float64
-	Int32
-)
-
-var types = [...]struct {
-	name, c, macro string
-	size           int
-}{
-	Float32: {"float32", "float", "T_FLOAT32", 4},
-	Float64: {"float64", "double", "T_FLOAT64", 8},
-	Int32:   {"int32", "int", "T_INT32", 4},
-}
-
-// Types lists the element types.
-func Types() []Type { return []Type{Float32, Float64, Int32} }
-
-// TypeOf is the Type of T.
-func TypeOf[T host.Element]() Type {
-	switch any(T(0)).(type) {
-	case float64:
-		return Float64
-	case int32:
-		return Int32
-	}
-	return Float32
-}
-
-// Size is the size of an element in bytes.
-func (t Type) Size() int { return types[t].size }
-
-// String is the type's name in Go: "float32".
-func (t Type) String() string { return types[t].name }
-
-// CName is the type's name in OpenCL C: "float".
-func (t Type) CName() string { return types[t].c }
-
-// Supported tells whether the device of info keeps the numerics contract in type t.
-func (t Type) Supported(info *backend.Info) bool {
-	switch t {
-	case Float32:
-		return info.Float32
-	case Float64:
-		return info.Float64
-	}
-	return true
-}
 
 //go:embed element.h *.cl
 var files embed.FS
@@ -102,7 +52,8 @@ type key struct {
 
 var sources sync.Map // of key to *backend.Source
 
-// cached is the Source of a kernel: the one that was made before, or a new one. Its file has its name; fill adds what differs from kernel to kernel.
+// cached is the Source of a kernel: the one that was made before, or a new one. Its file has its
+// name; fill adds what differs from kernel to kernel.
 func cached(k key, fill func(s *backend.Source)) *backend.Source {
 	if s, ok := sources.Load(k); ok {
 		return s.(*backend.Source)
@@ -111,51 +62,37 @@ func cached(k key, fill func(s *backend.Source)) *backend.Source {
 	s.Text = fmt.Sprintf("#line 1 \"element.h\"\n%s#line 1 %q\n%s", file("element.h"), s.File, file(s.File))
 	fill(s)
 	s.Macros[types[k.typ].macro] = "1"
-	s.PTX = prebuilt(s, k.typ)
+	s.PTX = prebuilt(s)
 	first, _ := sources.LoadOrStore(k, s)
 	return first.(*backend.Source)
 }
 
-// Scale is the kernel z = alpha*x for matrices, in place where z is x. Arguments: [ScaleArgs]. Grid: [ElementwiseGrid], or any.
-func Scale(t Type) *backend.Source {
-	return cached(key{name: "scale", typ: t}, func(s *backend.Source) {
-		s.Params = concat(ulongs("rows", "cols"), element(t, "alpha"), operand(t, "x"), operand(t, "z"))
-		s.Macros["BLOCK"] = strconv.Itoa(block)
-		s.Go = pick(t, scaleGo[float32], scaleGo[float64], scaleGo[int32])
-	})
-}
-
-// Add is the kernel z = x + y for matrices, in place where z is x or y. Arguments: [AddArgs]. Grid: [ElementwiseGrid], or any.
-func Add(t Type) *backend.Source {
-	return cached(key{name: "add", typ: t}, func(s *backend.Source) {
-		s.Params = concat(ulongs("rows", "cols"), operand(t, "x"), operand(t, "y"), operand(t, "z"))
-		s.Macros["BLOCK"] = strconv.Itoa(block)
-		s.Go = pick(t, addGo[float32], addGo[float64], addGo[int32])
-	})
-}
-
-// MatMulNaive is the kernel C = A*B by the definition, one work-item an element. Arguments: [ProductArgs]. Grid: [NaiveGrid], or any.
+// MatMulNaive is the kernel C = A*B by the definition, one work-item an element. Arguments:
+// [ProductArgs]. Grid: [NaiveGrid], or any.
 func MatMulNaive(t Type) *backend.Source {
 	return cached(key{name: "matmul_naive", typ: t}, func(s *backend.Source) {
 		s.Params = productParams(t)
-		s.Go = pick(t, matmulNaiveGo[float32], matmulNaiveGo[float64], matmulNaiveGo[int32])
+		s.Go = ByType(t, matmulNaiveGo[float32], matmulNaiveGo[float64], matmulNaiveGo[int32])
 	})
 }
 
-// MatMulTiled is the kernel C = A*B by the textbook's 16x16 tiles in local memory. Arguments: [ProductArgs]. Grid: [TiledGrid], or any of
-// groups of 16x16.
+// MatMulTiled is the kernel C = A*B by the textbook's 16x16 tiles in local memory. Arguments:
+// [ProductArgs]. Grid: [TiledGrid], or any of groups of 16x16.
 func MatMulTiled(t Type) *backend.Source {
 	return cached(key{name: "matmul_tiled", typ: t}, func(s *backend.Source) {
 		s.Group = [3]int{productTile, productTile, 1}
 		s.Macros["TILE"] = strconv.Itoa(productTile)
 		s.Params = productParams(t)
-		s.Go = pick(t, matmulTiledGo[float32], matmulTiledGo[float64], matmulTiledGo[int32])
+		s.Go = ByType(t, matmulTiledGo[float32], matmulTiledGo[float64], matmulTiledGo[int32])
 	})
 }
 
-// MatMul is the fast kernel C = alpha*A*B + beta*C, in the shape and with the tiles that p says, for one product or a [Batch] of them. It panics when p is
-// not valid for t. The kernel is not for alpha == 0 or k == 0, except that k == 0 with alpha == 1 and beta == 0 gives +0. Arguments: [MatMulArgs] or
-// [MatMulBatchArgs]. Grid: [MatMulGrid] or [MatMulBatchGrid], or any with its group size and as many groups in z.
+// MatMul is the fast kernel C = alpha*A*B + beta*C, or C + A*B and C - A*B in chains that start
+// from C, in the shape and with the tiles that p says, for one product or a [Batch] of them. It
+// panics when p is not valid for t. The kernel is not for alpha == 0 or k == 0, except that k == 0
+// with alpha == 1 and beta == 0 gives +0. Arguments: [MatMulArgs], [MatMulBatchArgs], [AddMulArgs]
+// or [SubMulArgs]. Grid: [MatMulGrid] or [MatMulBatchGrid], or any with its group size and as many
+// groups in z.
 func MatMul(t Type, p MatMulParams) *backend.Source {
 	if err := p.Validate(t); err != nil {
 		panic(err)
@@ -168,27 +105,29 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	return cached(key{name: name, typ: t, matmul: p}, func(s *backend.Source) {
 		s.Group = p.group()
 		s.Macros = p.macros()
-		s.Params = concat(ints("m", "n", "k"), element(t, "alpha"), operand(t, "a"), operand(t, "b"), element(t, "beta"), operand(t, "c"),
-			ints("vectors"), ulongs("stridea", "strideb", "stridec"))
-		s.Go = pick(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
+		s.Params = concat(ints("m", "n", "k"), element(t, "alpha"), operand(t, "a"), operand(t, "b"),
+			element(t, "beta"), operand(t, "c"),
+			ints("flags"), ulongs("stridea", "strideb", "stridec"))
+		s.Go = ByType(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
 	})
 }
 
-// TransposeNaive is the kernel C = A' by the definition, one work-item an element. Arguments: [TransposeArgs]. Grid: [NaiveGrid] of A's shape,
-// or any.
+// TransposeNaive is the kernel C = A' by the definition, one work-item an element. Arguments:
+// [TransposeArgs]. Grid: [NaiveGrid] of A's shape, or any.
 func TransposeNaive(t Type) *backend.Source {
 	return cached(key{name: "transpose_naive", typ: t}, func(s *backend.Source) {
 		s.Params = transposeParams(t)
-		s.Go = pick(t, transposeNaiveGo[float32], transposeNaiveGo[float64], transposeNaiveGo[int32])
+		s.Go = ByType(t, transposeNaiveGo[float32], transposeNaiveGo[float64], transposeNaiveGo[int32])
 	})
 }
 
-// TransposeTiled is the kernel C = A' by the textbook's padded tile, 32x33 elements moved by 32x8 work-items. Arguments: [TransposeArgs]. Grid:
-// [TransposeGrid] of [TextbookTranspose], or any of groups of 32x8.
+// TransposeTiled is the kernel C = A' by the textbook's padded tile, 32x33 elements moved by 32x8
+// work-items. Arguments: [TransposeArgs]. Grid: [TransposeGrid] of [TextbookTranspose], or any of
+// groups of 32x8.
 func TransposeTiled(t Type) *backend.Source { return Transpose(t, TextbookTranspose) }
 
-// Transpose is the fast kernel C = A', in the shape and with the tile that p says. It panics when p is not valid. Arguments: [TransposeArgs].
-// Grid: [TransposeGrid], or any of its group size.
+// Transpose is the fast kernel C = A', in the shape and with the tile that p says. It panics when p
+// is not valid. Arguments: [TransposeArgs]. Grid: [TransposeGrid], or any of its group size.
 func Transpose(t Type, p TransposeParams) *backend.Source {
 	if err := p.Validate(t); err != nil {
 		panic(err)
@@ -202,11 +141,6 @@ func Transpose(t Type, p TransposeParams) *backend.Source {
 		s.Group = p.group()
 		s.Macros = p.macros()
 		s.Params = transposeParams(t)
-		s.Go = pick(t, transposeGo[float32](p), transposeGo[float64](p), transposeGo[int32](p))
+		s.Go = ByType(t, transposeGo[float32](p), transposeGo[float64](p), transposeGo[int32](p))
 	})
-}
-
-// pick chooses the instance for a type.
-func pick(t Type, f32, f64, i32 backend.GoKernel) backend.GoKernel {
-	return [...]backend.GoKernel{Float32: f32, Float64: f64, Int32: i32}[t]
 }

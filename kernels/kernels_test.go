@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"errors"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -10,82 +9,12 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 )
 
-// A built is a Source with a name for messages.
-type built struct {
-	name string
-	typ  Type
-	src  *backend.Source
-}
-
-// everySource is every kernel for every type, with the given parameters of the fast ones.
-func everySource(matmul func(Type) []MatMulParams, transpose func(Type) []TransposeParams) (all []built) {
-	for _, t := range Types() {
-		add := func(name string, s *backend.Source) { all = append(all, built{t.String() + "/" + name, t, s}) }
-		add("scale", Scale(t))
-		add("add", Add(t))
-		add("matmul_naive", MatMulNaive(t))
-		add("matmul_tiled", MatMulTiled(t))
-		add("transpose_naive", TransposeNaive(t))
-		for _, p := range matmul(t) {
-			add("matmul/"+strings.Join(MatMul(t, p).Defines(), ","), MatMul(t, p))
-		}
-		for _, p := range transpose(t) {
-			add("transpose/"+strings.Join(Transpose(t, p).Defines(), ","), Transpose(t, p))
-		}
-	}
-	return all
-}
-
-// tuned is the parameters of one type in a table of rules that keep accepts.
-func tuned[P comparable](rules []rule[P], keep func(*rule[P]) bool) func(Type) []P {
-	return func(t Type) (params []P) {
-		for i := range rules {
-			if rules[i].Type == t.String() && keep(&rules[i]) {
-				params = append(params, rules[i].Params...)
-			}
-		}
-		return slices.Compact(params)
-	}
-}
-
-func anyRule[P any](*rule[P]) bool { return true }
-
-// A driver that reads the parameters from the text must find what the Source declares.
-func TestSourcesDeclareWhatTheirTextSays(t *testing.T) {
-	for _, b := range everySource(tuned(builtin.MatMul, anyRule[MatMulParams]), tuned(builtin.Transpose, anyRule[TransposeParams])) {
-		text := *b.src
-		text.Params, text.Group = nil, [3]int{}
-		text.Macros = maps.Clone(text.Macros)
-		// The dialect's names, which the driver's prelude defines.
-		for _, v := range []string{"make_float4", "make_uint4", "make_double2", "restrict"} {
-			text.Macros[v] = v
-		}
-		params, group, err := backend.ParseParams(&text)
-		if err != nil {
-			t.Errorf("%s: %v", b.name, err)
-			continue
-		}
-		if group != b.src.Group {
-			t.Errorf("%s: group size %v, the text says %v", b.name, b.src.Group, group)
-		}
-		if len(params) != len(b.src.Params) {
-			t.Errorf("%s: declares %v, the text says %v", b.name, b.src.Params, params)
-			continue
-		}
-		for i, p := range b.src.Params {
-			got := params[i]
-			got.Type = strings.ReplaceAll(got.Type, "uint", "int") // int32 is computed as uint
-			if got != p {
-				t.Errorf("%s: parameter %d is declared as %+v, the text says %+v", b.name, i, p, params[i])
-			}
-		}
-	}
-}
-
 func TestSourcesAreCached(t *testing.T) {
-	p, q := ChooseMatMul(&backend.Info{GPU: true}, Float32, 1000, 1000, 1000), ChooseTranspose(&backend.Info{}, Int32, 9, 9)
+	p := MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 8}
+	q := TransposeParams{CPU: true, Tile: 16, Rows: 16}
 	whole := p
 	whole.Whole = true
 	for _, c := range []struct {
@@ -101,7 +30,10 @@ func TestSourcesAreCached(t *testing.T) {
 		{"TransposeTiled", TransposeTiled(Int32), Transpose(Int32, TextbookTranspose), true},
 		{"types", Scale(Int32), Scale(Float32), false},
 		{"kernels", MatMulNaive(Int32), MatMulTiled(Int32), false},
-		{"parameters", MatMul(Float32, p), MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}), false},
+		{
+			"parameters", MatMul(Float32, p), MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}),
+			false,
+		},
 	} {
 		if (c.first == c.next) != c.same {
 			t.Errorf("%s: the same Source is %v, want %v", c.name, !c.same, c.same)
@@ -124,7 +56,8 @@ func TestTypes(t *testing.T) {
 		t.Errorf("names are %v, want %v", got, want)
 	}
 	no64 := &backend.Info{Float32: true}
-	if !Float32.Supported(no64) || Float64.Supported(no64) || !Int32.Supported(&backend.Info{}) || Float32.Supported(&backend.Info{Float64: true}) {
+	if !Float32.Supported(no64) || Float64.Supported(no64) || !Int32.Supported(&backend.Info{}) ||
+		Float32.Supported(&backend.Info{Float64: true}) {
 		t.Error("Supported is wrong")
 	}
 }
@@ -144,14 +77,15 @@ func (b fakeHost) Bytes() []byte { return b.mem }
 // The argument lists fit the kernels' parameters, in number and width.
 func TestArgsFitParams(t *testing.T) {
 	b := Operand{Buffer: fakeBuffer{1 << 20}, Offset: 3, Stride: 70}
-	gemm := ChooseMatMul(&backend.Info{}, Float32, 4, 5, 6)
+	gemm := MatMulParams{CPU: true, BM: 4, BN: 4, BK: 8, TM: 4, TN: 4, KU: 1, VW: 4}
 	prefix := []backend.Arg{backend.Int32(9)}
 	check := func(name string, s *backend.Source, args []backend.Arg) {
 		t.Helper()
 		if !reflect.DeepEqual(args[0], prefix[0]) {
 			t.Errorf("%s: the arguments were not appended", name)
 		}
-		if err := backend.CheckLaunch(&backend.Info{}, s.Name, s.Params, [3]int{}, backend.Grid1(1, 1), args[1:]); err != nil {
+		sig := driverkit.Signature{Name: s.Name, Params: s.Params}
+		if err := sig.Check(&backend.Info{}, backend.Grid1(1, 1), args[1:]); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -193,7 +127,15 @@ func TestMatMulArgsAlignment(t *testing.T) {
 	} {
 		args := MatMulArgs(nil, 4, 4, 4, float32(1), c.a, c.b, 0, c.c)
 		if got := args[14].Int32(); got != c.want {
-			t.Errorf("%s: vectors = %d, want %d", c.name, got, c.want)
+			t.Errorf("%s: flags = %d, want %d", c.name, got, c.want)
+		}
+	}
+	for want, args := range map[int32][]backend.Arg{
+		7:  AddMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
+		15: SubMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
+	} {
+		if got := args[14].Int32(); got != want {
+			t.Errorf("from C: flags = %d, want %d", got, want)
 		}
 	}
 	double := Operand{dev, 2, 6} // 16 and 48 bytes
@@ -246,10 +188,13 @@ func TestValidate(t *testing.T) {
 		{TransposeParams{Tile: 32, Step: 16}, Float32, "512 work-items a group, more than 256"},
 		{TransposeParams{CPU: true, Tile: 32, Rows: 16, Step: 8}, Float32, "step is for the GPU shape"},
 		{TransposeParams{CPU: true, Tile: 32}, Float32, "rows must be 1 to 4096, not 0"},
-		{TransposeParams{CPU: true, Tile: 32, Rows: 8}, Float32, "multiples of the 16 elements in a cache line, not 32 and 8"},
+		{TransposeParams{CPU: true, Tile: 32, Rows: 8}, Float32, "multiples of the 16 elements in a cache line, not " +
+			"32 and 8"},
 		{TransposeParams{Tile: 32, Step: 8, Rows: 32}, Float32, "rows is for the CPU shape"},
-		{TransposeParams{CPU: true, Tile: 24, Rows: 16}, Int32, "multiples of the 16 elements in a cache line, not 24 and 16"},
-		{TransposeParams{CPU: true, Tile: 20, Rows: 8}, Float64, "multiples of the 8 elements in a cache line, not 20 and 8"},
+		{TransposeParams{CPU: true, Tile: 24, Rows: 16}, Int32, "multiples of the 16 elements in a cache line, not " +
+			"24 and 16"},
+		{TransposeParams{CPU: true, Tile: 20, Rows: 8}, Float64, "multiples of the 8 elements in a cache line, not " +
+			"20 and 8"},
 	} {
 		err := c.p.Validate(c.t)
 		if !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), c.want) {
@@ -271,5 +216,29 @@ func TestInvalidParametersPanic(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+func TestGridsCoverEverythingOnce(t *testing.T) {
+	for _, c := range []struct {
+		got, want backend.Grid
+	}{
+		{NaiveGrid(17, 33), backend.Grid2(3, 2, 16, 16)},
+		{TiledGrid(16, 32), backend.Grid2(2, 1, 16, 16)},
+		{TiledGrid(0, 32), backend.Grid2(2, 0, 16, 16)},
+		{TransposeGrid(TextbookTranspose, 1000, 777), backend.Grid2(25, 32, 32, 8)},
+		{NaiveGrid(1_100_000, 1), backend.Grid2(1, 65535, 16, 16)},
+		{MatMulGrid(MatMulParams{BM: 128, BN: 64, BK: 8, TM: 8, TN: 4, KU: 8}, 129, 64), backend.Grid2(1, 2, 256, 1)},
+		{
+			MatMulGrid(MatMulParams{CPU: true, BM: 8, BN: 64, BK: 8, TM: 8, TN: 4, KU: 8, VW: 4}, 1_100_000, MaxDim),
+			backend.Grid2(1<<24, 65535, 1, 1),
+		},
+		{ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 100}, 1, 10_000_000), backend.Grid2(800, 1, 256, 1)},
+		{ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 1}, 1000, 3), backend.Grid2(1, 8, 4, 64)},
+		{ElementwiseGrid(&backend.Info{ComputeUnits: 2}, 1, 10_000_000), backend.Grid2(16, 1, 1, 1)},
+	} {
+		if c.got != c.want {
+			t.Errorf("grid is %s, want %s", c.got, c.want)
+		}
 	}
 }

@@ -1,29 +1,40 @@
-/* matmul_cpu - C = alpha*A*B + beta*C, blocked for the registers and caches of a CPU: the CPU shape of matmul.cl, with the same arguments
- * and the same bits. Two files, because little but the formulas is common: here one work-item runs a whole tile, without barriers, in the
- * processor's own vectors. These are OpenCL's, so this file is not for CUDA compilers.
+/* matmul_cpu - C = alpha*A*B + beta*C, blocked for the registers and caches of a CPU: the CPU shape
+ * of matmul.cl, with the same arguments and the same bits. Two files, because little but the
+ * formulas is common: here one work-item runs a whole tile, without barriers, in the processor's
+ * own vectors. These are OpenCL's, so this file is not for CUDA compilers.
  *
- * After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008): BK rows of B are packed into
- * panels of TN columns; a block of TM by TN elements of C stays in registers while it runs down a panel; A is read in place, one element
- * at a time for a whole vector.
+ * After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34,
+ * 2008): BK rows of B are packed into panels of TN columns; a block of TM by TN elements of C stays
+ * in registers while it runs down a panel; A is read in place, one element at a time for a whole
+ * vector.
  *
- * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps neither A nor B.
+ * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps
+ * neither A nor B.
  *
  *   acc    = chain over p = 0 ... k-1 of fma(a[i,p], b[p,j], acc), from +0
- *   c[i,j] = fma(alpha, acc, beta*c[i,j]), with beta*c[i,j] rounded on its own; beta == 0 does not read C, and gives alpha*acc
+ *   c[i,j] = fma(alpha, acc, beta*c[i,j]), with beta*c[i,j] rounded on its own
  *
- * Between blocks of k the sums are kept as they are. k == 0 gives alpha times +0: call it with alpha = 1 and beta = 0 for zeros, and leave
- * alpha == 0 to other kernels.
+ * beta == 0 does not read C, and gives alpha*acc.
  *
- * There may be several such products. Matrix z of x begins z*stridex elements after the first; a stride of 0 for A or B shares one among all.
+ * With CONTINUE the chain starts from c[i,j], and with NEGATE it is that of fma(-a[i,p], b[p,j],
+ * acc): C + A*B and C - A*B in one chain, with alpha = 1 and beta = 0, which leave acc as it is.
  *
- * BM BN BK  the tile of C that a group computes at a time, and the rows of B that are packed at once
+ * Between blocks of k the sums are kept as they are. k == 0 gives alpha times +0 without CONTINUE:
+ * call it with alpha = 1 and beta = 0 for zeros, and leave alpha == 0 to other kernels.
+ *
+ * There may be several such products. Matrix z of x begins z*stridex elements after the first; a
+ * stride of 0 for A or B shares one among all.
+ *
+ * BM BN BK  the tile of C that a group computes at a time, and the rows of B that are packed
+ *           at once
  * TM TN     the block of C in registers; they divide BM and BN
  * VW        elements of a vector: 1, 2, 4, 8 or 16; divides TN
  * KU        steps of k that are unrolled
- * vectors   not used: vectors of any alignment are as good here
+ * flags     CONTINUE and NEGATE; the others are not used: vectors of any alignment are as good here
  *
- * Launch: groups of one work-item. Groups in x stride over the columns of tiles of C, groups in y over the rows, so any number of groups covers
- * any shape; ceil(n/BN) by ceil(m/BM) give each group one tile. Groups in z compute a product each.
+ * Launch: groups of one work-item. Groups in x stride over the columns of tiles of C, groups in y
+ * over the rows, so any number of groups covers any shape; ceil(n/BN) by ceil(m/BM) give each group
+ * one tile. Groups in z compute a product each.
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -46,6 +57,8 @@
 #define PREFETCH(p)
 #endif
 #define AHEAD 8
+#define CONTINUE 4
+#define NEGATE 8
 #if BM % TM || BN % TN || TN % VW
 #error "matmul_cpu: TM must divide BM, TN must divide BN, and VW must divide TN"
 #endif
@@ -54,12 +67,13 @@ __kernel WG_SIZE(1, 1, 1)
 void matmul_cpu(const int m, const int n, const int k, const T alpha,
                 __global const T *restrict a, const ulong aoff, const ulong lda,
                 __global const T *restrict b, const ulong boff, const ulong ldb,
-                const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int vectors,
+                const T beta, __global T *restrict c, const ulong coff, const ulong ldc, const int flags,
                 const ulong stridea, const ulong strideb, const ulong stridec) {
   __local T panels[BN / TN][BK * TN] __attribute__((aligned(64)));
   V sums[BM / TM][BN / TN][TM][NV];
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
   const ulong z = get_group_id(2);
+  const int goes_on = flags & CONTINUE;
 
   for (uint ty = (uint)get_group_id(1); ty < down; ty += (uint)get_num_groups(1)) {
     for (uint tx = (uint)get_group_id(0); tx < across; tx += (uint)get_num_groups(0)) {
@@ -70,19 +84,27 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
         const int depth = min(BK, k - p0);
         const int first = p0 == 0, last = p0 + depth == k;
 
-        /* Pack B. Columns beyond the last are zero; what is computed from them is not stored. Each row lies in another page: it is asked for AHEAD rows
-         * before, since the processor does not look ahead from page to page. */
+        /* Pack B, or -B, whose products are those of -A. Columns beyond the last are zero; what is
+         * computed from them is not stored. Each row lies in another page: it is asked for AHEAD
+         * rows before, since the processor does not look ahead from page to page. */
         #pragma unroll 1
         for (int p = 0; p < depth; p++) {
           __global const T *bp = b + boff + z * strideb + (p0 + p) * ldb + col0;
           int j = 0;
-          #pragma unroll 1
-          for (; j + VW <= cols; j += VW) {
-            PREFETCH(bp + AHEAD * ldb + j);
-            STORE(LOAD(bp + j), &panels[j / TN][p * TN + j % TN]);
+#define PACK(sign) \
+          _Pragma("unroll 1") \
+          for (; j + VW <= cols; j += VW) { \
+            PREFETCH(bp + AHEAD * ldb + j); \
+            STORE(sign LOAD(bp + j), &panels[j / TN][p * TN + j % TN]); \
+          } \
+          _Pragma("unroll 1") \
+          for (; j < cols || j % TN != 0; j++) panels[j / TN][p * TN + j % TN] = j < cols ? sign bp[j] : (T)0;
+          if (flags & NEGATE) {
+            PACK(-)
+          } else {
+            PACK(+)
           }
-          #pragma unroll 1
-          for (; j < cols || j % TN != 0; j++) panels[j / TN][p * TN + j % TN] = j < cols ? bp[j] : (T)0;
+#undef PACK
         }
 
         #pragma unroll 1
@@ -93,11 +115,29 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
 
           #pragma unroll 1
           for (int x = 0; x * TN < cols; x++) {
+            const int high = rows - y * TM, wide = cols - x * TN, whole = high >= TM && wide >= TN;
+            __global T *cp = c + coff + z * stridec + (row0 + y * TM) * ldc + col0 + x * TN;
             V acc[TM][NV];
-            #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            if (first && goes_on && whole) {
               #pragma unroll
-              for (int v = 0; v < NV; v++) acc[i][v] = first ? (V)0 : sums[y][x][i][v];
+              for (int i = 0; i < TM; i++) {
+                #pragma unroll
+                for (int v = 0; v < NV; v++) acc[i][v] = LOAD(cp + i * ldc + v * VW);
+              }
+            } else {
+              if (first && goes_on) {
+                #pragma unroll 1
+                for (int i = 0; i < TM; i++) {
+                  T *part = (T *)sums[y][x][i];
+                  #pragma unroll 1
+                  for (int j = 0; j < TN; j++) part[j] = i < high && j < wide ? cp[i * ldc + j] : (T)0;
+                }
+              }
+              #pragma unroll
+              for (int i = 0; i < TM; i++) {
+                #pragma unroll
+                for (int v = 0; v < NV; v++) acc[i][v] = first && !goes_on ? (V)0 : sums[y][x][i][v];
+              }
             }
             __local const T *bp = panels[x];
             #pragma unroll KU
@@ -114,9 +154,7 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
             }
 
             /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. */
-            const int high = rows - y * TM, wide = cols - x * TN;
-            __global T *cp = c + coff + z * stridec + (row0 + y * TM) * ldc + col0 + x * TN;
-            if (last && high >= TM && wide >= TN) {
+            if (last && whole) {
               #pragma unroll
               for (int i = 0; i < TM; i++) {
                 #pragma unroll
@@ -135,7 +173,8 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
               for (int v = 0; v < NV; v++) sums[y][x][i][v] = acc[i][v];
             }
             if (!last) continue;
-            /* At the edges of C loops do it, from memory: unrolled, they would take the compiler more time than all the rest. */
+            /* At the edges of C loops do it, from memory: unrolled, they would take the compiler
+             * more time than all the rest. */
             #pragma unroll 1
             for (int i = 0; i < min(TM, high); i++) {
               const T *part = (const T *)sums[y][x][i];

@@ -2,9 +2,11 @@
  *
  *   c[i,j] = chain over p = 0 ... k-1 of acc = fma(a[i,p], b[p,j], acc), from +0
  *
- * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps neither A nor B.
+ * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps
+ * neither A nor B.
  *
- * Launch: any grid in x and y covers any shape. Work-items in x stride over the columns of C, work-items in y over its rows.
+ * Launch: any grid in x and y covers any shape. Work-items in x stride over the columns of C,
+ * work-items in y over its rows.
  */
 __kernel void matmul_naive(const int m, const int n, const int k,
                            __global const T *restrict a, const ulong aoff, const ulong lda,

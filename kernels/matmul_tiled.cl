@@ -1,13 +1,17 @@
-/* matmul_tiled - C = A*B by square tiles in local memory, as in the CUDA C++ Programming Guide, "Shared Memory".
+/* matmul_tiled - C = A*B by square tiles in local memory, as in the CUDA C++ Programming Guide,
+ * "Shared Memory".
  *
- * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps neither A nor B. Each element of C
- * is one chain acc = fma(a[i,p], b[p,j], acc) over p = 0 ... k-1, from +0. A tile that passes the end of k is filled with A = -0 and B = +0, whose
- * product -0 changes no sum.
+ * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps
+ * neither A nor B. Each element of C is one chain acc = fma(a[i,p], b[p,j], acc) over p = 0 ...
+ * k-1, from +0. A tile that passes the end of k is filled with A = -0 and B = +0, whose product -0
+ * changes no sum.
  *
  * TILE  rows and columns of a tile, and work-items of a group in x and y.
  *
- * Launch: groups of TILE by TILE work-items, one tile of C at a time. Groups in x stride over the columns of tiles, groups in y over the rows,
- * so any number of groups covers any shape; ceil(n/TILE) by ceil(m/TILE) give each group one tile. All work-items of a group reach every barrier.
+ * Launch: groups of TILE by TILE work-items, one tile of C at a time. Groups in x stride over the
+ * columns of tiles, groups in y over the rows, so any number of groups covers any shape;
+ * ceil(n/TILE) by ceil(m/TILE) give each group one tile. All work-items of a group reach every
+ * barrier.
  */
 __kernel WG_SIZE(TILE, TILE, 1)
 void matmul_tiled(const int m, const int n, const int k,

@@ -7,11 +7,12 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// maxItems is the most work-items of a group of any kernel: AMD's OpenCL takes no more unless asked to.
+// maxItems is the most work-items of a group of any kernel: AMD's OpenCL takes no more unless asked
+// to.
 const maxItems = 256
 
-// MatMulParams are the parameters of [MatMul]. They decide its speed, never a bit of its result. They are comparable: together with
-// the [Type] they identify a compiled kernel.
+// MatMulParams are the parameters of [MatMul]. They decide its speed, never a bit of its result.
+// They are comparable: together with the [Type] they identify a compiled kernel.
 type MatMulParams struct {
 	CPU bool `json:"cpu,omitempty"` // the shape for CPUs: one work-item computes a tile
 	BM  int  `json:"bm"`            // rows of a tile of C, which a group computes
@@ -22,14 +23,18 @@ type MatMulParams struct {
 	KU  int  `json:"ku"`            // steps of k that are unrolled
 	VW  int  `json:"vw,omitempty"`  // CPU shape: elements of a vector
 
-	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go spreads a whole product over the cores.
+	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
+	// spreads a whole product over the cores.
 	Whole bool `json:"-"`
 }
 
 // Validate returns nil when the parameters fit type t and each other, or says which rule is broken.
 func (p MatMulParams) Validate(t Type) error {
 	if err := p.validate(t); err != nil {
-		return &backend.Error{Op: "kernels.MatMulParams", Err: backend.ErrArgument, Detail: fmt.Sprintf("%v in %s %+v", err, t, p)}
+		return &backend.Error{
+			Op: "kernels.MatMulParams", Err: backend.ErrArgument,
+			Detail: fmt.Sprintf("%v in %s %+v", err, t, p),
+		}
 	}
 	return nil
 }
@@ -45,7 +50,14 @@ func (p MatMulParams) validate(t Type) error {
 	for _, v := range []struct {
 		name       string
 		value, max int
-	}{{"bm", p.BM, maxTile}, {"bn", p.BN, maxTile}, {"bk", p.BK, maxTile}, {"tm", p.TM, maxBlock}, {"tn", p.TN, 16 * maxBlock}, {"ku", p.KU, maxTile}} {
+	}{
+		{"bm", p.BM, maxTile},
+		{"bn", p.BN, maxTile},
+		{"bk", p.BK, maxTile},
+		{"tm", p.TM, maxBlock},
+		{"tn", p.TN, 16 * maxBlock},
+		{"ku", p.KU, maxTile},
+	} {
 		if v.value < 1 || v.value > v.max {
 			return fmt.Errorf("%s must be 1 to %d, not %d", v.name, v.max, v.value)
 		}
@@ -106,7 +118,14 @@ func (p MatMulParams) LocalMemory(t Type) int {
 	return 2 * p.BK * (p.BM + 16/t.Size() + p.BN) * t.Size()
 }
 
-// Fits tells whether the device of info can run [MatMul] with these parameters, as far as its limits tell.
+// Runs tells whether the device of info can run [MatMul] with these parameters: they are valid and
+// fit, and a GPU gets no CPU shape, which CUDA cannot compile.
+func (p MatMulParams) Runs(info *backend.Info, t Type) bool {
+	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU)
+}
+
+// Fits tells whether the device of info can run [MatMul] with these parameters, as far as its
+// limits tell.
 func (p MatMulParams) Fits(info *backend.Info, t Type) bool {
 	return fits(info, p.group(), p.LocalMemory(t))
 }
@@ -118,7 +137,8 @@ func fits(info *backend.Info, group [3]int, local int) bool {
 			return false
 		}
 	}
-	return (info.MaxGroup <= 0 || group[0]*group[1]*group[2] <= info.MaxGroup) && (info.LocalMemory <= 0 || int64(local) <= info.LocalMemory)
+	return (info.MaxGroup <= 0 || group[0]*group[1]*group[2] <= info.MaxGroup) &&
+		(info.LocalMemory <= 0 || int64(local) <= info.LocalMemory)
 }
 
 func (p MatMulParams) macros() map[string]string {
@@ -132,25 +152,30 @@ func (p MatMulParams) macros() map[string]string {
 	return m
 }
 
-// TransposeParams are the parameters of [Transpose]. They decide its speed, never a bit of its result. They are comparable: together with
-// the [Type] they identify a compiled kernel.
+// TransposeParams are the parameters of [Transpose]. They decide its speed, never a bit of its
+// result. They are comparable: together with the [Type] they identify a compiled kernel.
 type TransposeParams struct {
 	CPU  bool `json:"cpu,omitempty"`  // the shape for CPUs: one work-item moves a tile
 	Tile int  `json:"tile"`           // columns of a tile of A, which a group moves; in the GPU shape its rows as well
 	Rows int  `json:"rows,omitempty"` // CPU shape: rows of a tile
 	Step int  `json:"step,omitempty"` // GPU shape: work-items of a group in y; there are Tile in x
 
-	// Whole: one group moves all tiles. It is for the cpu device, whose implementation in Go spreads a whole transpose over the cores.
+	// Whole: one group moves all tiles. It is for the cpu device, whose implementation in Go
+	// spreads a whole transpose over the cores.
 	Whole bool `json:"-"`
 }
 
-// TextbookTranspose is the padded tile of [TransposeTiled]: 32x33 elements, moved by 32x8 work-items that loop.
+// TextbookTranspose is the padded tile of [TransposeTiled]: 32x33 elements, moved by 32x8
+// work-items that loop.
 var TextbookTranspose = TransposeParams{Tile: 32, Step: 8}
 
 // Validate returns nil when the parameters fit type t and each other, or says which rule is broken.
 func (p TransposeParams) Validate(t Type) error {
 	if err := p.validate(t); err != nil {
-		return &backend.Error{Op: "kernels.TransposeParams", Err: backend.ErrArgument, Detail: fmt.Sprintf("%v in %s %+v", err, t, p)}
+		return &backend.Error{
+			Op: "kernels.TransposeParams", Err: backend.ErrArgument,
+			Detail: fmt.Sprintf("%v in %s %+v", err, t, p),
+		}
 	}
 	return nil
 }
@@ -165,7 +190,8 @@ func (p TransposeParams) validate(t Type) error {
 	case p.CPU && (p.Rows < 1 || p.Rows > maxTile):
 		return fmt.Errorf("rows must be 1 to %d, not %d", maxTile, p.Rows)
 	case p.CPU && (p.Tile%line != 0 || p.Rows%line != 0):
-		return fmt.Errorf("tile and rows must be multiples of the %d elements in a cache line, not %d and %d", line, p.Tile, p.Rows)
+		return fmt.Errorf("tile and rows must be multiples of the %d elements in a cache line, not %d and %d", line,
+			p.Tile, p.Rows)
 	case !p.CPU && p.Rows != 0:
 		return fmt.Errorf("rows is for the CPU shape; it must be 0, not %d", p.Rows)
 	case !p.CPU && (p.Step < 1 || p.Tile%p.Step != 0):
@@ -176,7 +202,8 @@ func (p TransposeParams) validate(t Type) error {
 	return nil
 }
 
-// cacheLine is the bytes of a line of the caches of every CPU that matters here; a wrong guess costs speed alone.
+// cacheLine is the bytes of a line of the caches of every CPU that matters here; a wrong guess
+// costs speed alone.
 const cacheLine = 64
 
 // rows is how many rows of A a tile has.
@@ -202,7 +229,13 @@ func (p TransposeParams) LocalMemory(t Type) int {
 	return p.Tile * (p.Tile + 1) * t.Size()
 }
 
-// Fits tells whether the device of info can run [Transpose] with these parameters, as far as its limits tell.
+// Runs is [MatMulParams.Runs] for [Transpose].
+func (p TransposeParams) Runs(info *backend.Info, t Type) bool {
+	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU)
+}
+
+// Fits tells whether the device of info can run [Transpose] with these parameters, as far as its
+// limits tell.
 func (p TransposeParams) Fits(info *backend.Info, t Type) bool {
 	return fits(info, p.group(), p.LocalMemory(t))
 }

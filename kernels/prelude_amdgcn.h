@@ -1,9 +1,12 @@
-/* prelude_amdgcn.h - what OpenCL C needs beyond the driver's prelude to be compiled for an AMD GPU without its device libraries. The tests use it
- * to look at registers, spills and scratch; what runs on a device is compiled by the device's own driver.
+/* prelude_amdgcn.h - what OpenCL C needs beyond the driver's prelude to be compiled for an AMD GPU
+ * without its device libraries. The tests use it to look at registers, spills and scratch; what
+ * runs on a device is compiled by the device's own driver.
  *
- *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -include prelude_amdgcn.h
+ *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib \
+ *     -include prelude_amdgcn.h
  */
-#define AMD_ID(n, id) ((n) == 0 ? __builtin_amdgcn_##id##_x() : (n) == 1 ? __builtin_amdgcn_##id##_y() : __builtin_amdgcn_##id##_z())
+#define AMD_ID(n, id) \
+  ((n) == 0 ? __builtin_amdgcn_##id##_x() : (n) == 1 ? __builtin_amdgcn_##id##_y() : __builtin_amdgcn_##id##_z())
 #define AMD_PACKET ((__constant const uint *)__builtin_amdgcn_dispatch_ptr())
 #define AMD_GROUP ((__constant const ushort *)__builtin_amdgcn_dispatch_ptr())
 #define get_local_id(n) ((size_t)AMD_ID(n, workitem_id))

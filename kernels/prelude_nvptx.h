@@ -1,10 +1,13 @@
-/* prelude_nvptx.h - what OpenCL C needs beyond the driver's prelude to be compiled to PTX by clang, without a device library.
+/* prelude_nvptx.h - what OpenCL C needs beyond the driver's prelude to be compiled to PTX by clang,
+ * without a device library.
  *
- *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=nvptx64-nvidia-cuda -march=sm_50 -include prelude_nvptx.h
+ *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=nvptx64-nvidia-cuda -march=sm_50 \
+ *     -include prelude_nvptx.h
  */
 #define NVPTX_DIM(name, reg) \
   static inline __attribute__((always_inline)) size_t name(uint n) { \
-    return n == 0 ? __nvvm_read_ptx_sreg_##reg##_x() : n == 1 ? __nvvm_read_ptx_sreg_##reg##_y() : __nvvm_read_ptx_sreg_##reg##_z(); \
+    return n == 0 ? __nvvm_read_ptx_sreg_##reg##_x() \
+         : n == 1 ? __nvvm_read_ptx_sreg_##reg##_y() : __nvvm_read_ptx_sreg_##reg##_z(); \
   }
 NVPTX_DIM(nvptx_local_id, tid)
 NVPTX_DIM(nvptx_group_id, ctaid)

@@ -12,13 +12,15 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/ptxsim"
+	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
-// The PTX that ships runs on the simulator, whatever driver there is, and gives the bits of package host. The simulator also fails a launch that
-// accesses memory outside its buffers, reads what nothing has written, or races.
+// The PTX that ships runs on the simulator, whatever driver there is, and gives the bits of package
+// host. The simulator also fails a launch that accesses memory outside its buffers, reads what
+// nothing has written, or races.
 
 // A simKernel is a kernel's PTX on a simulated device.
 type simKernel struct {
@@ -50,7 +52,8 @@ type simBuffer struct {
 func (b simBuffer) Len() int64  { return int64(b.n) }
 func (b simBuffer) Free() error { return b.dev.Free(b.addr) }
 
-// place copies an array to a simulated device, where nothing lies around it. It is freed with the test.
+// place copies an array to a simulated device, where nothing lies around it. It is freed with the
+// test.
 func place[T host.Element](t *testing.T, k *simKernel, a array[T]) kernels.Operand {
 	t.Helper()
 	mem := backend.Bytes(a.data)
@@ -66,8 +69,11 @@ func place[T host.Element](t *testing.T, k *simKernel, a array[T]) kernels.Opera
 	return kernels.Operand{Buffer: b, Offset: int64(a.off), Stride: int64(a.stride)}
 }
 
-// launchSim runs k and says how all of output's buffer differs from want, which includes what lies around the matrix.
-func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg, output kernels.Operand, want array[T]) error {
+// launchSim runs k and says how all of output's buffer differs from want, which includes what lies
+// around the matrix.
+func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg, output kernels.Operand,
+	want array[T],
+) error {
 	if len(args) != len(k.fn.Params) {
 		return fmt.Errorf("%d arguments, the PTX has %d parameters", len(args), len(k.fn.Params))
 	}
@@ -92,14 +98,15 @@ func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg,
 	}
 	for i := range got {
 		if bits(got[i]) != bits(want.data[i]) {
-			return fmt.Errorf("grid of %s: element %d of the buffer is %v (%#x), want %v (%#x)", g, i, got[i], bits(got[i]), want.data[i], bits(want.data[i]))
+			return fmt.Errorf("grid of %s: element %d of the buffer is %v (%#x), want %v (%#x)", g, i, got[i],
+				bits(got[i]), want.data[i], bits(want.data[i]))
 		}
 	}
 	return nil
 }
 
 func TestPTXOnSimulator(t *testing.T) {
-	for file, s := range kernels.PTXSources() {
+	for file, s := range tuning.PTXSources() {
 		t.Run(strings.TrimSuffix(file, ".ptx"), func(t *testing.T) {
 			t.Parallel()
 			k := loadPTX(t, s, s.PTX)
@@ -121,7 +128,10 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 		{kernels.MatMulTiled(kernels.Float64), "fma.rn.f64", "fma.rz.f64"},
 		{kernels.MatMulNaive(kernels.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
 		{kernels.TransposeTiled(kernels.Int32), "bar.sync", "//"},
-		{kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmul_tiled_$_as[1024]", ".shared .align 4 .b8 matmul_tiled_$_as[1020]"},
+		{
+			kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmul_tiled_$_as[1024]",
+			".shared .align 4 .b8 matmul_tiled_$_as[1020]",
+		},
 	} {
 		if !bytes.Contains(c.src.PTX, []byte(c.old)) {
 			t.Errorf("%s: the PTX has no %s", c.src.Name, c.old)
@@ -140,7 +150,7 @@ func TestPTXLoads(t *testing.T) {
 		if d.info.Driver != "cuda" && d.info.Driver != "cudasim" {
 			t.Skip("takes no PTX")
 		}
-		sources := kernels.PTXSources()
+		sources := tuning.PTXSources()
 		for file, src := range sources {
 			k, err := d.Compile(src)
 			if err != nil {
@@ -153,7 +163,8 @@ func TestPTXLoads(t *testing.T) {
 	})
 }
 
-// The driver runs the PTX, and never the same kernel's text or implementation in Go, which are there too.
+// The driver runs the PTX, and never the same kernel's text or implementation in Go, which are
+// there too.
 func TestCorruptedPTXOnDriver(t *testing.T) {
 	dev, err := backend.Lookup("cudasim").Open(0)
 	if err != nil {
@@ -224,7 +235,8 @@ func runPTX(t *testing.T, k *simKernel) []error {
 	return runPTXOf[int32](t, k)
 }
 
-// simShapes are m, n, k: off every tile and on every tile, a single element, less than a tile, and longer than one group's part.
+// simShapes are m, n, k: off every tile and on every tile, a single element, less than a tile, and
+// longer than one group's part.
 func simShapes() [][3]int {
 	s := [][3]int{{33, 65, 17}, {128, 128, 16}}
 	if !testing.Short() {
@@ -233,7 +245,8 @@ func simShapes() [][3]int {
 	return s
 }
 
-// simLayouts is how A, B and C lie in their buffers: packed, off every vector's alignment, and with aligned gaps.
+// simLayouts is how A, B and C lie in their buffers: packed, off every vector's alignment, and with
+// aligned gaps.
 var simLayouts = [][3]layout{
 	{{0, 0}, {0, 0}, {0, 0}},
 	{{1, 3}, {2, 1}, {5, 7}},
@@ -250,7 +263,8 @@ func runPTXOf[T host.Element](t *testing.T, k *simKernel) (failures []error) {
 					continue
 				}
 				if err := runPTXShape[T](t, k, shape, l, kind, one, rng); err != nil {
-					failures = append(failures, fmt.Errorf("%s, %v, layout %v, kind %d: %w", k.src.Name, shape, l, kind, err))
+					failures = append(failures, fmt.Errorf("%s, %v, layout %v, kind %d: %w", k.src.Name, shape, l, kind,
+						err))
 				}
 			}
 		}
@@ -258,8 +272,11 @@ func runPTXOf[T host.Element](t *testing.T, k *simKernel) (failures []error) {
 	return failures
 }
 
-// runPTXShape runs a kernel once, on a grid that covers the shape, or on one group that walks over all of it.
-func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]layout, kind int, one bool, rng *rand.Rand) error {
+// runPTXShape runs a kernel once, on a grid that covers the shape, or on one group that walks over
+// all of it.
+func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]layout, kind int, one bool,
+	rng *rand.Rand,
+) error {
 	m, n, depth := shape[0], shape[1], shape[2]
 	a := newArray(m, n, l[0], values[T](rng, kind))
 	out := newArray(m, n, l[2], values[T](rng, plain))
@@ -278,7 +295,8 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	case "add":
 		b := newArray(m, n, l[1], values[T](rng, kind))
 		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
-		return launchSim(k, flat, kernels.AddArgs(nil, int64(m), int64(n), pa, pb, pc), pc, elementwise(a, b, out, host.Add[T]))
+		return launchSim(k, flat, kernels.AddArgs(nil, int64(m), int64(n), pa, pb, pc), pc,
+			elementwise(a, b, out, host.Add[T]))
 	case "transpose_naive", "transpose_tiled":
 		out = newArray(n, m, l[2], values[T](rng, plain))
 		want := out
@@ -290,7 +308,8 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		}
 		g := kernels.NaiveGrid(m, n)
 		if name == "transpose_tiled" {
-			g = kernels.TransposeGrid(kernels.TransposeParams{Tile: number(t, k, "TILE"), Step: number(t, k, "STEP")}, m, n)
+			g = kernels.TransposeGrid(kernels.TransposeParams{Tile: number(t, k, "TILE"), Step: number(t, k, "STEP")},
+				m, n)
 		}
 		pa, pc := place(t, k, a), place(t, k, out)
 		return launchSim(k, grid(g), kernels.TransposeArgs(nil, m, n, pa, pc), pc, want)
@@ -298,7 +317,8 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	a, b := newArray(m, depth, l[0], values[T](rng, kind)), newArray(depth, n, l[1], values[T](rng, kind))
 	pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
 	if k.src.Name != "matmul" {
-		return launchSim(k, grid(kernels.NaiveGrid(m, n)), kernels.ProductArgs(nil, m, n, depth, pa, pb, pc), pc, reference(1, a, b, 0, out))
+		return launchSim(k, grid(kernels.NaiveGrid(m, n)), kernels.ProductArgs(nil, m, n, depth, pa, pb, pc), pc,
+			reference(1, a, b, 0, out))
 	}
 	alpha, beta := T(1), T(0)
 	if one {
@@ -308,8 +328,15 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		BM: number(t, k, "BM"), BN: number(t, k, "BN"), BK: number(t, k, "BK"),
 		TM: number(t, k, "TM"), TN: number(t, k, "TN"), KU: number(t, k, "KU"),
 	}
+	g := grid(kernels.MatMulGrid(p, m, n))
 	args := kernels.MatMulArgs(nil, m, n, depth, alpha, pa, pb, beta, pc)
-	return launchSim(k, grid(kernels.MatMulGrid(p, m, n)), args, pc, reference(alpha, a, b, beta, out))
+	if err := launchSim(k, g, args, pc, reference(alpha, a, b, beta, out)); err != nil || one {
+		return err
+	}
+	out = newArray(m, n, l[2], values[T](rng, kind))
+	pc = place(t, k, out)
+	args = kernels.SubMulArgs[T](nil, kernels.Batch{}, m, n, depth, pa, pb, pc)
+	return launchSim(k, g, args, pc, chain(true, a, b, out))
 }
 
 // elementwise is out with f of x and y in its matrix.

@@ -1,21 +1,28 @@
-/* transpose_cpu - C = A' through the registers of a CPU: the CPU shape of transpose_tiled.cl, with the same arguments and the same bits. Two files,
- * because little is common: here one work-item moves a whole tile, without local memory and barriers, in vectors that are OpenCL's, so this file
+/* transpose_cpu - C = A' through the registers of a CPU: the CPU shape of transpose_tiled.cl, with
+ * the same arguments and the same bits. Two files, because little is common: here one work-item
+ * moves a whole tile, without local memory and barriers, in vectors that are OpenCL's, so this file
  * is not for CUDA compilers.
  *
- *   c[coff + j*ldc + i] = a[aoff + i*lda + j]   for A of rows by cols and C of cols by rows, which do not overlap
+ *   c[coff + j*ldc + i] = a[aoff + i*lda + j]
  *
- * Memory is the limit, so it is moved in whole cache lines of 64 bytes: blocks of LINE by LINE elements are read as LINE lines of A, change places in
- * registers, and are written as LINE lines of C. Where C is aligned for it, the lines are written past the caches: nobody will read them soon, and they
- * need not be fetched first. The elements change places in log2(LINE) rounds of perfect shuffles, each of which interleaves the lines of the
- * upper half of the block with those of the lower half (Stone, "Parallel Processing with the Perfect Shuffle", IEEE Transactions on Computers 20,
- * 1971). Blocks that pass an edge are moved element by element.
+ * for A of rows by cols and C of cols by rows, which do not overlap.
  *
- * TILE  columns of the tile of A that a group moves at a time, a multiple of LINE. A page's length is good: the rows are read along, and C's, of which there
- *       are as many, stay in the processor's table of pages
+ * Memory is the limit, so it is moved in whole cache lines of 64 bytes: blocks of LINE by LINE
+ * elements are read as LINE lines of A, change places in registers, and are written as LINE lines
+ * of C. Where C is aligned for it, the lines are written past the caches: nobody will read them
+ * soon, and they need not be fetched first. The elements change places in log2(LINE) rounds of
+ * perfect shuffles, each of which interleaves the lines of the upper half of the block with those
+ * of the lower half (Stone, "Parallel Processing with the Perfect Shuffle", IEEE Transactions on
+ * Computers 20, 1971). Blocks that pass an edge are moved element by element.
+ *
+ * TILE  columns of the tile of A that a group moves at a time, a multiple of LINE. A page's length
+ *       is good: the rows are read along, and C's, of which there are as many, stay in the
+ *       processor's table of pages
  * ROWS  its rows, a multiple of LINE
  *
- * Launch: groups of one work-item. Groups in x stride over the columns of tiles of A, groups in y over the rows, so any number of groups covers
- * any shape; ceil(cols/TILE) by ceil(rows/ROWS) give each group one tile.
+ * Launch: groups of one work-item. Groups in x stride over the columns of tiles of A, groups in y
+ * over the rows, so any number of groups covers any shape; ceil(cols/TILE) by ceil(rows/ROWS) give
+ * each group one tile.
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -37,8 +44,9 @@
 #error "transpose_cpu: TILE and ROWS must be multiples of the elements in a cache line"
 #endif
 
-/* LOW and HIGH interleave the lower halves, and the upper halves, of two lines. What compilers of the LLVM family offer beyond OpenCL C: a shuffle in
- * one step, and a store that passes the caches by. Simulators, which compile to SPIR, do not know the store. */
+/* LOW and HIGH interleave the lower halves, and the upper halves, of two lines. What compilers of
+ * the LLVM family offer beyond OpenCL C: a shuffle in one step, and a store that passes the caches
+ * by. Simulators, which compile to SPIR, do not know the store. */
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
 #define LOW(a, b) __builtin_shufflevector(a, b, LOWER)

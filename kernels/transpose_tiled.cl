@@ -1,14 +1,18 @@
-/* transpose_tiled - C = A' by tiles in local memory, so that both A and C are accessed along their rows. A column of padding keeps the
- * accesses to a tile's columns in different banks: Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
+/* transpose_tiled - C = A' by tiles in local memory, so that both A and C are accessed along their
+ * rows. A column of padding keeps the accesses to a tile's columns in different banks: Ruetsch and
+ * Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
  *
- *   c[coff + j*ldc + i] = a[aoff + i*lda + j]   for A of rows by cols and C of cols by rows, which do not overlap
+ *   c[coff + j*ldc + i] = a[aoff + i*lda + j]
+ *
+ * for A of rows by cols and C of cols by rows, which do not overlap.
  *
  * TILE  rows and columns of a tile, and work-items of a group in x
  * STEP  work-items of a group in y; each moves TILE/STEP elements of a tile
  *
- * Launch: groups of TILE by STEP work-items, one tile at a time. Groups in x stride over the columns of tiles of A, groups in y over the rows,
- * so any number of groups covers any shape; ceil(cols/TILE) by ceil(rows/TILE) give each group one tile. All work-items of a group reach every
- * barrier.
+ * Launch: groups of TILE by STEP work-items, one tile at a time. Groups in x stride over the
+ * columns of tiles of A, groups in y over the rows, so any number of groups covers any shape;
+ * ceil(cols/TILE) by ceil(rows/TILE) give each group one tile. All work-items of a group reach
+ * every barrier.
  */
 #if TILE % STEP
 #error "transpose_tiled: STEP must divide TILE"

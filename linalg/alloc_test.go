@@ -3,6 +3,9 @@
 package linalg_test
 
 import (
+	"context"
+	"runtime"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -12,7 +15,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// idle is a device that accepts launches and does nothing: what is left is linalg's own part of a call.
+// idle is a device that accepts launches and does nothing: what is left is linalg's own part of a
+// call.
 type idle struct{ backend.Device }
 
 type idleQueue struct{ backend.Queue }
@@ -37,8 +41,9 @@ func openIdle(tb testing.TB, spec string) *linalg.Session {
 	return s
 }
 
-// Operations on arrays allocate nothing once their kernel is compiled, but for what a kernel of the cpu device allocates itself. The simulated device does
-// so all the time: with the kernels of CUDA, linalg's part is tested here, and the driver's in its package.
+// Operations on arrays allocate nothing once their kernel is compiled, but for what a kernel of the
+// cpu device allocates itself. The simulated device does so all the time: with the kernels of CUDA,
+// linalg's part is tested here, and the driver's in its package.
 func TestArraysAllocateNothing(t *testing.T) {
 	for _, spec := range []string{"cpu", "opencl", "cuda"} {
 		t.Run(spec, func(t *testing.T) {
@@ -78,6 +83,91 @@ func wantNoAllocs[T linalg.Element](t *testing.T, s *linalg.Session) {
 		if n > most {
 			t.Errorf("%s of %s: %v allocations", name, x, n)
 		}
+	}
+}
+
+// A call from host memory to host memory allocates its result; on the cpu device also the handles
+// of its matrices' memory.
+func TestHostCallsAllocateLittle(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	for name, s := range map[string]*linalg.Session{"cpu": s, "cudasim": openIdle(t, "cudasim")} {
+		most := 1.0
+		if name == "cpu" {
+			most = 4
+		}
+		for _, n := range []int{16, 64, 256} {
+			x, ctx := square(n), context.Background()
+			for call, f := range map[string]func() error{
+				"MatMul":    func() error { _, err := linalg.MatMulContext(ctx, s, x, x); return err },
+				"Transpose": func() error { _, err := linalg.TransposeContext(ctx, s, x); return err },
+				"Add":       func() error { _, err := linalg.AddContext(ctx, s, x, x); return err },
+			} {
+				allocs := testing.AllocsPerRun(20, func() {
+					if err := f(); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if allocs > most {
+					t.Errorf("%s of %d on %s: %v allocations, want %v at most", call, n, name, allocs, most)
+				}
+			}
+		}
+	}
+}
+
+// traced calls launch before every launch.
+type traced struct {
+	backend.Device
+	launch func()
+}
+
+type tracedQueue struct {
+	backend.Queue
+	launch func()
+}
+
+func (d traced) NewQueue() (backend.Queue, error) {
+	q, err := d.Device.NewQueue()
+	return tracedQueue{q, d.launch}, err
+}
+
+func (q tracedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
+	q.launch()
+	return q.Queue.Launch(k, g, args...)
+}
+
+// The way from MatMul to the driver is short enough to be followed.
+func TestShortWayToTheDriver(t *testing.T) {
+	const most = 6
+	var path []string
+	d, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := linalg.NewSession(traced{d, func() {
+		var pc [64]uintptr
+		frames := runtime.CallersFrames(pc[:runtime.Callers(0, pc[:])])
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); strings.Contains(f.Function, "/linalg.") {
+				path = append(path, f.Function)
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
+		t.Fatal(err)
+	}
+	if len(path) == 0 || len(path)+1 > most { // with MatMul itself
+		t.Errorf("%d functions from MatMul to the driver, want %d at most:\n%s", len(path)+1, most,
+			strings.Join(path, "\n"))
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// An Array is a dense row-major matrix on the device of its session: element (i, j) lies Offset + i*Stride + j elements into its buffer.
+// An Array is a dense row-major matrix on the device of its session: element (i, j) lies Offset +
+// i*Stride + j elements into its buffer.
 //
-// Methods that compute make the receiver the destination; they enqueue the work and return. Those that copy from or to host memory block. Commands of one session run
-// in the order of the calls. The arrays of one call belong to one session.
+// Methods that compute make the receiver the destination; they enqueue the work and return. Those
+// that copy from or to host memory block. Commands of one session run in the order of the calls.
+// The arrays of one call belong to one session.
 type Array[T Element] struct {
 	s                  *Session
 	buf                backend.Buffer
@@ -23,8 +25,18 @@ type Array[T Element] struct {
 	view               bool
 }
 
-// NewArray makes a packed rows by cols array of zeros: Numba's device_array, with the contents defined.
+// NewArray makes a packed rows by cols array of zeros: Numba's device_array, with the contents
+// defined.
 func NewArray[T Element](s *Session, rows, cols int) (*Array[T], error) {
+	buf, err := newBuffer[T](s, rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	return &Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols}, nil
+}
+
+// newBuffer is memory for rows by cols elements.
+func newBuffer[T Element](s *Session, rows, cols int) (backend.Buffer, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -36,11 +48,7 @@ func NewArray[T Element](s *Session, rows, cols int) (*Array[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	buf, err := s.device.Alloc(size)
-	if err != nil {
-		return nil, err
-	}
-	return &Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols}, nil
+	return s.device.Alloc(size)
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
@@ -59,9 +67,11 @@ func Upload[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
 	return a, nil
 }
 
-// Register makes an array of m's own memory, without a copy, where the device can reach the host's memory, and is backend.ErrUnsupported
-// elsewhere: Numba's roc.register. On a GPU with memory of its own each access crosses the bus. While the array lives, the host may touch m only after Wait, and before it enqueues more. Free ends it.
-// The memory of two registered matrices must not overlap.
+// Register makes an array of m's own memory, without a copy, where the device can reach the host's
+// memory, and is backend.ErrUnsupported elsewhere: Numba's roc.register. On a GPU with memory of
+// its own each access crosses the bus. While the array lives, the host may touch m only after Wait,
+// and before it enqueues more. Free ends it. The memory of two registered matrices must not
+// overlap.
 func Register[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := s.open(); err != nil {
 		return nil, err
@@ -89,8 +99,8 @@ func (a *Array[T]) Stride() int { return a.stride }
 // Offset is the position in elements of element (0, 0) in the buffer. It is 0 but for a Slice.
 func (a *Array[T]) Offset() int { return a.off }
 
-// Buffer is the memory of the array, from the start of the array that it is a Slice of. A kernel that takes it of a Slice needs Offset as
-// an argument of its own.
+// Buffer is the memory of the array, from the start of the array that it is a Slice of. A kernel
+// that takes it of a Slice needs Offset as an argument of its own.
 func (a *Array[T]) Buffer() backend.Buffer { return a.buf }
 
 // Operand is the array as the argument helpers of package kernels take it.
@@ -101,15 +111,20 @@ func (a *Array[T]) Operand() kernels.Operand {
 // Session is the session that the array belongs to.
 func (a *Array[T]) Session() *Session { return a.s }
 
-// Slice is the part of rows i to k-1 and columns j to l-1, without a copy. It ends with the array that it is a part of. It panics unless
-// 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's Dense.Slice does. As an argument of a kernel of the user's own its first element must lie at
-// a multiple of Info.OffsetAlign bytes; every method takes any.
+// Slice is the part of rows i to k-1 and columns j to l-1, without a copy. It ends with the array
+// that it is a part of. It panics unless 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's
+// Dense.Slice does. As an argument of a kernel of the user's own its first element must lie at a
+// multiple of Info.OffsetAlign bytes; every method takes any.
 func (a *Array[T]) Slice(i, k, j, l int) *Array[T] {
 	checkSlice(i, k, j, l, a.rows, a.cols)
-	return &Array[T]{s: a.s, buf: a.buf, rows: k - i, cols: l - j, stride: a.stride, off: a.off + i*a.stride + j, view: true}
+	return &Array[T]{
+		s: a.s, buf: a.buf, rows: k - i, cols: l - j,
+		stride: a.stride, off: a.off + i*a.stride + j, view: true,
+	}
 }
 
-// Free releases the memory, once the commands that use it are done. It is idempotent, and does nothing for a Slice.
+// Free releases the memory, once the commands that use it are done. It is idempotent, and does
+// nothing for a Slice.
 func (a *Array[T]) Free() error {
 	if a.view {
 		return nil
@@ -131,7 +146,7 @@ func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
 	case a.s != s:
 		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
 	}
-	return backend.At(a.buf, a.bytes(a.off)), nil
+	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: kernels.TypeOf[T]().String()}, nil
 }
 
 func (a *Array[T]) bytes(elements int) int64 {
@@ -142,11 +157,12 @@ func (a *Array[T]) bytes(elements int) int64 {
 // CopyFrom copies m, of the same shape, into the array. It blocks until m may be reused.
 func (a *Array[T]) CopyFrom(m Matrix[T]) error { return a.copyFrom(context.Background(), m) }
 
-// CopyTo copies the array into m, of the same shape, after the commands enqueued before. It blocks until m is filled. Elements of m.Data
-// beyond its columns stay as they are.
+// CopyTo copies the array into m, of the same shape, after the commands enqueued before. It blocks
+// until m is filled. Elements of m.Data beyond its columns stay as they are.
 func (a *Array[T]) CopyTo(m Matrix[T]) error { return a.copyTo(context.Background(), m) }
 
-// Download copies the array to a new matrix in host memory, after the commands enqueued before: Numba's copy_to_host.
+// Download copies the array to a new matrix in host memory, after the commands enqueued before:
+// Numba's copy_to_host.
 func (a *Array[T]) Download() (Matrix[T], error) {
 	m := NewMatrix[T](a.rows, a.cols, nil)
 	if err := a.CopyTo(m); err != nil {
@@ -155,7 +171,8 @@ func (a *Array[T]) Download() (Matrix[T], error) {
 	return m, nil
 }
 
-// chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory stays small. Tests make it small.
+// chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory
+// stays small. Tests make it small.
 var chunkBytes int64 = 32 << 20
 
 func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
@@ -221,7 +238,7 @@ func (a *Array[T]) checkCopy(m Matrix[T], name string) error {
 		return err
 	}
 	if m.Rows != a.rows || m.Cols != a.cols {
-		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a)
+		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a.String())
 	}
 	return nil
 }
@@ -252,117 +269,52 @@ func (a *Array[T]) eachRow(i, k int, f func(r int) error) error {
 	return nil
 }
 
-// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds, as the package says. The receiver must not share
-// elements with a or b.
+// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
+// as the package says. The receiver must not share elements with a or b.
 func (c *Array[T]) Mul(a, b *Array[T]) error {
-	return c.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0)
+	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, update[T]{alpha: 1})
 }
 
-// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with blas.Trans or blas.ConjTrans, its transpose.
-// C must not share elements with A or B. A transposed operand is transposed into temporary memory first.
+// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
+// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. A transposed
+// operand is transposed into temporary memory first.
 func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
-	return c.gemm(context.Background(), alpha, tA, a, tB, b, beta)
+	return c.gemm(context.Background(), 1, tA, a, tB, b, update[T]{alpha: alpha, beta: beta})
 }
 
-// GemmContext is Gemm that waits for its result, and that ends with ctx's error soon after ctx is done; the receiver's elements are undefined then. A function
-// given by [WithProgress] learns how far it is.
-func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
-	if err := c.gemm(ctx, alpha, tA, a, tB, b, beta); err != nil {
+// AddMul adds the product of a and b to the receiver C: every element is one chain of fused
+// multiply-adds, acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ..., that starts from c[i,j]. So a
+// product may be cut anywhere along k: from zeros, AddMul of the parts in ascending order has the
+// bits of Mul of the whole. Gemm with alpha = 1 and beta = 1 has others, as its chain starts from
+// zero. C must not share elements with a or b.
+func (c *Array[T]) AddMul(a, b *Array[T]) error { return c.AddMulBatched(1, a, b) }
+
+// SubMul subtracts the product of a and b from the receiver, as [Array.AddMul] adds it: every
+// element is the chain of fma(-a[i,k], b[k,j], acc) that starts from c[i,j].
+func (c *Array[T]) SubMul(a, b *Array[T]) error { return c.SubMulBatched(1, a, b) }
+
+// GemmContext is Gemm that waits for its result, and that ends with ctx's error soon after ctx is
+// done; the receiver's elements are undefined then. A function given by [WithProgress] learns how
+// far it is.
+func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose,
+	b *Array[T], beta T,
+) error {
+	if err := c.gemm(ctx, 1, tA, a, tB, b, update[T]{alpha: alpha, beta: beta}); err != nil {
 		return err
 	}
 	return c.s.Wait()
 }
 
-// Transpose makes the receiver the transpose of a, with which it must not share elements.
-func (c *Array[T]) Transpose(a *Array[T]) error {
-	if err := c.checkOperands("Transpose", a); err != nil {
-		return err
-	}
-	if c.rows != a.cols || c.cols != a.rows {
-		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a, c)
-	}
-	if c.overlaps(a) {
-		return fmt.Errorf("%w: Transpose", ErrOverlap)
-	}
-	if c.rows == 0 || c.cols == 0 {
-		return nil
-	}
-	t := kernels.TypeOf[T]()
-	p, err := c.s.plan(planKey{op: transpose, typ: t, m: a.rows, n: a.cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
-		p := kernels.ChooseTranspose(info, t, a.rows, a.cols)
-		return kernels.Transpose(t, p), kernels.TransposeGrid(p, a.rows, a.cols)
-	})
-	if err != nil {
-		return err
-	}
-	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
-		return kernels.TransposeArgs(args, a.rows, a.cols, a.Operand(), c.Operand())
-	})
-}
-
-// Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Add(a, b *Array[T]) error {
-	if err := c.checkElementwise("Add", a, b); err != nil || c.rows == 0 || c.cols == 0 {
-		return err
-	}
-	var o [3]kernels.Operand
-	rows, cols := collapse(o[:], a, b, c)
-	t := kernels.TypeOf[T]()
-	p, err := c.s.plan(planKey{op: add, typ: t, m: rows, n: cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
-		return kernels.Add(t), kernels.ElementwiseGrid(info, int64(rows), int64(cols))
-	})
-	if err != nil {
-		return err
-	}
-	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
-		return kernels.AddArgs(args, int64(rows), int64(cols), o[0], o[1], o[2])
-	})
-}
-
-// Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
-func (c *Array[T]) Scale(alpha T, a *Array[T]) error {
-	if err := c.checkElementwise("Scale", a); err != nil || c.rows == 0 || c.cols == 0 {
-		return err
-	}
-	var o [2]kernels.Operand
-	rows, cols := collapse(o[:], a, c)
-	t := kernels.TypeOf[T]()
-	p, err := c.s.plan(planKey{op: scale, typ: t, m: rows, n: cols}, func(info *backend.Info) (*backend.Source, backend.Grid) {
-		return kernels.Scale(t), kernels.ElementwiseGrid(info, int64(rows), int64(cols))
-	})
-	if err != nil {
-		return err
-	}
-	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
-		return kernels.ScaleArgs(args, int64(rows), int64(cols), alpha, o[0], o[1])
-	})
-}
-
-// collapse fills in the operands as the elementwise kernels see them, and returns their shape: packed arrays are one long row.
-func collapse[T Element](operands []kernels.Operand, arrays ...*Array[T]) (rows, cols int) {
-	rows, cols = arrays[0].rows, arrays[0].cols
-	packed := true
-	for i, a := range arrays {
-		operands[i] = a.Operand()
-		packed = packed && (a.stride == a.cols || a.rows == 1)
-	}
-	if packed {
-		rows, cols = 1, rows*cols
-		for i := range operands {
-			operands[i].Stride = int64(cols)
-		}
-	}
-	return rows, cols
-}
-
-// checkOperands checks that the arrays exist, belong to one open session, and have a type that the device keeps the contract in.
+// checkOperands checks that the arrays exist, belong to one open session, and have a type that the
+// device keeps the contract in.
 func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) error {
 	for _, a := range operands {
 		if a == nil {
 			return fmt.Errorf("%w: %s of a nil array", ErrShape, op)
 		}
 		if a.s != c.s {
-			return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + ": the arrays belong to different sessions; Download and Upload move one"}
+			return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op +
+				": the arrays belong to different sessions; Download and Upload move one"}
 		}
 	}
 	if err := c.s.open(); err != nil {
@@ -376,22 +328,8 @@ func (s *Session) supports(t kernels.Type) error {
 	if !t.Supported(&s.info) {
 		return &backend.Error{
 			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does", s.info.Name, t, s.info.Note),
-		}
-	}
-	return nil
-}
-
-func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) error {
-	if err := c.checkOperands(op, operands...); err != nil {
-		return err
-	}
-	for _, a := range operands {
-		if a.rows != c.rows || a.cols != c.cols {
-			return fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a, c)
-		}
-		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
-			return fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
+			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does",
+				s.info.Name, t, s.info.Note),
 		}
 	}
 	return nil

@@ -47,7 +47,9 @@ func (x batchCase) String() string {
 }
 
 // stackOf makes count matrices below each other, or one, that are rows by cols after t.
-func stackOf[T linalg.Element](rng *rand.Rand, count int, shared bool, t blas.Transpose, rows, cols, gap int) linalg.Matrix[T] {
+func stackOf[T linalg.Element](
+	rng *rand.Rand, count int, shared bool, t blas.Transpose, rows, cols, gap int,
+) linalg.Matrix[T] {
 	if t != blas.NoTrans {
 		rows, cols = cols, rows
 	}
@@ -67,13 +69,16 @@ func part[T linalg.Element](all linalg.Matrix[T], i, count int, shared bool) lin
 }
 
 // batchReference is the products one by one, by the definition.
-func batchReference[T linalg.Element](x batchCase, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) linalg.Matrix[T] {
+func batchReference[T linalg.Element](
+	x batchCase, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T],
+) linalg.Matrix[T] {
 	want := c.Packed()
 	if x.n == 0 {
 		return want
 	}
 	for i := range x.count {
-		one := reference(alpha, x.tA, part(a, i, x.count, x.sharedA), x.tB, part(b, i, x.count, x.sharedB), beta, part(c, i, x.count, false))
+		one := reference(alpha, x.tA, part(a, i, x.count, x.sharedA), x.tB, part(b, i, x.count, x.sharedB), beta,
+			part(c, i, x.count, false))
 		for r := range x.m {
 			copy(want.Row(i*x.m+r), one.Row(r))
 		}
@@ -110,24 +115,17 @@ func testGemmBatched[T linalg.Element](t *testing.T, s *linalg.Session, cases []
 
 		onHost := c
 		onHost.Data = slices.Clone(c.Data)
-		if err := linalg.GemmBatchedContext(context.Background(), s, x.count, alpha, x.tA, a, x.tB, b, beta, onHost); err != nil {
+		if err := linalg.GemmBatchedContext(context.Background(), s, x.count, alpha, x.tA, a, x.tB, b, beta,
+			onHost); err != nil {
 			t.Fatal(what, err)
 		}
 		same(t, what+" host", onHost, want)
 		guarded(t, what+" host", onHost)
 
 		// On the device each operand lies inside a larger array, which must not change around C.
-		frame := func(m linalg.Matrix[T]) (all, inside *linalg.Array[T]) {
-			f := random[T](rng, m.Rows+2, m.Cols+5, 0)
-			for r := range m.Rows {
-				copy(f.Row(r + 1)[3:], m.Row(r))
-			}
-			all = upload(t, s, f)
-			return all, all.Slice(1, m.Rows+1, 3, m.Cols+3)
-		}
-		_, da := frame(a)
-		_, db := frame(b)
-		all, dc := frame(c)
+		_, da := framed(t, s, rng, a)
+		_, db := framed(t, s, rng, b)
+		all, dc := framed(t, s, rng, c)
 		expect := download(t, all)
 		for r := range want.Rows {
 			copy(expect.Row(r + 1)[3:], want.Row(r))
@@ -142,8 +140,13 @@ func testGemmBatched[T linalg.Element](t *testing.T, s *linalg.Session, cases []
 func TestMatMulBatched(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		rng := rand.New(rand.NewPCG(23, 24))
-		for _, x := range []batchCase{{4, 5, 6, 7, 'N', 'N', false, false}, {4, 5, 6, 7, 'N', 'N', false, true}, {0, 0, 6, 7, 'N', 'N', false, true}} {
-			a, b := stackOf[float64](rng, x.count, false, 'N', x.m, x.k, 1), stackOf[float64](rng, x.count, x.sharedB, 'N', x.k, x.n, 0)
+		for _, x := range []batchCase{
+			{4, 5, 6, 7, 'N', 'N', false, false},
+			{4, 5, 6, 7, 'N', 'N', false, true},
+			{0, 0, 6, 7, 'N', 'N', false, true},
+		} {
+			a, b := stackOf[float64](rng, x.count, false, 'N', x.m, x.k, 1),
+				stackOf[float64](rng, x.count, x.sharedB, 'N', x.k, x.n, 0)
 			got, err := linalg.MatMulBatchedContext(context.Background(), s, x.count, a, b)
 			if err != nil {
 				t.Fatal(x, err)
@@ -169,7 +172,8 @@ func TestGemmBatchedReadsNothingInVain(t *testing.T) {
 			{1, 2, 0, nan, 20}, {0, nan, 2, 3, 6}, {0, nan, 1, 3, 3}, {0, nan, 0, nan, 0},
 		} {
 			z := filled(6, 4, c.c)
-			if err := z.GemmBatched(2, c.alpha, blas.NoTrans, filled(6, 5, c.ab), blas.NoTrans, filled(10, 4, c.ab), c.beta); err != nil {
+			if err := z.GemmBatched(2, c.alpha, blas.NoTrans, filled(6, 5, c.ab), blas.NoTrans, filled(10, 4, c.ab),
+				c.beta); err != nil {
 				t.Fatal(err)
 			}
 			same(t, fmt.Sprintf("%+v", c), download(t, z), download(t, filled(6, 4, c.want)))
@@ -183,7 +187,9 @@ func TestGemmBatchedErrors(t *testing.T) {
 			return upload(t, s, linalg.NewMatrix[float32](rows, cols, nil))
 		}
 		m := func(rows, cols int) linalg.Matrix[float32] { return linalg.NewMatrix[float32](rows, cols, nil) }
-		multiply := func(count int, tA blas.Transpose, a *linalg.Array[float32], tB blas.Transpose, b, c *linalg.Array[float32]) error {
+		multiply := func(
+			count int, tA blas.Transpose, a *linalg.Array[float32], tB blas.Transpose, b, c *linalg.Array[float32],
+		) error {
 			return c.GemmBatched(count, 1, tA, a, tB, b, 0)
 		}
 		big := x(20, 20)
@@ -194,25 +200,50 @@ func TestGemmBatchedErrors(t *testing.T) {
 			want error
 			text string
 		}{
-			{"rows of C", multiply(3, 'N', x(6, 4), 'N', x(12, 5), x(7, 5)), linalg.ErrShape, "3 products of 6x4 and 12x5 into 7x5"},
-			{"rows of A", multiply(3, 'N', x(4, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "3 products of 4x4 and 12x5 into 6x5"},
+			{
+				"rows of C", multiply(3, 'N', x(6, 4), 'N', x(12, 5), x(7, 5)), linalg.ErrShape,
+				"3 products of 6x4 and 12x5 into 7x5",
+			},
+			{
+				"rows of A", multiply(3, 'N', x(4, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape,
+				"3 products of 4x4 and 12x5 into 6x5",
+			},
 			{"rows of B", multiply(3, 'N', x(6, 4), 'N', x(8, 5), x(6, 5)), linalg.ErrShape, "6x4 and 8x5 into 6x5"},
-			{"columns of B", multiply(3, 'N', x(6, 4), 'N', x(12, 6), x(6, 5)), linalg.ErrShape, "6x4 and 12x6 into 6x5"},
-			{"depths of transposed ones", multiply(3, 'T', x(12, 2), 'T', x(15, 5), x(6, 5)), linalg.ErrShape, "12x2 (transposed) and 15x5 (transposed) into 6x5"},
-			{"rows that count does not divide", multiply(3, 'T', x(4, 2), 'N', x(4, 5), x(6, 5)), linalg.ErrShape, "4x2 (transposed) and 4x5 into 6x5"},
+			{
+				"columns of B", multiply(3, 'N', x(6, 4), 'N', x(12, 6), x(6, 5)), linalg.ErrShape,
+				"6x4 and 12x6 into 6x5",
+			},
+			{
+				"depths of transposed ones", multiply(3, 'T', x(12, 2), 'T', x(15, 5), x(6, 5)), linalg.ErrShape,
+				"12x2 (transposed) and 15x5 (transposed) into 6x5",
+			},
+			{
+				"rows that count does not divide", multiply(3, 'T', x(4, 2), 'N', x(4, 5), x(6, 5)), linalg.ErrShape,
+				"4x2 (transposed) and 4x5 into 6x5",
+			},
 			{"negative count", multiply(-1, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "-1 products"},
-			{"no products, but rows", multiply(0, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "0 products of 6x4 and 12x5 into 6x5"},
+			{
+				"no products, but rows", multiply(0, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape,
+				"0 products of 6x4 and 12x5 into 6x5",
+			},
 			{"wrong transposition", multiply(3, 'X', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "'X'"},
 			{"nil array", multiply(3, 'N', nil, 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "nil"},
-			{"C overlaps A", multiply(2, 'N', big.Slice(0, 4, 0, 4), 'N', x(8, 4), big.Slice(3, 7, 0, 4)), linalg.ErrOverlap, ""},
-			{"C overlaps B", multiply(2, 'N', x(4, 4), 'N', big.Slice(0, 8, 0, 4), big.Slice(6, 10, 3, 7)), linalg.ErrOverlap, ""},
+			{
+				"C overlaps A", multiply(2, 'N', big.Slice(0, 4, 0, 4), 'N', x(8, 4), big.Slice(3, 7, 0, 4)),
+				linalg.ErrOverlap, "",
+			},
+			{
+				"C overlaps B", multiply(2, 'N', x(4, 4), 'N', big.Slice(0, 8, 0, 4), big.Slice(6, 10, 3, 7)),
+				linalg.ErrOverlap, "",
+			},
 			{"host", matmulErr, linalg.ErrShape, "3 products of 6x4 and 8x5 into 6x5"},
 		} {
 			if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) {
 				t.Errorf("%s: %v, want %v with %q", c.what, c.err, c.want, c.text)
 			}
 		}
-		if err := multiply(2, 'N', big.Slice(0, 8, 0, 4), 'N', big.Slice(0, 8, 4, 8), big.Slice(0, 8, 8, 12)); err != nil {
+		if err := multiply(2, 'N', big.Slice(0, 8, 0, 4), 'N', big.Slice(0, 8, 4, 8),
+			big.Slice(0, 8, 8, 12)); err != nil {
 			t.Errorf("columns of one array that lie beside each other: %v", err)
 		}
 	})

@@ -3,13 +3,17 @@ package linalg_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// benchSession opens a session for a benchmark, which is skipped where the machine has no such device.
+// benchSession opens a session for a benchmark, which is skipped where the machine has no such
+// device.
 func benchSession(b *testing.B, spec string) *linalg.Session {
 	b.Helper()
 	s, err := linalg.Open(spec)
@@ -28,7 +32,8 @@ func zeros[T linalg.Element](tb testing.TB, s *linalg.Session, n int) *linalg.Ar
 	return a
 }
 
-// BenchmarkMul is a product of arrays that are on the device. One of 1 by 1 is almost all overhead: linalg's, the driver's and the device's.
+// BenchmarkMul is a product of arrays that are on the device. One of 1 by 1 is almost all overhead:
+// linalg's, the driver's and the device's.
 func BenchmarkMul(b *testing.B) {
 	for _, spec := range []string{"cpu", "opencl", "cuda", "cudasim"} {
 		for _, n := range []int{1, 64} {
@@ -65,4 +70,74 @@ func BenchmarkMatMul(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkNowAndThen is small work of the cpu device that comes every 2 ms, when the cores have
+// gone to sleep, on one thread and on two: the median of the calls alone. Two should not take
+// longer.
+func BenchmarkNowAndThen(b *testing.B) {
+	s := benchSession(b, "cpu")
+	batchA, batchB := linalg.NewMatrix[float32](18, 11, nil), linalg.NewMatrix[float32](22, 10, nil)
+	square := zeros[float32](b, s, 200)
+	transposed := zeros[float32](b, s, 200)
+	for name, call := range map[string]func() error{
+		"batch of 2, 9x11x10": func() error {
+			_, err := linalg.MatMulBatchedContext(context.Background(), s, 2, batchA, batchB)
+			return err
+		},
+		"transpose of 200": func() error { return transposed.Transpose(square) },
+	} {
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/%d", name, threads), func(b *testing.B) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
+				var times []float64 // microseconds
+				for b.Loop() {
+					time.Sleep(2 * time.Millisecond)
+					start := time.Now()
+					if err := call(); err != nil {
+						b.Fatal(err)
+					}
+					times = append(times, time.Since(start).Seconds()*1e6)
+				}
+				slices.Sort(times)
+				b.ReportMetric(times[len(times)/2], "us-median")
+			})
+		}
+	}
+}
+
+// BenchmarkAddMul compares AddMul and SubMul with Mul, in turn: the shortest time of each, and what
+// AddMul and SubMul take of Mul's.
+func BenchmarkAddMul(b *testing.B) {
+	for _, spec := range []string{"cpu", "opencl", "cuda"} {
+		for _, n := range []int{256, 1024} {
+			b.Run(fmt.Sprintf("%s/float32/%d", spec, n), func(b *testing.B) { benchmarkAddMul[float32](b, spec, n) })
+			b.Run(fmt.Sprintf("%s/float64/%d", spec, n), func(b *testing.B) { benchmarkAddMul[float64](b, spec, n) })
+			b.Run(fmt.Sprintf("%s/int32/%d", spec, n), func(b *testing.B) { benchmarkAddMul[int32](b, spec, n) })
+		}
+	}
+}
+
+func benchmarkAddMul[T linalg.Element](b *testing.B, spec string, n int) {
+	s := benchSession(b, spec)
+	x, y, z := zeros[T](b, s, n), zeros[T](b, s, n), zeros[T](b, s, n)
+	all := []func(x, y *linalg.Array[T]) error{z.Mul, z.AddMul, z.SubMul}
+	least := make([]time.Duration, len(all))
+	for b.Loop() {
+		for i, f := range all {
+			start := time.Now()
+			if err := f(x, y); err != nil {
+				b.Fatal(err)
+			}
+			if err := s.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			if t := time.Since(start); least[i] == 0 || t < least[i] {
+				least[i] = t
+			}
+		}
+	}
+	b.ReportMetric(least[0].Seconds()*1e3, "Mul-ms")
+	b.ReportMetric(float64(least[1])/float64(least[0]), "AddMul/Mul")
+	b.ReportMetric(float64(least[2])/float64(least[0]), "SubMul/Mul")
 }

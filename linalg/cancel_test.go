@@ -49,7 +49,8 @@ func (c *countdown) Done() <-chan struct{} {
 	return c.done
 }
 
-// cancellable are all calls that can be cancelled, of a size that is copied and computed in several pieces.
+// cancellable are all calls that can be cancelled, of a size that is copied and computed in several
+// pieces.
 var cancellable = map[string]func(ctx context.Context, s *linalg.Session) ([]float32, error){
 	"MatMulContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
 		c, err := linalg.MatMulContext(ctx, s, sequence(600, 5, 0), sequence(5, 4, 1))
@@ -103,7 +104,8 @@ func sequence(rows, cols, gap int) linalg.Matrix[float32] {
 	return m
 }
 
-// Whenever a call is cancelled, it returns the context's error, leaves nothing behind, and the session goes on.
+// Whenever a call is cancelled, it returns the context's error, leaves nothing behind, and the
+// session goes on.
 func TestCancelledAnywhere(t *testing.T) {
 	defer linalg.SmallPieces()()
 	defer linalg.SmallChunks(4000)()

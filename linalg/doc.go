@@ -1,33 +1,41 @@
-// Package linalg multiplies, transposes, adds and scales dense matrices on a GPU or on the CPU, with the same bits everywhere.
+// Package linalg multiplies, transposes, adds and scales dense matrices on a GPU or on the CPU,
+// with the same bits everywhere.
 //
 // # Host matrices
 //
-// [MatMul], [Transpose], [Add] and [Scale] take matrices in host memory and give one back. They run on the default device,
-// which the environment variable TANDEM_BACKEND names ("cuda", "opencl", "cpu", "opencl:1", "opencl:gfx90a"); without it, it is the first of a CUDA GPU, an
-// OpenCL GPU and the CPU. The Context variants can be cancelled and take a [Session].
+// [MatMul], [Transpose], [Add] and [Scale] take matrices in host memory and give one back. They run
+// on the default device, which the environment variable TANDEM_BACKEND names ("cuda", "opencl",
+// "cpu", "opencl:1", "opencl:gfx90a"); without it, it is the first of a CUDA GPU, an OpenCL GPU and
+// the CPU. The Context variants can be cancelled and take a [Session].
 //
 // # Device arrays
 //
-// A [Session] is an open device with a queue. [Upload] and [NewArray] make arrays that stay on it; their methods enqueue work and
-// return, and [Array.Download] brings a result back. The receiver is the destination, as in gonum. [Array.GemmBatched] is many products of one shape in one
-// launch. [Array.View] is a host copy that gonum's functions read.
+// A [Session] is an open device with a queue. [Upload] and [NewArray] make arrays that stay on it;
+// their methods enqueue work and return, and [Array.Download] brings a result back. The receiver is
+// the destination, as in gonum. [Array.GemmBatched] is many products of one shape in one launch.
+// [Array.AddMul] and [Array.SubMul] continue the chains of C, so that a product may be done in
+// parts. [Array.View] is a host copy that gonum's functions read.
 //
 // # Files and streams
 //
-// [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and [Array.WriteRaw] between the device and plain bytes, through a
-// few megabytes of host memory.
+// [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and
+// [Array.WriteRaw] between the device and plain bytes, through a few megabytes of host memory.
 //
 // # The numerics contract
 //
-// Every element of a product is one chain acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ... K-1 that starts from +0, in the element
-// type, each step rounded once to nearest even with subnormals kept; int32 wraps modulo 2^32. C = alpha*A*B + beta*C is
-// fma(alpha, acc, beta*C) with beta*C rounded first; where beta is 0 it is alpha*acc rounded once and C is not read. Where K or alpha is 0 it is
-// beta*C, and neither A nor B is read. So a result does not depend on the device, its driver, the tile size, the number of threads, or how the
-// work is split. Unlike in gonum, a zero in A does not hide a NaN or an infinity in B. The bits of a NaN are not part of the contract.
+// Every element of a product is one chain acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ... K-1 that
+// starts from +0, in the element type, each step rounded once to nearest even with subnormals kept;
+// int32 wraps modulo 2^32. C = alpha*A*B + beta*C is fma(alpha, acc, beta*C) with beta*C rounded
+// first; where beta is 0 it is alpha*acc rounded once and C is not read. Where K or alpha is 0 it
+// is beta*C, and neither A nor B is read. The chain of AddMul and SubMul starts from C's element
+// instead, and SubMul has -a[i,k] for a[i,k]. So a result does not depend on the device, its
+// driver, the tile size, the number of threads, or how the work is split. Unlike in gonum, a zero
+// in A does not hide a NaN or an infinity in B. The bits of a NaN are not part of the contract.
 //
 // # Errors
 //
-// Errors match [ErrShape], [ErrOverlap], or a sentinel of package backend, such as backend.ErrOutOfMemory. Asynchronous failures of the
-// device are reported by the next call of the session that waits: Wait, CopyTo, Download. A call on host matrices waits for its own work, and returns the failures
-// of that alone.
+// Errors match [ErrShape], [ErrOverlap], or a sentinel of package backend, such as
+// backend.ErrOutOfMemory. Asynchronous failures of the device are reported by the next call of the
+// session that waits: Wait, CopyTo, Download. A call on host matrices waits for its own work, and
+// returns the failures of that alone.
 package linalg

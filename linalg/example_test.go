@@ -45,7 +45,8 @@ func ExampleFromDense() {
 	// ⎣1  1⎦
 }
 
-// Data are uploaded once, stay on the device from one operation to the next, and are downloaded once. The receiver is the destination, as in gonum.
+// Data are uploaded once, stay on the device from one operation to the next, and are downloaded
+// once. The receiver is the destination, as in gonum.
 func ExampleArray() {
 	s, err := linalg.Open("cpu") // "" takes the best device, "cuda" and "opencl" a GPU
 	check(err)
@@ -84,7 +85,8 @@ func ExampleArray_View() {
 	// trace 5
 }
 
-// An array goes to a .npy file and comes back. Any io.Writer and io.Reader will do: a file, a connection, a compressor.
+// An array goes to a .npy file and comes back. Any io.Writer and io.Reader will do: a file, a
+// connection, a compressor.
 func ExampleReadNPY() {
 	s, err := linalg.Open("cpu")
 	check(err)
@@ -101,8 +103,8 @@ func ExampleReadNPY() {
 	// Output: [1 2 3]
 }
 
-// A linear layer of a neural network: y = relu(x*W + bias). What comes after the product is a kernel of the program's own, in the portable dialect. The cpu
-// device runs the same in Go.
+// A linear layer of a neural network: y = relu(x*W + bias). What comes after the product is a
+// kernel of the program's own, in the portable dialect. The cpu device runs the same in Go.
 func ExampleSession_CompileSource() {
 	source := &backend.Source{
 		Name: "bias_relu",
@@ -151,8 +153,8 @@ func ExampleSession_CompileSource() {
 	// [1 1 0]
 }
 
-// A stencil: Jacobi's method for the temperature of a rod between a hot and a cold end. Every point becomes the mean of its neighbours, from one array to
-// another and back.
+// A stencil: Jacobi's method for the temperature of a rod between a hot and a cold end. Every point
+// becomes the mean of its neighbours, from one array to another and back.
 func ExampleSession_Launch() {
 	source := &backend.Source{
 		Name: "jacobi",
@@ -189,8 +191,8 @@ func ExampleSession_Launch() {
 	// Output: [100.000 80.000 60.000 40.000 20.000 0.000]
 }
 
-// The first principal component by power iteration: a vector that is multiplied by the covariance matrix again and again turns into the direction in which the
-// samples differ most.
+// The first principal component by power iteration: a vector that is multiplied by the covariance
+// matrix again and again turns into the direction in which the samples differ most.
 func ExampleArray_Mul() {
 	s, err := linalg.Open("cpu")
 	check(err)

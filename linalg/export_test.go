@@ -14,7 +14,8 @@ func SmallChunks(n int64) (restore func()) {
 	return func() { chunkBytes = old }
 }
 
-// NothingSmall makes no operands small enough to go through the memory of a lane, until restore is called.
+// NothingSmall makes no operands small enough to go through the memory of a lane, until restore is
+// called.
 func NothingSmall() (restore func()) {
 	old := smallBytes
 	smallBytes = 0

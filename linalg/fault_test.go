@@ -13,7 +13,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// A faulty driver is another one, whose calls can be watched and made to fail. The drivers' own tests do so with the calls to C.
+// A faulty driver is another one, whose calls can be watched and made to fail. The drivers' own
+// tests do so with the calls to C.
 type faulty struct {
 	backend.Driver
 	info func(*backend.Info) // changes what the device says of itself
@@ -47,7 +48,10 @@ func (c *faultyCall) Run() []reflect.Value {
 }
 
 func (c *faultyCall) Fail(code int32) []reflect.Value {
-	c.err = &backend.Error{Driver: c.f.Name(), Op: c.name, Code: int(code), Err: map[int32]error{1: backend.ErrOutOfMemory, 2: backend.ErrDeviceLost}[code]}
+	c.err = &backend.Error{
+		Driver: c.f.Name(), Op: c.name, Code: int(code),
+		Err: map[int32]error{1: backend.ErrOutOfMemory, 2: backend.ErrDeviceLost}[code],
+	}
 	return nil
 }
 
@@ -148,8 +152,10 @@ func (f *faulty) library() *faulttest.Library {
 
 // allMethods fail at every use.
 var allMethods = []string{
-	"Driver.Open", "Device.Alloc", "Device.AllocHost", "Device.Register", "Device.Compile", "Device.NewQueue", "Device.Close", "Buffer.Free",
-	"Kernel.Release", "Event.Wait", "Event.Since", "Event.Release", "Queue.Write", "Queue.Read", "Queue.WriteAsync", "Queue.ReadAsync", "Queue.Copy",
+	"Driver.Open", "Device.Alloc", "Device.AllocHost", "Device.Register", "Device.Compile", "Device.NewQueue",
+	"Device.Close", "Buffer.Free",
+	"Kernel.Release", "Event.Wait", "Event.Since", "Event.Release", "Queue.Write", "Queue.Read", "Queue.WriteAsync",
+	"Queue.ReadAsync", "Queue.Copy",
 	"Queue.Launch", "Queue.Record", "Queue.WaitEvent", "Queue.Wait", "Queue.Close",
 }
 
@@ -180,10 +186,10 @@ func (d *faultyDevice) Register(mem []byte) (backend.HostBuffer, error) {
 	return d.host("Device.Register", func() (backend.HostBuffer, error) { return d.Device.Register(mem) })
 }
 
-func (d *faultyDevice) host(name string, make func() (backend.HostBuffer, error)) (backend.HostBuffer, error) {
+func (d *faultyDevice) host(name string, allocate func() (backend.HostBuffer, error)) (backend.HostBuffer, error) {
 	h := &faultyHost{f: d.f}
 	return create[backend.HostBuffer](d.f, name, "buffer", h, func() (err error) {
-		h.HostBuffer, err = make()
+		h.HostBuffer, err = allocate()
 		return err
 	})
 }
@@ -283,11 +289,13 @@ func (q *faultyQueue) Read(dst []byte, src backend.Buffer, off int64) error {
 }
 
 func (q *faultyQueue) WriteAsync(dst backend.Buffer, off int64, src backend.HostBuffer, srcOff, n int64) error {
-	return q.f.do("Queue.WriteAsync", func() error { return q.Queue.WriteAsync(unwrap(dst), off, src.(*faultyHost).HostBuffer, srcOff, n) })
+	return q.f.do("Queue.WriteAsync",
+		func() error { return q.Queue.WriteAsync(unwrap(dst), off, src.(*faultyHost).HostBuffer, srcOff, n) })
 }
 
 func (q *faultyQueue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buffer, off, n int64) error {
-	return q.f.do("Queue.ReadAsync", func() error { return q.Queue.ReadAsync(dst.(*faultyHost).HostBuffer, dstOff, unwrap(src), off, n) })
+	return q.f.do("Queue.ReadAsync",
+		func() error { return q.Queue.ReadAsync(dst.(*faultyHost).HostBuffer, dstOff, unwrap(src), off, n) })
 }
 
 func (q *faultyQueue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64) error {
@@ -327,8 +335,9 @@ func newFaulty(driver string, info func(*backend.Info)) *faulty {
 	return &faulty{Driver: backend.Lookup(driver), info: info, live: map[any]string{}}
 }
 
-// eachFaulty runs f with the ways in which linalg uses a device: memory that it shares with the host, with and without being told of it, and
-// memory of its own; operands that are small there, and large ones.
+// eachFaulty runs f with the ways in which linalg uses a device: memory that it shares with the
+// host, with and without being told of it, and memory of its own; operands that are small there,
+// and large ones.
 func eachFaulty(t *testing.T, f func(t *testing.T, driver *faulty)) {
 	for name, info := range map[string]func(*backend.Info){
 		"shared":     func(*backend.Info) {},
@@ -382,7 +391,8 @@ func TestFailuresKeepNothing(t *testing.T) {
 				restore := f.wrap(func(name string, c faulttest.Call) []reflect.Value {
 					if uses++; uses == nth {
 						failed = name
-						if name == "Device.Close" || strings.HasSuffix(name, "Free") || strings.HasSuffix(name, "Release") {
+						if name == "Device.Close" || strings.HasSuffix(name, "Free") ||
+							strings.HasSuffix(name, "Release") {
 							c.Run()
 						}
 						return c.Fail(1)

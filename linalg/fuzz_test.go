@@ -12,8 +12,9 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// FuzzGemm compares Gemm with its definition, bit by bit: on host memory, and on slices of arrays of the device; on the cpu device, and on OpenCL where there is
-// one. layout is the gaps after the rows of A, B and C and the places of the slices, op the transpositions, the element type and the
+// FuzzGemm compares Gemm with its definition, bit by bit: on host memory, and on slices of arrays
+// of the device; on the cpu device, and on OpenCL where there is one. layout is the gaps after the
+// rows of A, B and C and the places of the slices, op the transpositions, the element type and the
 // choice of alpha and beta, seed the values.
 func FuzzGemm(f *testing.F) {
 	f.Add(uint8(0), uint8(0), uint8(0), uint32(0), uint8(0), uint64(1))
@@ -81,7 +82,8 @@ func fuzzGemm[T linalg.Element](t *testing.T, s *linalg.Session, shape [3]int, l
 		all = upload(t, s, around(operand, gap(3+i)))
 		defer all.Free()
 		g, rows, cols := gap(3+i), operand.Rows, operand.Cols
-		parts[i] = all.Slice(0, 2*g+rows, 0, g+cols).Slice(g, g+rows, g, g+cols) // a slice of a slice: its stride is not its columns
+		// a slice of a slice: its stride is not its columns
+		parts[i] = all.Slice(0, 2*g+rows, 0, g+cols).Slice(g, g+rows, g, g+cols)
 	}
 	if err := parts[2].Gemm(alpha, tA, parts[0], tB, parts[1], beta); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,8 @@ func around[T linalg.Element](m linalg.Matrix[T], margin int) linalg.Matrix[T] {
 	return w
 }
 
-// FuzzMatrixChecks: a matrix that does not fit its data is refused, whatever its numbers; nothing is read outside, nothing overflows.
+// FuzzMatrixChecks: a matrix that does not fit its data is refused, whatever its numbers; nothing
+// is read outside, nothing overflows.
 func FuzzMatrixChecks(f *testing.F) {
 	f.Add(2, 3, 3, 6)
 	f.Add(-1, 3, 3, 6)
@@ -140,7 +143,9 @@ func FuzzMatrixChecks(f *testing.F) {
 	}
 	f.Cleanup(func() { s.Close() })
 	f.Fuzz(func(t *testing.T, rows, cols, stride, length int) {
-		m := linalg.Matrix[float64]{Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, min(max(length, 0), 1000))}
+		m := linalg.Matrix[float64]{
+			Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, min(max(length, 0), 1000)),
+		}
 		got, err := linalg.ScaleContext(context.Background(), s, 2, m)
 		switch fits := fits(m); {
 		case fits && err != nil:
@@ -153,7 +158,8 @@ func FuzzMatrixChecks(f *testing.F) {
 	})
 }
 
-// fits tells by floating-point arithmetic, which does not overflow, whether m's elements lie in its data.
+// fits tells by floating-point arithmetic, which does not overflow, whether m's elements lie in its
+// data.
 func fits(m linalg.Matrix[float64]) bool {
 	const most = 1<<31 - 1
 	switch {

@@ -8,32 +8,47 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
-// gemm is Gemm, in pieces that a cancelled ctx ends between.
-func (c *Array[T]) gemm(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
+var matmul = &operation{func(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
+	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+}}
+
+// An update is what products make of C: alpha*A*B + beta*C, or C + alpha*A*B in one chain that
+// starts from C. With chain alpha is 1 or -1, and beta is 1.
+type update[T Element] struct {
+	alpha, beta T
+	chain       bool
+}
+
+// addMul and subMul are the updates of AddMul and SubMul.
+func addMul[T Element]() update[T] { return update[T]{1, 1, true} }
+func subMul[T Element]() update[T] { return update[T]{-1, 1, true} }
+
+// gemm is GemmBatched, in pieces that a cancelled ctx ends between; a single product is Gemm.
+// AddMul and SubMul are updates of their own.
+func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Array[T], tB blas.Transpose,
+	b *Array[T], u update[T],
+) error {
 	if err := c.checkOperands("Gemm", a, b); err != nil {
 		return err
 	}
-	m, k, err := opDims(tA, a)
+	x, err := newBatch(count, tA, dims{a.rows, a.cols}, tB, dims{b.rows, b.cols}, dims{c.rows, c.cols})
 	if err != nil {
 		return err
-	}
-	kb, n, err := opDims(tB, b)
-	if err != nil {
-		return err
-	}
-	if k != kb || c.rows != m || c.cols != n {
-		return fmt.Errorf("%w: product of %dx%d and %dx%d into %dx%d (op(A), op(B), C)", ErrShape, m, k, kb, n, c.rows, c.cols)
 	}
 	if c.overlaps(a) || c.overlaps(b) {
 		return fmt.Errorf("%w: Gemm", ErrOverlap)
 	}
 	switch {
-	case m == 0 || n == 0:
+	case c.rows == 0 || c.cols == 0:
 		return nil
-	case k == 0 || alpha == 0:
-		return c.scaleBy(beta, a, b)
+	case x.k == 0 || u.alpha == 0:
+		return c.scaleBy(ctx, u.beta, a, b)
+	case x.sharedB && !x.sharedA && tA == blas.NoTrans: // one tall product
+		x.count, x.m = 1, c.rows
 	}
 	if tA != blas.NoTrans {
 		if a, err = transposed(a); err != nil {
@@ -47,30 +62,27 @@ func (c *Array[T]) gemm(ctx context.Context, alpha T, tA blas.Transpose, a *Arra
 		}
 		defer b.Free()
 	}
-	return c.multiply(ctx, alpha, a, b, beta)
+	steps := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
+	if !x.sharedA {
+		steps.StrideA = step(tA, x.m, x.k, a.stride)
+	}
+	if !x.sharedB {
+		steps.StrideB = step(tB, x.k, x.n, b.stride)
+	}
+	return c.multiply(ctx, x, steps, a.Operand(), b.Operand(), u)
 }
 
-// scaleBy makes C beta*C: what is left of a product where K or alpha is 0. beta == 0 gives +0 and reads nothing: the product
-// with K = 0 does that. a and b only stand for its operands.
-func (c *Array[T]) scaleBy(beta T, a, b *Array[T]) error {
+// scaleBy makes C beta*C: what is left of a product where K or alpha is 0. beta == 0 gives +0 and
+// reads nothing: the product with K = 0 does that. a and b only stand for its operands.
+func (c *Array[T]) scaleBy(ctx context.Context, beta T, a, b *Array[T]) error {
 	switch beta {
 	case 0:
-		return c.launchMatMul(1, 0, a, b, 0)
+		return c.multiply(ctx, batch{count: 1, m: c.rows, n: c.cols}, kernels.Batch{}, a.Operand(), b.Operand(),
+			update[T]{alpha: 1})
 	case 1:
 		return nil
 	}
 	return c.Scale(beta, c)
-}
-
-// opDims is the shape of op(a).
-func opDims[T Element](t blas.Transpose, a *Array[T]) (rows, cols int, err error) {
-	switch t {
-	case blas.NoTrans:
-		return a.rows, a.cols, nil
-	case blas.Trans, blas.ConjTrans:
-		return a.cols, a.rows, nil
-	}
-	return 0, 0, fmt.Errorf("%w: %q is no transposition: use blas.NoTrans or blas.Trans", ErrShape, byte(t))
 }
 
 // transposed is the transpose of a in memory of its own.
@@ -86,64 +98,78 @@ func transposed[T Element](a *Array[T]) (*Array[T], error) {
 	return t, nil
 }
 
-// pieceRows divides the rows of a piece, so that tiles are not cut.
-const pieceRows = 256
-
-// pieceWork is about how many multiply-adds one launch does where the work may be cancelled: some milliseconds. Tests make it small.
-var pieceWork, pieceWorkGPU = float64(1 << 30), float64(64 << 30)
-
-// multiply enqueues the product: at once, or, where ctx can be cancelled or wants to know the progress, in pieces of some rows each, waiting for one after the
-// other. The split changes no bits.
-func (c *Array[T]) multiply(ctx context.Context, alpha T, a, b *Array[T], beta T) error {
+// multiply enqueues the products: with as few launches as possible, or, where ctx can be cancelled
+// or wants to know the progress, in pieces, waiting for one after the other. A piece is some of the
+// products, or some rows of a single one. The split changes no bits.
+func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a, b kernels.Operand,
+	u update[T],
+) error {
+	to, next := c.Operand(), steps
+	all, most := x.count, min(x.count, kernels.MaxBatch)
+	if x.count == 1 {
+		all, most = x.m, x.m
+		steps, next = kernels.Batch{}, kernels.Batch{StrideA: a.Stride, StrideC: to.Stride}
+	}
 	report := progress(ctx)
-	if ctx.Done() == nil && report == nil {
-		return c.launchMatMul(alpha, a.cols, a, b, beta)
+	inPieces := ctx.Done() != nil || report != nil
+	if inPieces {
+		most = min(most, x.piece(c.s.info.GPU))
 	}
-	work := pieceWork
-	if c.s.info.GPU {
-		work = pieceWorkGPU
-	}
-	rows := max(pieceRows, int(work/(float64(a.cols)*float64(c.cols)))/pieceRows*pieceRows)
-	for i := 0; i < c.rows; i += rows {
+	for i := 0; i < all; i += most {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		k := min(c.rows, i+rows)
-		part := c.Slice(i, k, 0, c.cols)
-		if err := part.launchMatMul(alpha, a.cols, a.Slice(i, k, 0, a.cols), b, beta); err != nil {
+		n := min(most, all-i)
+		key := planKey{op: matmul, typ: kernels.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
+		if x.count == 1 {
+			key.m, key.count = n, 1
+		}
+		p, err := c.s.plan(key)
+		if err != nil {
 			return err
+		}
+		if x.count > 1 {
+			p.grid.Groups[2] = n
+		}
+		l := takeArgs()
+		switch {
+		case !u.chain:
+			l.args = kernels.MatMulBatchArgs(l.args, steps, key.m, x.n, x.k, u.alpha, a, b, u.beta, to)
+		case u.alpha > 0:
+			l.args = kernels.AddMulArgs[T](l.args, steps, key.m, x.n, x.k, a, b, to)
+		default:
+			l.args = kernels.SubMulArgs[T](l.args, steps, key.m, x.n, x.k, a, b, to)
+		}
+		if err := c.s.launch(p, l); err != nil {
+			return err
+		}
+		a.Offset += int64(n) * next.StrideA
+		b.Offset += int64(n) * next.StrideB
+		to.Offset += int64(n) * next.StrideC
+		if !inPieces {
+			continue
 		}
 		if err := c.s.queue.Wait(); err != nil {
 			return err
 		}
 		if report != nil {
-			report(float64(k) / float64(c.rows))
+			report(float64(i+n) / float64(all))
 		}
 	}
 	return nil
 }
 
-func (c *Array[T]) launchMatMul(alpha T, k int, a, b *Array[T], beta T) error {
-	t := kernels.TypeOf[T]()
-	p, err := c.s.plan(planKey{op: matmul, typ: t, m: c.rows, n: c.cols, k: k}, func(info *backend.Info) (*backend.Source, backend.Grid) {
-		p := kernels.ChooseMatMul(info, t, c.rows, c.cols, k)
-		return kernels.MatMul(t, p), kernels.MatMulGrid(p, c.rows, c.cols)
-	})
-	if err != nil {
-		return err
-	}
-	return c.s.enqueue(p, func(args []backend.Arg) []backend.Arg {
-		return kernels.MatMulArgs(args, c.rows, c.cols, k, alpha, a.Operand(), b.Operand(), beta, c.Operand())
-	})
-}
-
 type progressKey struct{}
 
-// WithProgress makes the Context variants call f with the finished fraction of a product, from 0 to 1, as the work goes on. f is called from
-// the goroutine that called them.
+// WithProgress makes the Context variants call f with the finished fraction of a product, from 0 to
+// 1, as the work goes on. f is called from the goroutine that called them.
 func WithProgress(ctx context.Context, f func(fraction float64)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
+
+// Progress is the function that [WithProgress] gave, or nil: for packages that compute in steps of
+// their own.
+func Progress(ctx context.Context) func(fraction float64) { return progress(ctx) }
 
 func progress(ctx context.Context) func(float64) {
 	f, _ := ctx.Value(progressKey{}).(func(float64))

@@ -7,8 +7,9 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// A lane is what a call from host memory to host memory has to itself: a queue, so that it neither waits for the calls of other goroutines
-// nor returns their errors, and memory for small operands, which takes longer to allocate or to register than to copy.
+// A lane is what a call from host memory to host memory has to itself: a queue, so that it neither
+// waits for the calls of other goroutines nor returns their errors, and memory for small operands,
+// which takes longer to allocate or to register than to copy.
 type lane struct {
 	s      *Session // with the lane's queue
 	host   backend.HostBuffer
@@ -17,25 +18,6 @@ type lane struct {
 
 // maxLanes is how many lanes a session keeps for later calls.
 const maxLanes = 8
-
-// withLane calls f with a lane. f returns nil once it has waited for all that it enqueued; after an error, that is done here.
-func (s *Session) withLane(f func(l *lane) error) error {
-	l, err := s.takeLane()
-	if err != nil {
-		return err
-	}
-	clean := false
-	defer func() {
-		if clean || l.s.queue.Wait() == nil { // f may have failed, or panicked, with work in the queue
-			s.keepLane(l)
-		} else {
-			l.close()
-		}
-	}()
-	err = f(l)
-	clean = err == nil
-	return err
-}
 
 // takeLane is a lane that no other call uses, a new one where there is none.
 func (s *Session) takeLane() (*lane, error) {
@@ -71,14 +53,15 @@ func (s *Session) keepLane(l *lane) {
 	}
 }
 
-// close releases the lane. Its errors have been returned before, or belong to a call that has failed.
+// close releases the lane. Its errors have been returned before, or belong to a call that has
+// failed.
 func (l *lane) close() {
 	l.s.queue.Close()
 	l.freeMemory()
 }
 
 func (l *lane) freeMemory() {
-	if l.device != nil && l.device != backend.Buffer(l.host) {
+	if l.device != nil && l.apart() {
 		l.device.Free()
 	}
 	if l.host != nil {
@@ -87,34 +70,26 @@ func (l *lane) freeMemory() {
 	l.host, l.device = nil, nil
 }
 
-// smallBytes is the most that the operands of a call may have in all to go through the memory of a lane. Where PoCL computes on the host's memory, that is about
-// where copying begins to take longer than registering. Tests make it small.
+// smallBytes is the most that the operands of a call may have in all to go through the memory of a
+// lane. Where PoCL computes on the host's memory, that is about where copying begins to take longer
+// than registering. Tests make it small.
 var smallBytes = 1 << 20
 
 // lineElements of every type are a multiple of a cache line, so that operands do not share one.
 const lineElements = 16
 
-// layout is where packed matrices lie in the memory of a lane, and how many elements that is in all.
-func layout[T Element](l *lane, matrices []Matrix[T]) (arrays []*Array[T], elements int) {
-	arrays = make([]*Array[T], len(matrices))
-	for i, m := range matrices {
-		arrays[i] = &Array[T]{s: l.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, off: elements, view: true}
-		elements += (m.Rows*m.Cols + lineElements - 1) / lineElements * lineElements
-	}
-	return arrays, elements
-}
-
-// areSmall tells whether the matrices have at most smallBytes in all.
-func areSmall[T Element](matrices []Matrix[T]) bool {
+// isSmall tells whether the matrices have at most smallBytes in all.
+func (x *call[T]) isSmall() bool {
 	var t T
 	left := smallBytes / int(unsafe.Sizeof(t))
-	for _, m := range matrices {
+	for _, m := range x.matrices[:x.n] {
 		left -= min(m.Rows*m.Cols+lineElements, left+1)
 	}
 	return left >= 0
 }
 
-// reserve makes the lane's memory at least n bytes large. Its size is a power of 2, smallBytes at most.
+// reserve makes the lane's memory at least n bytes large. Its size is a power of 2, smallBytes at
+// most.
 func (l *lane) reserve(n int64) (err error) {
 	if l.host != nil && n <= l.host.Len() {
 		return nil
@@ -134,42 +109,51 @@ func (l *lane) reserve(n int64) (err error) {
 	return err
 }
 
-// onScratch runs f over copies of small matrices in the lane's memory: a device with memory of its own is sent all of them at once.
-func onScratch[T Element](l *lane, out Matrix[T], keep bool, in []Matrix[T], f func(out *Array[T], in []*Array[T]) error) error {
-	all := append(in[:len(in):len(in)], out)
-	arrays, n := layout(l, all)
-	c := arrays[len(in)]
+// apart tells whether the device has memory of its own.
+func (l *lane) apart() bool { return l.device != backend.Buffer(l.host) }
+
+// sendToLane copies small matrices to the memory of a lane, C first, and sends them all at once. C
+// only has its place there where it is not read.
+func (x *call[T]) sendToLane(l *lane) error {
+	first, n := 0, 0 // elements
+	for i := range x.arrays[:x.n] {
+		a := &x.arrays[i]
+		a.off = n
+		n += (a.rows*a.cols + lineElements - 1) / lineElements * lineElements
+		if i == 0 && x.beta == 0 {
+			first = n
+		}
+	}
+	c := &x.arrays[0]
 	if err := l.reserve(c.bytes(n)); err != nil {
 		return err
 	}
-	if !keep {
-		n = c.off
-	}
-	mem, q := backend.Elems[T](l.host.Bytes()), l.s.queue
-	for i, a := range arrays {
+	mem := backend.Elems[T](l.host.Bytes())
+	for i, m := range x.matrices[:x.n] {
+		a := &x.arrays[i]
 		a.buf = l.device
-		if a.off < n {
-			copyElements(a.packedIn(mem), all[i])
+		if i > 0 || x.beta != 0 {
+			copyElements(a.packedIn(mem), m)
 		}
 	}
-	apart := l.device != backend.Buffer(l.host)
-	if apart {
-		if err := q.WriteAsync(l.device, 0, l.host, 0, c.bytes(n)); err != nil {
-			return err
-		}
+	if !l.apart() {
+		return nil
 	}
-	if err := f(c, arrays[:len(in)]); err != nil {
-		return err
-	}
-	if apart {
-		if err := q.ReadAsync(l.host, c.bytes(c.off), l.device, c.bytes(c.off), c.bytes(c.rows*c.cols)); err != nil {
+	return l.s.queue.WriteAsync(l.device, c.bytes(first), l.host, c.bytes(first), c.bytes(n-first))
+}
+
+// receiveFromLane copies C from the memory of a lane.
+func (x *call[T]) receiveFromLane(l *lane) error {
+	c, q := &x.arrays[0], l.s.queue
+	if l.apart() {
+		if err := q.ReadAsync(l.host, 0, l.device, 0, c.bytes(c.rows*c.cols)); err != nil {
 			return err
 		}
 	}
 	if err := q.Wait(); err != nil {
 		return err
 	}
-	copyElements(out, c.packedIn(mem))
+	copyElements(x.matrices[0], c.packedIn(backend.Elems[T](l.host.Bytes())))
 	return nil
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// observed is a device that counts its open queues, and calls launch before every launch, whose error that is.
+// observed is a device that counts its open queues, and calls launch before every launch, whose
+// error that is.
 type observed struct {
 	backend.Device
 	unified bool
@@ -71,8 +72,8 @@ func (q *observedQueue) Close() error {
 	return q.Queue.Close()
 }
 
-// eachMemory runs f with a session on a device that computes on the host's memory, and one on a device that has its own. Launches call launch, and queues counts
-// the open queues.
+// eachMemory runs f with a session on a device that computes on the host's memory, and one on a
+// device that has its own. Launches call launch, and queues counts the open queues.
 func eachMemory(t *testing.T, launch onLaunch, f func(t *testing.T, s *linalg.Session, queues *atomic.Int64)) {
 	for _, unified := range []bool{true, false} {
 		t.Run(fmt.Sprintf("unified=%v", unified), func(t *testing.T) {
@@ -123,7 +124,8 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 		}{
 			{func() error { return product(13) }, failure},
 			{func() error {
-				a, b, c := linalg.NewMatrix[float32](17, 19, nil), linalg.NewMatrix[float32](17, 5, nil), linalg.NewMatrix[float32](19, 5, nil)
+				a, b, c := linalg.NewMatrix[float32](17, 19, nil), linalg.NewMatrix[float32](17, 5, nil),
+					linalg.NewMatrix[float32](19, 5, nil)
 				return linalg.GemmContext(context.Background(), s, 1, blas.Trans, a, blas.NoTrans, b, 0, c)
 			}, refusal},
 		} {
@@ -147,16 +149,17 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 
 // Calls one after the other share a queue; as many at once as there may be leave only a few.
 func TestLanesAreKept(t *testing.T) {
-	eachMemory(t, func(*observedQueue, []backend.Arg) error { return nil }, func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
-		for range 5 {
-			if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
-				t.Fatal(err)
+	eachMemory(t, func(*observedQueue, []backend.Arg) error { return nil },
+		func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
+			for range 5 {
+				if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if n := queues.Load(); n != 2 {
-			t.Errorf("%d queues are open, want the session's and one for its calls", n)
-		}
-	})
+			if n := queues.Load(); n != 2 {
+				t.Errorf("%d queues are open, want the session's and one for its calls", n)
+			}
+		})
 	const callers = 20
 	var arrived sync.WaitGroup
 	arrived.Add(callers)
@@ -182,8 +185,8 @@ func TestLanesAreKept(t *testing.T) {
 	})
 }
 
-// Operands below and above the size that is copied through a session's own memory, in any order, with gaps, shared operands and every epilogue: the bits
-// are the same.
+// Operands below and above the size that is copied through a session's own memory, in any order,
+// with gaps, shared operands and every epilogue: the bits are the same.
 func TestSizesOfHostCalls(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		rng := rand.New(rand.NewPCG(8, 15))

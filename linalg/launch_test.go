@@ -21,7 +21,8 @@ __kernel void add_to(__global const int *x, __global int *y, const int k, const 
 }
 `,
 		Go: func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-			x, y, k, n := backend.Mem[int32](args[0]), backend.Mem[int32](args[1]), args[2].Int32(), int(args[3].Int32())
+			x, y, k, n := backend.Mem[int32](args[0]), backend.Mem[int32](args[1]), args[2].Int32(),
+				int(args[3].Int32())
 			for first := lo * g.Local[0]; first < hi*g.Local[0]; first++ {
 				for i := first; i < n; i += g.Groups[0] * g.Local[0] {
 					y[i] = x[i] + k
@@ -76,7 +77,8 @@ func TestLaunchArrays(t *testing.T) {
 		equal(t, "arrays", download(t, y).Data, want)
 
 		// The same in other words: a buffer, and ready-made arguments.
-		if err := s.Launch(k, backend.Grid1(2, 3), x.Buffer(), backend.Buf(y.Buffer()), backend.Int32(8), backend.Int32(47)); err != nil {
+		if err := s.Launch(k, backend.Grid1(2, 3), x.Buffer(), backend.Buf(y.Buffer()), backend.Int32(8),
+			backend.Int32(47)); err != nil {
 			t.Fatal(err)
 		}
 		want = append(counting(8, 47), guard, guard, guard)
@@ -93,13 +95,16 @@ func TestLaunchArrays(t *testing.T) {
 	})
 }
 
-// A part of an array is passed by the address of its first element, where the device takes that address.
+// A part of an array is passed by the address of its first element, where the device takes that
+// address.
 func TestLaunchArraySlice(t *testing.T) {
 	eachCompiler(t, func(t *testing.T, s *linalg.Session) {
 		k := compile(t, s, addToSource())
 		align := max(1, s.Info().OffsetAlign/4) // elements
-		x, y := upload(t, s, linalg.NewMatrix(4, align, counting(0, 4*align))), upload(t, s, constant[int32](4, align, guard))
-		if err := s.Launch(k, backend.Grid1(3, 2), x.Slice(1, 3, 0, align), y.Slice(2, 4, 0, align), int32(100), int32(align)); err != nil {
+		x, y := upload(t, s, linalg.NewMatrix(4, align, counting(0, 4*align))),
+			upload(t, s, constant[int32](4, align, guard))
+		if err := s.Launch(k, backend.Grid1(3, 2), x.Slice(1, 3, 0, align), y.Slice(2, 4, 0, align), int32(100),
+			int32(align)); err != nil {
 			t.Fatal(err)
 		}
 		want := constant[int32](4, align, guard)
@@ -134,9 +139,12 @@ func TestLaunchHostSlices(t *testing.T) {
 		equal(t, "the same slice twice", x, counting(1, 20))
 
 		// Others must not overlap, not even by an element or with other types.
-		refused(t, "overlap", s.Launch(k, grid, x[:11], x[10:], int32(1), int32(10)), linalg.ErrOverlap, "argument 1 of kernel add_to")
-		refused(t, "a slice of a slice", s.Launch(k, grid, x, x[:20:20][:19], int32(1), int32(10)), linalg.ErrOverlap, "")
-		refused(t, "overlap as bytes", s.Launch(k, grid, x, backend.Bytes(x)[4:], int32(1), int32(10)), linalg.ErrOverlap, "")
+		refused(t, "overlap",
+			s.Launch(k, grid, x[:11], x[10:], int32(1), int32(10)), linalg.ErrOverlap, "argument 1 of kernel add_to")
+		refused(t, "a slice of a slice",
+			s.Launch(k, grid, x, x[:20:20][:19], int32(1), int32(10)), linalg.ErrOverlap, "")
+		refused(t, "overlap as bytes",
+			s.Launch(k, grid, x, backend.Bytes(x)[4:], int32(1), int32(10)), linalg.ErrOverlap, "")
 		equal(t, "after overlaps", x, counting(1, 20))
 		if err := s.Launch(k, grid, x[:10], x[10:], int32(1), int32(10)); err != nil {
 			t.Errorf("neighbours: %v", err)
@@ -169,7 +177,8 @@ __kernel void negate(__global int *a, const int rows, const int cols, const int 
 }
 `,
 		Go: func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-			a, rows, cols, stride := backend.Mem[int32](args[0]), int(args[1].Int32()), int(args[2].Int32()), int(args[3].Int32())
+			a, rows, cols, stride := backend.Mem[int32](args[0]), int(args[1].Int32()), int(args[2].Int32()),
+				int(args[3].Int32())
 			for group := lo; group < hi; group++ {
 				gx, gy, _ := g.Group(group)
 				for i := gy * g.Local[1]; i < min((gy+1)*g.Local[1], rows); i++ {
@@ -207,9 +216,9 @@ __kernel void negate(__global int *a, const int rows, const int cols, const int 
 func TestLaunchTypes(t *testing.T) {
 	src := &backend.Source{
 		Name: "store", Text: `
-__kernel void store(const int a, const uint b, const ulong c, const ulong d, const float e, const double f, const uint g,
-                    __global int *pa, __global uint *pb, __global ulong *pc, __global ulong *pd, __global float *pe, __global double *pf,
-                    __global uchar *pg) {
+__kernel void store(const int a, const uint b, const ulong c, const ulong d, const float e, const double f,
+                    const uint g, __global int *pa, __global uint *pb, __global ulong *pc, __global ulong *pd,
+                    __global float *pe, __global double *pf, __global uchar *pg) {
   pa[0] = a;
   pb[0] = b;
   pc[0] = c;
@@ -242,7 +251,8 @@ __kernel void store(const int a, const uint b, const ulong c, const ulong d, con
 			wc, wd = int64(math.MinInt64 + 2), uint64(math.MaxUint64 - 2)
 			we, wf = float32(0x1.fffffep-100), float64(-0x1.fffffffffffffp-1000)
 		)
-		if err := s.Launch(k, backend.Grid1(1, 1), wa, wb, wc, wd, we, wf, uint32(0xabcd), a, b, c, d, e, f, g); err != nil {
+		if err := s.Launch(k, backend.Grid1(1, 1), wa, wb, wc, wd, we, wf, uint32(0xabcd), a, b, c, d, e, f,
+			g); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "int32", a, []int32{wa, guard})
@@ -269,6 +279,7 @@ func TestLaunchErrors(t *testing.T) {
 		if err := freed.Free(); err != nil {
 			t.Fatal(err)
 		}
+		floats := upload(t, s, constant[float32](1, 8, guard))
 		grid, one, n := backend.Grid1(1, 8), int32(1), int32(8)
 		tooMany := backend.Grid1(1, s.Info().MaxGroup+1)
 		var none *linalg.Array[int32]
@@ -280,8 +291,14 @@ func TestLaunchErrors(t *testing.T) {
 			want error
 			text string
 		}{
-			{"an int", k, grid, []any{x, y, one, 8}, backend.ErrLaunch, "argument 3 of kernel add_to: launch failed: a kernel has no int"},
+			{
+				"an int", k, grid,
+				[]any{x, y, one, 8},
+				backend.ErrLaunch,
+				"argument 3 of kernel add_to: launch failed: a kernel has no int",
+			},
 			{"a uint", k, grid, []any{x, y, one, uint(8)}, backend.ErrLaunch, "a kernel has no uint"},
+			{"no kernel", nil, grid, []any{"x"}, backend.ErrLaunch, "the kernel is nil"},
 			{"a string", k, grid, []any{x, y, one, "8"}, backend.ErrLaunch, "cannot pass a string"},
 			{"a slice of int", k, grid, []any{[]int{1}, y, one, n}, backend.ErrLaunch, "cannot pass a []int"},
 			{"nil", k, grid, []any{nil, y, one, n}, backend.ErrLaunch, "argument 0"},
@@ -289,12 +306,51 @@ func TestLaunchErrors(t *testing.T) {
 			{"no arguments", k, grid, nil, backend.ErrLaunch, "takes 4 arguments"},
 			{"too few", k, grid, []any{x, y, one}, backend.ErrLaunch, "takes 4 arguments"},
 			{"too many", k, grid, []any{x, y, one, n, n}, backend.ErrLaunch, "not 5"},
-			{"wrong width", k, grid, []any{x, y, one, int64(8)}, backend.ErrLaunch, "argument 3 is int n, not a scalar of 8 bytes"},
+			{
+				"wrong width", k, grid,
+				[]any{x, y, one, int64(8)},
+				backend.ErrLaunch,
+				"argument 3 (int n) takes int32, not int64",
+			},
+			{
+				"a float for an int", k, grid,
+				[]any{x, y, one, float32(8)},
+				backend.ErrLaunch,
+				"argument 3 (int n) takes int32, not float32",
+			},
+			{
+				"a slice of floats", k, grid,
+				[]any{make([]float32, 8), y, one, n},
+				backend.ErrLaunch,
+				"holds int32, not float32",
+			},
+			{
+				"a matrix of doubles", k, grid,
+				[]any{x, linalg.NewMatrix[float64](1, 8, nil), one, n},
+				backend.ErrLaunch,
+				"holds int32, not float64",
+			},
+			{"an array of floats", k, grid, []any{floats, y, one, n}, backend.ErrLaunch, "holds int32, not float32"},
 			{"a scalar for a buffer", k, grid, []any{one, y, one, n}, backend.ErrLaunch, "argument 0"},
-			{"a buffer for a scalar", k, grid, []any{x, y, mine, n}, backend.ErrLaunch, "argument 2 is int k, not a buffer"},
-			{"too large a group", k, tooMany, []any{x, y, one, n}, backend.ErrLaunch, fmt.Sprintf("the device takes at most %d", s.Info().MaxGroup)},
+			{
+				"a buffer for a scalar", k, grid,
+				[]any{x, y, mine, n},
+				backend.ErrLaunch,
+				"argument 2 is int k, not a buffer",
+			},
+			{
+				"too large a group", k, tooMany,
+				[]any{x, y, one, n},
+				backend.ErrLaunch,
+				fmt.Sprintf("the device takes at most %d", s.Info().MaxGroup),
+			},
 			{"no work-items", k, backend.Grid1(1, 0), []any{x, y, one, n}, backend.ErrLaunch, "at least 1"},
-			{"negative groups", k, backend.Grid1(-1, 1), []any{x, y, one, n}, backend.ErrLaunch, "must not be negative"},
+			{
+				"negative groups", k, backend.Grid1(-1, 1),
+				[]any{x, y, one, n},
+				backend.ErrLaunch,
+				"must not be negative",
+			},
 			{"another session's array", k, grid, []any{theirs, y, one, n}, backend.ErrLaunch, "another session"},
 			{"another session's kernel", foreign, grid, []any{x, y, one, n}, backend.ErrLaunch, "kernel"},
 			{"a freed array", k, grid, []any{freed, y, one, n}, backend.ErrClosed, "kernel add_to: argument 0"},
@@ -313,7 +369,8 @@ func TestLaunchErrors(t *testing.T) {
 			t.Errorf("zero groups: %v", err)
 		}
 		equal(t, "zero groups", y, slices.Repeat([]int32{guard}, 8))
-		refused(t, "zero groups, wrong arguments", s.Launch(k, backend.Grid1(0, 8), x, y, one), backend.ErrLaunch, "takes 4 arguments")
+		refused(t, "zero groups, wrong arguments",
+			s.Launch(k, backend.Grid1(0, 8), x, y, one), backend.ErrLaunch, "takes 4 arguments")
 
 		// The slices are the caller's own again: nothing that failed holds them.
 		if err := s.Launch(k, grid, x, y, one, n); err != nil {

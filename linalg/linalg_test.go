@@ -15,6 +15,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -67,7 +68,8 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 	})
 }
 
-// discrete is a device with memory of its own, as most GPUs have: host memory is copied to it and back.
+// discrete is a device with memory of its own, as most GPUs have: host memory is copied to it and
+// back.
 type discrete struct{ backend.Device }
 
 func (d discrete) Info() backend.Info {
@@ -82,8 +84,8 @@ func (d discrete) Register([]byte) (backend.HostBuffer, error) {
 
 const guard = -77 // fills what must not change
 
-// random makes a matrix with a gap after each row and guards around it. Its values include zeros of both signs, subnormals, and values
-// whose products underflow.
+// random makes a matrix with a gap after each row and guards around it. Its values include zeros of
+// both signs, subnormals, and values whose products underflow.
 func random[T linalg.Element](rng *rand.Rand, rows, cols, gap int) linalg.Matrix[T] {
 	stride := cols + gap
 	data := make([]T, rows*stride)
@@ -140,7 +142,8 @@ func same[T linalg.Element](t *testing.T, what string, got, want linalg.Matrix[T
 			g, w := got.At(i, j), want.At(i, j)
 			if bits(g) != bits(w) && (g == g || w == w) {
 				if bad == 0 {
-					t.Errorf("%s: element (%d, %d) of %s is %v (%x), want %v (%x)", what, i, j, got, g, bits(g), w, bits(w))
+					t.Errorf("%s: element (%d, %d) of %s is %v (%x), want %v (%x)",
+						what, i, j, got, g, bits(g), w, bits(w))
 				}
 				bad++
 			}
@@ -174,7 +177,9 @@ func guarded[T linalg.Element](t *testing.T, what string, m linalg.Matrix[T]) {
 }
 
 // reference is alpha*op(a)*op(b) + beta*c by the definition.
-func reference[T linalg.Element](alpha T, tA blas.Transpose, a linalg.Matrix[T], tB blas.Transpose, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) linalg.Matrix[T] {
+func reference[T linalg.Element](
+	alpha T, tA blas.Transpose, a linalg.Matrix[T], tB blas.Transpose, b linalg.Matrix[T], beta T, c linalg.Matrix[T],
+) linalg.Matrix[T] {
 	op := func(t blas.Transpose, m linalg.Matrix[T]) linalg.Matrix[T] {
 		if t == blas.NoTrans {
 			return m
@@ -193,7 +198,20 @@ func reference[T linalg.Element](alpha T, tA blas.Transpose, a linalg.Matrix[T],
 	return r
 }
 
-var shapes = [][3]int{{1, 1, 1}, {5, 7, 23}, {64, 64, 64}, {130, 70, 17}, {127, 129, 257}, {3, 300, 0}, {0, 4, 5}, {4, 0, 5}, {1, 300, 70}, {300, 1, 70}, {2000, 3, 2}, {33, 65, 1}}
+var shapes = [][3]int{
+	{1, 1, 1},
+	{5, 7, 23},
+	{64, 64, 64},
+	{130, 70, 17},
+	{127, 129, 257},
+	{3, 300, 0},
+	{0, 4, 5},
+	{4, 0, 5},
+	{1, 300, 70},
+	{300, 1, 70},
+	{2000, 3, 2},
+	{33, 65, 1},
+}
 
 func TestGemm(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
@@ -262,7 +280,8 @@ func download[T linalg.Element](t *testing.T, a *linalg.Array[T]) linalg.Matrix[
 	return m
 }
 
-// beta == 0 must not read C, alpha == 0 and K == 0 neither A nor B, and otherwise a zero hides nothing.
+// beta == 0 must not read C, alpha == 0 and K == 0 neither A nor B, and otherwise a zero hides
+// nothing.
 func TestGemmSpecialValues(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
@@ -276,7 +295,8 @@ func TestGemmSpecialValues(t *testing.T) {
 				return m
 			}
 			out := fill(3, 5, c)
-			if err := linalg.GemmContext(context.Background(), s, alpha, blas.NoTrans, fill(3, k, a), blas.NoTrans, fill(k, 5, b), beta, out); err != nil {
+			if err := linalg.GemmContext(context.Background(), s, alpha, blas.NoTrans, fill(3, k, a), blas.NoTrans,
+				fill(k, 5, b), beta, out); err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range out.Data {
@@ -332,7 +352,8 @@ func testElementwise[T linalg.Element](t *testing.T, s *linalg.Session) {
 	for _, shape := range [][2]int{{1, 1}, {1, 1000}, {1000, 1}, {33, 31}, {100, 257}, {64, 64}, {0, 5}, {5, 0}} {
 		r, c := shape[0], shape[1]
 		a, b := random[T](rng, r, c, 3), random[T](rng, r, c, 0)
-		trans, sum, scaled := linalg.NewMatrix[T](c, r, nil), linalg.NewMatrix[T](r, c, nil), linalg.NewMatrix[T](r, c, nil)
+		trans, sum, scaled := linalg.NewMatrix[T](c, r, nil), linalg.NewMatrix[T](r, c, nil),
+			linalg.NewMatrix[T](r, c, nil)
 		for i := range r {
 			for j := range c {
 				trans.Set(j, i, a.At(i, j))
@@ -402,8 +423,8 @@ func TestTall(t *testing.T) {
 		want.Data[i] = a.Data[i] * b.Data[0]
 	}
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		if s.Info().Driver == "cudasim" && testing.Short() {
-			t.Skip("some 16 s of simulation")
+		if small(s) {
+			t.Skip("large; go test ./linalg -run TestTall -large runs it")
 		}
 		got, err := linalg.MatMulContext(context.Background(), s, a, b)
 		if err != nil {
@@ -450,22 +471,38 @@ func TestErrors(t *testing.T) {
 			text string
 		}{
 			{"inner dimensions", matmul(m(2, 3), m(4, 5)), linalg.ErrShape, "2x3 float32 and 4x5 float32"},
-			{"stride below columns", matmul(linalg.Matrix[float32]{Rows: 2, Cols: 3, Stride: 2, Data: make([]float32, 9)}, m(3, 2)), linalg.ErrShape, "stride 2"},
-			{"short data", matmul(m(2, 3), linalg.Matrix[float32]{Rows: 3, Cols: 4, Stride: 5, Data: make([]float32, 13)}), linalg.ErrShape, "needs 14 values; it has 13"},
-			{"negative rows", matmul(linalg.Matrix[float32]{Rows: -2, Cols: 3, Stride: 3}, m(3, 2)), linalg.ErrShape, "negative"},
-			{"overflowing stride", matmul(linalg.Matrix[float32]{Rows: 1 << 20, Cols: 3, Stride: math.MaxInt / 2}, m(3, 2)), linalg.ErrShape, "too large"},
+			{"stride below columns", matmul(linalg.Matrix[float32]{
+				Rows: 2, Cols: 3, Stride: 2, Data: make([]float32, 9),
+			}, m(3, 2)), linalg.ErrShape, "stride 2"},
+			{"short data", matmul(m(2, 3), linalg.Matrix[float32]{
+				Rows: 3, Cols: 4, Stride: 5, Data: make([]float32, 13),
+			}), linalg.ErrShape, "needs 14 values; it has 13"},
+			{
+				"negative rows", matmul(linalg.Matrix[float32]{Rows: -2, Cols: 3, Stride: 3}, m(3, 2)), linalg.ErrShape,
+				"negative",
+			},
+			{"overflowing stride", matmul(linalg.Matrix[float32]{Rows: 1 << 20, Cols: 3, Stride: math.MaxInt / 2},
+				m(3, 2)), linalg.ErrShape, "too large"},
 			{"device shapes", square.Mul(x, y), linalg.ErrShape, "6x4 and 4x6 into 8x8"},
 			{"destination is a source", square.Mul(square, square), linalg.ErrOverlap, ""},
-			{"destination overlaps the first factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(3, 7, 3, 7), square.Slice(4, 8, 0, 4)), linalg.ErrOverlap, ""},
-			{"destination overlaps the second factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(4, 8, 0, 4), square.Slice(3, 7, 3, 7)), linalg.ErrOverlap, ""},
+			{"destination overlaps the first factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(3, 7, 3, 7),
+				square.Slice(4, 8, 0, 4)), linalg.ErrOverlap, ""},
+			{"destination overlaps the second factor", square.Slice(0, 4, 0, 4).Mul(square.Slice(4, 8, 0, 4),
+				square.Slice(3, 7, 3, 7)), linalg.ErrOverlap, ""},
 			{"transpose in place", square.Transpose(square), linalg.ErrOverlap, ""},
-			{"shifted add", square.Slice(0, 4, 0, 8).Add(square.Slice(1, 5, 0, 8), square.Slice(0, 4, 0, 8)), linalg.ErrOverlap, ""},
+			{
+				"shifted add", square.Slice(0, 4, 0, 8).Add(square.Slice(1, 5, 0, 8), square.Slice(0, 4, 0, 8)),
+				linalg.ErrOverlap, "",
+			},
 			{"transpose shape", x.Transpose(x), linalg.ErrShape, ""},
 			{"scale shape", x.Scale(1, y), linalg.ErrShape, ""},
 			{"sum shape", sumErr, linalg.ErrShape, "2x3 float32 and 3x2"},
 			{"wrong transposition", square.Gemm(1, 'X', square, blas.NoTrans, square, 0), linalg.ErrShape, "'X'"},
 			{"nil array", square.Mul(nil, square), linalg.ErrShape, "nil"},
-			{"another session", foreign.Mul(square.Slice(0, 4, 0, 4), square.Slice(0, 4, 0, 4)), backend.ErrArgument, "different sessions"},
+			{
+				"another session", foreign.Mul(square.Slice(0, 4, 0, 4), square.Slice(0, 4, 0, 4)), backend.ErrArgument,
+				"different sessions",
+			},
 			{"copy shape", x.CopyFrom(m(4, 6)), linalg.ErrShape, "4x6"},
 			{"canceled", canceledErr, context.Canceled, ""},
 			{"too much memory", newErr, backend.ErrOutOfMemory, ""},
@@ -507,10 +544,14 @@ func TestClosedSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, uploadErr := linalg.Upload(s, linalg.NewMatrix[float32](2, 2, nil))
-		_, mulErr := linalg.MatMulContext(context.Background(), s, linalg.NewMatrix[float32](2, 2, nil), linalg.NewMatrix[float32](2, 2, nil))
+		_, mulErr := linalg.MatMulContext(context.Background(), s, linalg.NewMatrix[float32](2, 2, nil),
+			linalg.NewMatrix[float32](2, 2, nil))
 		_, compileErr := s.Compile("__kernel void k() {}", "k")
 		_, downloadErr := a.Download()
-		for what, err := range map[string]error{"Upload": uploadErr, "MatMul": mulErr, "Compile": compileErr, "Wait": s.Wait(), "Download": downloadErr, "Scale": a.Scale(2, a)} {
+		for what, err := range map[string]error{
+			"Upload": uploadErr, "MatMul": mulErr, "Compile": compileErr,
+			"Wait": s.Wait(), "Download": downloadErr, "Scale": a.Scale(2, a),
+		} {
 			if !errors.Is(err, backend.ErrClosed) {
 				t.Errorf("%s: %v, want ErrClosed", what, err)
 			}
@@ -531,18 +572,21 @@ func TestSharedOperands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "product", got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0, linalg.NewMatrix[float32](30, 30, nil)))
+		same(t, "product", got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0,
+			linalg.NewMatrix[float32](30, 30, nil)))
 
 		// Interleaved blocks of one array, as LAPACK passes them.
 		lu := random[float32](rng, 30, 30, 0)
 		left, right, corner := lu.Slice(10, 30, 0, 10), lu.Slice(0, 10, 10, 30), lu.Slice(10, 30, 10, 30)
 		want := reference(-1, blas.NoTrans, left, blas.NoTrans, right, 1, corner)
-		if err := linalg.GemmContext(context.Background(), s, -1, blas.NoTrans, left, blas.NoTrans, right, 1, corner); err != nil {
+		if err := linalg.GemmContext(context.Background(), s, -1, blas.NoTrans, left, blas.NoTrans, right, 1,
+			corner); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "interleaved", corner, want)
 
-		if err := linalg.GemmContext(context.Background(), s, 1, blas.NoTrans, corner, blas.NoTrans, corner, 0, corner); !errors.Is(err, linalg.ErrOverlap) {
+		if err := linalg.GemmContext(context.Background(), s, 1, blas.NoTrans, corner, blas.NoTrans, corner, 0,
+			corner); !errors.Is(err, linalg.ErrOverlap) {
 			t.Errorf("destination is a source on the host: %v, want ErrOverlap", err)
 		}
 	})
@@ -559,7 +603,8 @@ func TestProgressAndCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "in pieces", got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0, linalg.NewMatrix[int32](500, 300, nil)))
+		same(t, "in pieces", got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0,
+			linalg.NewMatrix[int32](500, 300, nil)))
 		if len(seen) != 2 || seen[0] != 256./500 || seen[1] != 1 {
 			t.Errorf("progress %v, want two pieces", seen)
 		}
@@ -571,7 +616,8 @@ func TestProgressAndCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := z.GemmContext(ctx, 1, blas.NoTrans, upload(t, s, a), blas.NoTrans, upload(t, s, b), 0); !errors.Is(err, context.Canceled) {
+		if err := z.GemmContext(ctx, 1, blas.NoTrans, upload(t, s, a), blas.NoTrans, upload(t, s, b),
+			0); !errors.Is(err, context.Canceled) {
 			t.Errorf("on arrays: %v, want Canceled", err)
 		}
 		ctx, cancel = context.WithCancel(context.Background())
@@ -583,25 +629,56 @@ func TestProgressAndCancel(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		var wg sync.WaitGroup
-		for g := range 32 {
-			wg.Go(func() {
-				rng := rand.New(rand.NewPCG(uint64(g), 11))
-				for range 4 {
-					m, n, k := 1+rng.IntN(70), 1+rng.IntN(70), rng.IntN(70)
-					a, b := random[float32](rng, m, k, g%3), random[float32](rng, k, n, 0)
-					got, err := linalg.MatMulContext(context.Background(), s, a, b)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					same(t, fmt.Sprint(m, n, k), got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0, linalg.NewMatrix[float32](m, n, nil)))
+	eachBackend(t, func(t *testing.T, s *linalg.Session) { useConcurrently(t, s) })
+}
+
+// useConcurrently multiplies on all sessions at the same time, from many goroutines.
+func useConcurrently(t *testing.T, sessions ...*linalg.Session) {
+	var wg sync.WaitGroup
+	for g := range 32 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 11))
+			for range 4 {
+				m, n, k := 1+rng.IntN(70), 1+rng.IntN(70), rng.IntN(70)
+				a, b := random[float32](rng, m, k, g%3), random[float32](rng, k, n, 0)
+				got, err := linalg.MatMulContext(context.Background(), sessions[g%len(sessions)], a, b)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
+				same(t, fmt.Sprint(m, n, k), got, reference(1, blas.NoTrans, a, blas.NoTrans, b, 0,
+					linalg.NewMatrix[float32](m, n, nil)))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The OpenCL drivers of two vendors in one process, at the same time: each compiles, computes and
+// is closed beside the other.
+func TestTwoVendors(t *testing.T) {
+	infos, err := backend.Lookup("opencl").Devices()
+	if err == nil && infos[0].Platform == infos[len(infos)-1].Platform {
+		err = fmt.Errorf("all OpenCL devices are of %q", infos[0].Platform)
+	}
+	backendtest.Require(t, "two-opencl", err)
+	t.Setenv(backend.EnvCache, "off") // both compile
+	for range 5 {
+		var sessions []*linalg.Session
+		for i := range infos {
+			s, err := linalg.Open(fmt.Sprintf("opencl:%d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sessions = append(sessions, s)
 		}
-		wg.Wait()
-	})
+		useConcurrently(t, sessions...)
+		for _, s := range sessions {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func TestDefault(t *testing.T) {

@@ -6,21 +6,24 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// Element is the type of a matrix's elements.
-type Element interface{ float32 | float64 | int32 }
+// Element is the type of a matrix's elements: float32, float64 or int32.
+type Element = kernels.Element
 
-// Matrix is a dense row-major matrix in host memory: element (i, j) is Data[i*Stride+j]. Rows and Cols may be 0. The elements between
-// Cols and Stride belong to nobody: they are neither read nor written.
+// Matrix is a dense row-major matrix in host memory: element (i, j) is Data[i*Stride+j]. Rows and
+// Cols may be 0. The elements between Cols and Stride belong to nobody: they are neither read nor
+// written.
 type Matrix[T Element] struct {
 	Rows, Cols int
 	Stride     int // elements from one row to the next, at least Cols
 	Data       []T
 }
 
-// NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros. It panics when a dimension is
-// negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
+// NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros. It
+// panics when a dimension is negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
 func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
 	n, err := elements(rows, cols)
 	if err != nil {
@@ -56,8 +59,8 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : i*m.Stride+m.Cols]
 }
 
-// Slice is the part of rows i to k-1 and columns j to l-1. It shares memory with m. It panics unless 0 <= i <= k <= Rows and
-// 0 <= j <= l <= Cols.
+// Slice is the part of rows i to k-1 and columns j to l-1. It shares memory with m. It panics
+// unless 0 <= i <= k <= Rows and 0 <= j <= l <= Cols.
 func (m Matrix[T]) Slice(i, k, j, l int) Matrix[T] {
 	checkSlice(i, k, j, l, m.Rows, m.Cols)
 	part := Matrix[T]{Rows: k - i, Cols: l - j, Stride: m.Stride}
@@ -94,7 +97,8 @@ func FromDense(d *mat.Dense) Matrix[float64] {
 	return Matrix[float64]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
 }
 
-// ToDense is m as gonum's Dense. They share memory. A matrix without elements gives an empty Dense, since gonum has no others.
+// ToDense is m as gonum's Dense. They share memory. A matrix without elements gives an empty Dense,
+// since gonum has no others.
 func ToDense(m Matrix[float64]) *mat.Dense {
 	var d mat.Dense
 	if m.Rows > 0 && m.Cols > 0 {

@@ -5,77 +5,65 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
-	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/npy/header"
+	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a matrix of the type that is asked for.
+// ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a
+// matrix of the type that is asked for.
 var ErrNPY = errors.New("linalg: .npy")
 
 // streamBytes is how much of a stream is in host memory at a time. Tests make it small.
 var streamBytes int64 = 4 << 20
 
-// ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes it. It takes float32 ('f4'), float64 ('f8') and int32 ('i4'), each
-// only as what it is, in both byte orders; an array of one dimension becomes a single row. Data in Fortran order are transposed on the device, which needs
-// memory for both until that is done.
+// ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes
+// it. It takes float32 ('f4'), float64 ('f8') and int32 ('i4'), each only as what it is, in both
+// byte orders. An array of one dimension becomes a single row, one of none a single element. Data
+// in Fortran order are transposed on the device, which needs memory for both until that is done.
 //
-// The data go through a few megabytes of host memory, and r is read up to their end and no further, so that another array may follow. It blocks
-// until everything is on the device. The error matches ErrNPY, io.ErrUnexpectedEOF as well where the file is cut off, or is r's or the device's own.
-// After an error nothing stays on the device.
+// The data go through a few megabytes of host memory, and r is read up to their end and no further,
+// so that another array may follow. The device's memory grows with what arrives: at most 16 times
+// as much is taken as has come, and copies on the way take a 16th more. A header that asks for more
+// than the device's largest buffer is backend.ErrOutOfMemory before any data are read.
+//
+// It blocks until everything is on the device. The error matches ErrNPY, io.ErrUnexpectedEOF as
+// well where the file is cut off, or is r's or the device's own. After an error nothing stays on
+// the device.
 func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
-	h, err := header.Read(r)
+	h, err := npy.ReadHeader(r)
+	if errors.Is(err, npy.ErrFormat) || errors.Is(err, npy.ErrType) || errors.Is(err, npy.ErrDims) {
+		return nil, fmt.Errorf("%w: %w", ErrNPY, err)
+	}
 	if err != nil {
-		return nil, npyError(err)
+		return nil, err
 	}
-	if want := npyType[T](); h.Type != want {
-		return nil, fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')", ErrNPY, npyNames[h.Type], npyNames[want], npyNames[want])
-	}
-	if _, err := h.Size(); err != nil {
-		return nil, npyError(err)
+	if want := kernels.TypeOf[T](); h.Type != want {
+		return nil, fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's "+
+			"astype('%s')", ErrNPY, h.Type, want, want)
 	}
 	rows, cols := h.Dims()
 	if h.Fortran && rows > 1 && cols > 1 {
-		a, err := readNew[T](s, r, cols, rows, h.BigEndian)
+		a, err := readNew[T](s, r, cols, rows, h.Order())
 		if err != nil {
 			return nil, err
 		}
 		return transposeNew(a)
 	}
-	return readNew[T](s, r, rows, cols, h.BigEndian)
-}
-
-func npyError(err error) error {
-	if errors.Is(err, header.ErrFormat) || errors.Is(err, header.ErrType) || errors.Is(err, header.ErrDims) {
-		return fmt.Errorf("%w: %w", ErrNPY, err)
-	}
-	return err
-}
-
-var npyNames = map[string]string{"f4": "float32", "f8": "float64", "i4": "int32"}
-
-func npyType[T Element]() string {
-	switch kernels.TypeOf[T]() {
-	case kernels.Float32:
-		return "f4"
-	case kernels.Float64:
-		return "f8"
-	}
-	return "i4"
+	return readNew[T](s, r, rows, cols, h.Order())
 }
 
 // readNew makes an array of what r holds.
-func readNew[T Element](s *Session, r io.Reader, rows, cols int, bigEndian bool) (*Array[T], error) {
-	if err := s.canHold(rows, cols, kernels.TypeOf[T]()); err != nil {
+func readNew[T Element](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
+	if err := s.CanHold(rows, cols, kernels.TypeOf[T]()); err != nil {
 		return nil, err
 	}
-	a, err := NewArray[T](s, rows, cols)
+	a, err := NewArray[T](s, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.read(r, bigEndian); err != nil {
+	a.rows, a.cols, a.stride = rows, cols, cols
+	if err := a.read(r, order); err != nil {
 		a.Free()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("%w: the file is cut off: %w", ErrNPY, err)
@@ -83,6 +71,24 @@ func readNew[T Element](s *Session, r io.Reader, rows, cols int, bigEndian bool)
 		return nil, err
 	}
 	return a, nil
+}
+
+// hold makes room in a packed array for its first n elements, which have come.
+func (a *Array[T]) hold(n int) error {
+	have := a.buf.Len()
+	if a.bytes(n) <= have {
+		return nil
+	}
+	buf, err := a.s.device.Alloc(a.bytes(npy.Room(n, a.rows*a.cols)))
+	if err != nil {
+		return err
+	}
+	err = a.s.queue.Copy(buf, 0, a.buf, 0, have)
+	if e := a.buf.Free(); err == nil {
+		err = e
+	}
+	a.buf = buf
+	return err
 }
 
 // transposeNew is the transpose of a, in whose place it comes.
@@ -104,24 +110,28 @@ func transposeNew[T Element](a *Array[T]) (*Array[T], error) {
 	return t, err
 }
 
-// WriteNPY writes the array to w as a .npy file of two dimensions: byte for byte what numpy.save writes for a C-ordered, little-endian array. The data go
-// through a few megabytes of host memory. It blocks until everything is written; the error is w's or the device's own.
+// WriteNPY writes the array to w as a .npy file of two dimensions: byte for byte what numpy.save
+// writes for a C-ordered, little-endian array. The data go through a few megabytes of host memory.
+// It blocks until everything is written; the error is w's or the device's own, or io.ErrShortWrite.
 func (a *Array[T]) WriteNPY(w io.Writer) error {
 	if err := a.s.open(); err != nil {
 		return err
 	}
-	if _, err := w.Write(header.Bytes(npyType[T](), []int{a.rows, a.cols})); err != nil {
+	if err := npy.WriteHeader(w, &npy.Header{Type: kernels.TypeOf[T](), Shape: []int{a.rows, a.cols}}); err != nil {
 		return err
 	}
 	return a.WriteRaw(w)
 }
 
-// ReadRaw fills the array with the elements that r begins with: row after row without gaps, little-endian. It reads as many bytes as they have, through a few
-// megabytes of host memory, and blocks until all are on the device. Where r ends before, the error matches io.ErrUnexpectedEOF. After an error the
-// array's elements are undefined. Where the array is a Slice, what lies between its rows stays as it is.
-func (a *Array[T]) ReadRaw(r io.Reader) error { return a.read(r, false) }
+// ReadRaw fills the array with the elements that r begins with: row after row without gaps,
+// little-endian. It reads as many bytes as they have, through a few megabytes of host memory, and
+// blocks until all are on the device. Where r ends before, the error matches io.ErrUnexpectedEOF.
+// After an error the array's elements are undefined. Where the array is a Slice, what lies between
+// its rows stays as it is.
+func (a *Array[T]) ReadRaw(r io.Reader) error { return a.read(r, binary.LittleEndian) }
 
-// WriteRaw writes the array's elements to w as ReadRaw reads them. It blocks until everything is written; the error is w's or the device's own.
+// WriteRaw writes the array's elements to w as ReadRaw reads them. It blocks until everything is
+// written; the error is w's or the device's own, or io.ErrShortWrite.
 func (a *Array[T]) WriteRaw(w io.Writer) error {
 	var memory []T
 	return a.pieces(func(part *Array[T]) error {
@@ -129,17 +139,14 @@ func (a *Array[T]) WriteRaw(w io.Writer) error {
 		if err := part.CopyTo(m); err != nil {
 			return err
 		}
-		swapUnless(binary.LittleEndian, m.Data)
-		_, err := w.Write(m.bytes())
-		return err
+		npy.Reorder(m.Data, binary.LittleEndian)
+		return npy.WriteFull(w, m.bytes())
 	})
 }
 
-func (a *Array[T]) read(r io.Reader, bigEndian bool) error {
-	var order binary.ByteOrder = binary.LittleEndian
-	if bigEndian {
-		order = binary.BigEndian
-	}
+// read is ReadRaw of elements in any byte order. The memory of a packed array grows with what
+// comes.
+func (a *Array[T]) read(r io.Reader, order binary.ByteOrder) error {
 	var memory []T
 	var done int64
 	return a.pieces(func(part *Array[T]) error {
@@ -147,12 +154,17 @@ func (a *Array[T]) read(r io.Reader, bigEndian bool) error {
 		n, err := io.ReadFull(r, m.bytes())
 		done += int64(n)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols), io.ErrUnexpectedEOF)
+			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols),
+				io.ErrUnexpectedEOF)
 		}
 		if err != nil {
 			return err
 		}
-		swapUnless(order, m.Data)
+		npy.Reorder(m.Data, order)
+		if err := a.hold(part.off + span(part.rows, part.cols, part.stride)); err != nil {
+			return err
+		}
+		part.buf = a.buf
 		return part.CopyFrom(m)
 	})
 }
@@ -184,16 +196,4 @@ func (a *Array[T]) pieces(f func(part *Array[T]) error) error {
 		}
 	}
 	return nil
-}
-
-// swapUnless turns the bytes of each element around where order is not the host's.
-func swapUnless[T Element](order binary.ByteOrder, x []T) {
-	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
-		return
-	}
-	var t T
-	size, b := binary.Size(t), backend.Bytes(x)
-	for i := 0; i < len(b); i += size {
-		slices.Reverse(b[i : i+size])
-	}
 }

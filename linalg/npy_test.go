@@ -16,12 +16,14 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // npyFile is a file with this header and data.
 func npyFile(descr string, fortran bool, shape string, order binary.ByteOrder, data any) []byte {
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, map[bool]string{true: "True", false: "False"}[fortran], shape)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr,
+		map[bool]string{true: "True", false: "False"}[fortran], shape)
 	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
 	b, err := binary.Append(append(b, text...), order, data)
 	if err != nil {
@@ -46,7 +48,8 @@ func testNPY[T linalg.Element](t *testing.T, s *linalg.Session) {
 		m := random[T](rng, shape[0], shape[1], 0)
 		what := fmt.Sprintf("%s on %s", m, s.Info().Driver)
 		var file bytes.Buffer // as internal/npy writes it, which is what numpy.save writes
-		if err := npy.Write(&file, []int{m.Rows, m.Cols}, m); err != nil {
+		h := &npy.Header{Type: kernels.TypeOf[T](), Shape: []int{m.Rows, m.Cols}}
+		if err := npy.Write(&file, h, m.Data); err != nil {
 			t.Fatal(err)
 		}
 		var written bytes.Buffer
@@ -86,6 +89,45 @@ func testNPY[T linalg.Element](t *testing.T, s *linalg.Session) {
 		t.Fatal(err)
 	}
 	same(t, "one dimension", download(t, a), row)
+	one := linalg.NewMatrix(1, 1, row.Data[:1])
+	a, err = linalg.ReadNPY[T](s, bytes.NewReader(npyFile("<"+descr, false, "()", binary.LittleEndian, one.Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "no dimension", download(t, a), one)
+}
+
+// What a header promises takes no memory: the array grows with what comes, and little is copied.
+func TestNPYGrows(t *testing.T) {
+	defer linalg.SmallStream(1 << 10)()
+	s, d := openCounted(t)
+	for _, shape := range []string{"(30000, 30000)", "(900000000,)", "(900000000, 1)"} {
+		for _, fortran := range []bool{false, true} {
+			d.most.Store(0)
+			file := npyFile("<f4", fortran, shape, binary.LittleEndian, make([]float32, 1000))
+			_, err := linalg.ReadNPY[float32](s, bytes.NewReader(file))
+			if n := d.most.Load(); !errors.Is(err, io.ErrUnexpectedEOF) || n > 16*4000 || n == 0 {
+				t.Errorf("%s: 4,000 bytes came, up to %d were held: %v", shape, n, err)
+			}
+		}
+	}
+	d.most.Store(0)
+	want := linalg.NewMatrix[float32](300, 300, nil)
+	for i := range want.Data {
+		want.Data[i] = float32(i)
+	}
+	a, err := linalg.ReadNPY[float32](s, bytes.NewReader(npyFile("<f4", false, "(300, 300)", binary.LittleEndian,
+		want.Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "grown", download(t, a), want)
+	if n := d.most.Load(); n > 360_000+360_000/16 {
+		t.Errorf("up to %d bytes for an array of 360,000", n)
+	}
+	if err := a.Free(); err != nil || d.now.Load() != 0 {
+		t.Errorf("%v, %d bytes stay", err, d.now.Load())
+	}
 }
 
 // A Slice is read and written without what lies between its rows.
@@ -115,11 +157,12 @@ func TestRaw(t *testing.T) {
 	})
 }
 
-// counted is a device that counts the buffers in use, and whose queue fails at a call.
+// counted is a device that counts the buffers in use and their bytes, now and at most, and whose
+// queue fails at a call.
 type counted struct {
 	backend.Device
-	live, calls atomic.Int64
-	failAt      int64
+	live, calls, now, most atomic.Int64
+	failAt                 int64
 }
 
 func (d *counted) Info() backend.Info {
@@ -137,6 +180,7 @@ func (d *counted) Alloc(n int64) (backend.Buffer, error) {
 		return nil, err
 	}
 	d.live.Add(1)
+	d.most.Store(max(d.most.Load(), d.now.Add(n)))
 	return &countedBuffer{Buffer: b, d: d}, nil
 }
 
@@ -163,6 +207,7 @@ type countedBuffer struct {
 func (b *countedBuffer) Free() error {
 	if b.free.CompareAndSwap(false, true) {
 		b.d.live.Add(-1)
+		b.d.now.Add(-b.Len())
 	}
 	return b.Buffer.Free()
 }
@@ -186,6 +231,13 @@ func (q *countedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
 		return err
 	}
 	return q.Queue.Read(dst, inner(src), off)
+}
+
+func (q *countedQueue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64) error {
+	if err := q.d.call(); err != nil {
+		return err
+	}
+	return q.Queue.Copy(inner(dst), dstOff, inner(src), srcOff, n)
 }
 
 // Launch fails always where it is not made to: the kernel would not know the buffers.
@@ -221,18 +273,25 @@ func TestNPYErrors(t *testing.T) {
 			t.Fatalf("%s: %d buffers stay", what, n)
 		}
 	}
-	check("doubles", bytes.NewReader(npyFile("<f8", false, "(1, 1)", binary.LittleEndian, 1.0)), linalg.ErrNPY, "the file holds float64, not float32: read it as that, or convert it with numpy's astype('float32')")
-	check("halves", bytes.NewReader(npyFile("<f2", false, "(1, 1)", binary.LittleEndian, int16(1))), linalg.ErrNPY, `it is "f2"`)
-	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY, "3 dimensions")
-	check("too large", bytes.NewReader(npyFile("<f4", false, "(1073741824, 131072)", binary.LittleEndian, data)), backend.ErrOutOfMemory, "")
-	check("larger than any memory", bytes.NewReader(npyFile("<f4", false, "(2147483647, 2147483647)", binary.LittleEndian, data)), linalg.ErrNPY, "no memory holds")
+	check("doubles", bytes.NewReader(npyFile("<f8", false, "(1, 1)", binary.LittleEndian, 1.0)), linalg.ErrNPY,
+		"the file holds float64, not float32: read it as that, or convert it with numpy's astype('float32')")
+	check("halves", bytes.NewReader(npyFile("<f2", false, "(1, 1)", binary.LittleEndian, int16(1))), linalg.ErrNPY,
+		`unknown element type "f2"`)
+	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY,
+		"3 dimensions")
+	check("too large", bytes.NewReader(npyFile("<f4", false, "(1073741824, 131072)", binary.LittleEndian, data)),
+		backend.ErrOutOfMemory, "")
+	check("larger than any memory",
+		bytes.NewReader(npyFile("<f4", false, "(2147483647, 2147483647)", binary.LittleEndian, data)), linalg.ErrNPY,
+		"no memory holds")
 	check("a picture", strings.NewReader("\x89PNG"), linalg.ErrNPY, "does not begin as one")
 	for n := range len(good) {
 		check(fmt.Sprintf("%d bytes", n), bytes.NewReader(good[:n]), linalg.ErrNPY, "")
 	}
 	header := len(good) - 48
 	for n := header; n < len(good); n++ {
-		check(fmt.Sprintf("%d bytes", n), bytes.NewReader(good[:n]), io.ErrUnexpectedEOF, fmt.Sprintf("%d bytes of data for 4x3 float32", n-header))
+		check(fmt.Sprintf("%d bytes", n), bytes.NewReader(good[:n]), io.ErrUnexpectedEOF,
+			fmt.Sprintf("%d bytes of data for 4x3 float32", n-header))
 	}
 	broken := errors.New("broken line")
 	for n := range len(good) + 1 {
@@ -272,6 +331,9 @@ func TestNPYErrors(t *testing.T) {
 		if err := a.WriteNPY(w); !errors.Is(err, broken) {
 			t.Errorf("a writer that fails after %d bytes: %v", n, err)
 		}
+		if err := a.WriteNPY(&limited{n: n}); !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("a writer that takes %d bytes without an error: %v", n, err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -279,7 +341,8 @@ func TestNPYErrors(t *testing.T) {
 	if _, err := linalg.ReadNPY[float32](s, bytes.NewReader(good)); !errors.Is(err, backend.ErrClosed) {
 		t.Errorf("ReadNPY in a closed session: %v", err)
 	}
-	if err := errors.Join(a.WriteNPY(io.Discard), a.ReadRaw(bytes.NewReader(good)), a.WriteRaw(io.Discard)); !errors.Is(err, backend.ErrClosed) {
+	if err := errors.Join(a.WriteNPY(io.Discard), a.ReadRaw(bytes.NewReader(good)),
+		a.WriteRaw(io.Discard)); !errors.Is(err, backend.ErrClosed) {
 		t.Errorf("in a closed session: %v", err)
 	}
 	if _, err := a.View(); !errors.Is(err, backend.ErrClosed) {

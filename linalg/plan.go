@@ -2,52 +2,56 @@ package linalg
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
-// A plan is how an operation runs on the session's device: the compiled kernel, and the grid that covers the shape.
+// A plan is how an operation runs on the session's device: the compiled kernel, and the grid that
+// covers the shape.
 type plan struct {
 	kernel backend.Kernel
 	grid   backend.Grid
 }
 
-// A planKey is all that a plan depends on, beside the device: the operation, the element type and the shape.
+// A planKey is all that a plan depends on, beside the device: the operation, the element type and
+// the shape.
 type planKey struct {
-	op             operation
-	typ            kernels.Type
-	m, n, k, count int // count products of a batch, 0 for one
+	op      *operation
+	typ     kernels.Type
+	m, n, k int
+	count   int // of products
 }
 
-type operation uint8
+// An operation is one that a session plans: choose is its kernel and its grid for the shape of key
+// on a device.
+type operation struct {
+	choose func(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
+}
 
-const (
-	matmul operation = iota
-	transpose
-	add
-	scale
-)
-
-// maxPlans is how many plans a session remembers. One that uses more shapes makes them again, which takes about a microsecond.
+// maxPlans is how many plans a session remembers. One that uses more shapes makes them again, which
+// takes about a microsecond.
 const maxPlans = 1024
 
-// plan is the plan of key, which choose makes the first time.
-func (s *core) plan(key planKey, choose func(info *backend.Info) (*backend.Source, backend.Grid)) (plan, error) {
+// plan is the plan of key, which is chosen the first time.
+func (s *core) plan(key planKey) (plan, error) {
 	s.mu.RLock()
 	p, ok := s.plans[key]
 	s.mu.RUnlock()
 	if ok {
 		return p, nil
 	}
-	src, g := choose(&s.info)
-	k, err := s.kernel(src)
-	if errors.Is(err, backend.ErrUnsupported) || errors.Is(err, backend.ErrBuild) { // what the user tuned may need a compiler that is no longer there
-		kernels.ForgetTuning(&s.info)
-		if other, grid := choose(&s.info); other != src {
+	src, g := key.op.choose(key, &s.info)
+	k, err := s.kernel(kernelKey{src: src})
+	// what the user tuned may need a compiler that is no longer there
+	if errors.Is(err, backend.ErrUnsupported) || errors.Is(err, backend.ErrBuild) {
+		tuning.Forget(&s.info)
+		if other, grid := key.op.choose(key, &s.info); other != src {
 			g = grid
-			k, err = s.kernel(other)
+			k, err = s.kernel(kernelKey{src: other})
 		}
 	}
 	if err != nil {
@@ -66,10 +70,34 @@ func (s *core) plan(key planKey, choose func(info *backend.Info) (*backend.Sourc
 	return p, nil
 }
 
-// kernel compiles a built-in kernel, once.
-func (s *core) kernel(src *backend.Source) (backend.Kernel, error) {
+// compile compiles src, unless its text is older than the Go that it was generated from:
+// with its checks if checked, where it has some.
+func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error) {
+	if src != nil && src.Fresh != nil {
+		if err := src.Fresh(); err != nil {
+			return nil, fmt.Errorf("linalg: kernel %s: %w: %w", src.Name, backend.ErrBuild, err)
+		}
+	}
+	if src == nil || src.Checks == nil || !checked {
+		return s.device.Compile(src)
+	}
+	k, err := s.device.Compile(checkedSource(src))
+	if err != nil {
+		return nil, fmt.Errorf("linalg: the checked mode compiles kernel %s anew: %w", src.Name, err)
+	}
+	return &checkedKernel{k, src.Checks.Files}, nil
+}
+
+// A kernelKey is a kernel, with its checks or without.
+type kernelKey struct {
+	src     *backend.Source
+	checked bool
+}
+
+// kernel compiles a built-in kernel, or one written in Go, once.
+func (s *core) kernel(key kernelKey) (backend.Kernel, error) {
 	s.mu.RLock()
-	k, ok := s.kernels[src]
+	k, ok := s.kernels[key]
 	closed := s.closed
 	s.mu.RUnlock()
 	if closed {
@@ -78,7 +106,7 @@ func (s *core) kernel(src *backend.Source) (backend.Kernel, error) {
 	if ok {
 		return k, nil
 	}
-	k, err := s.device.Compile(src)
+	k, err := s.compile(key.src, key.checked)
 	if err != nil {
 		return nil, err
 	}
@@ -87,22 +115,30 @@ func (s *core) kernel(src *backend.Source) (backend.Kernel, error) {
 	if s.closed {
 		return nil, errClosed("the session is closed")
 	}
-	if first, ok := s.kernels[src]; ok {
+	if first, ok := s.kernels[key]; ok {
 		return first, k.Release() // another goroutine was faster
 	}
-	s.kernels[src] = k
+	s.kernels[key] = k
 	return k, nil
 }
 
-// argLists are lists for the arguments of launches, which no queue keeps.
-var argLists = sync.Pool{New: func() any { return new([]backend.Arg) }}
+// An argList is the arguments of a launch, in memory that is used again: no queue keeps them.
+type argList struct{ args []backend.Arg }
 
-// enqueue launches a plan with the arguments that fill appends.
-func (s *Session) enqueue(p plan, fill func(args []backend.Arg) []backend.Arg) error {
-	list := argLists.Get().(*[]backend.Arg)
-	*list = fill((*list)[:0])
-	err := s.queue.Launch(p.kernel, p.grid, *list...)
-	clear(*list) // a buffer that its owner has forgotten is collected
-	argLists.Put(list)
+var argLists = sync.Pool{New: func() any { return new(argList) }}
+
+func takeArgs() *argList { return argLists.Get().(*argList) }
+
+// giveBack lets another launch use the list.
+func (l *argList) giveBack() {
+	clear(l.args) // a buffer that its owner has forgotten is collected
+	l.args = l.args[:0]
+	argLists.Put(l)
+}
+
+// launch enqueues a plan of a built-in kernel, and gives the list back.
+func (s *Session) launch(p plan, l *argList) error {
+	err := s.queue.Launch(p.kernel, p.grid, l.args...)
+	l.giveBack()
 	return err
 }

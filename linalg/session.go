@@ -1,19 +1,27 @@
 package linalg
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// A Session is an open device with a queue: its commands run in the order of the calls. It is safe for concurrent use. Close it
-// after use; its arrays and kernels end with it.
+// A Session is an open device with a queue: its commands run in the order of the calls. It is safe
+// for concurrent use. Close it after use; its arrays and kernels end with it.
 //
-// Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has one of its own while it runs: calls of several goroutines may
-// overlap, and none returns the error of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; Close releases them.
+// Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has
+// one of its own while it runs: calls of several goroutines may overlap, and none returns the error
+// of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; Close
+// releases them.
 type Session struct {
 	*core
 	queue backend.Queue
@@ -21,17 +29,19 @@ type Session struct {
 
 // core is what the queues of a session share.
 type core struct {
-	device backend.Device
-	info   backend.Info
+	device  backend.Device
+	info    backend.Info
+	checked atomic.Bool
 
 	mu      sync.RWMutex
-	kernels map[*backend.Source]backend.Kernel // built-in kernels
+	kernels map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
 	plans   map[planKey]plan
 	lanes   []*lane // that no call uses
 	closed  bool
 }
 
-// Open opens the device that spec names, as [backend.Open] does: "" for TANDEM_BACKEND, "cuda:0", "opencl:pocl", "cpu", "auto".
+// Open opens the device that spec names, as [backend.Open] does: "" for TANDEM_BACKEND, "cuda:0",
+// "opencl:pocl", "cpu", "auto".
 func Open(spec string) (*Session, error) {
 	device, err := backend.Open(spec)
 	if err != nil {
@@ -45,13 +55,17 @@ func Open(spec string) (*Session, error) {
 	return s, nil
 }
 
-// NewSession makes a session on an open device, which it owns from then on: Close closes it. After an error the device stays the caller's.
+// NewSession makes a session on an open device, which it owns from then on: Close closes it. After
+// an error the device stays the caller's.
 func NewSession(device backend.Device) (*Session, error) {
 	queue, err := device.NewQueue()
 	if err != nil {
 		return nil, err
 	}
-	c := &core{device: device, info: device.Info(), kernels: map[*backend.Source]backend.Kernel{}, plans: map[planKey]plan{}}
+	c := &core{
+		device: device, info: device.Info(), kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{},
+	}
+	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	return &Session{core: c, queue: queue}, nil
 }
 
@@ -61,7 +75,8 @@ func (s *Session) Info() backend.Info { return s.info }
 // Device is the device itself, for what Session does not offer. It belongs to the session.
 func (s *Session) Device() backend.Device { return s.device }
 
-// Queue is the queue that the commands of arrays, and Launch, go through: for events, and for copies of one's own.
+// Queue is the queue that the commands of arrays, and Launch, go through: for events, and for
+// copies of one's own.
 func (s *Session) Queue() backend.Queue { return s.queue }
 
 // Wait blocks until everything enqueued is done, and returns what went wrong since the last wait.
@@ -72,7 +87,39 @@ func (s *Session) Wait() error {
 	return s.queue.Wait()
 }
 
-// Close waits for the queue, then releases the device, its arrays and its kernels. It is idempotent.
+// WaitContext is Wait that ends with ctx's error when ctx ends before the device is done. What runs
+// there cannot be stopped, and may run for ever: the session is given up. Its calls are
+// backend.ErrDeviceLost from then on, Close returns at once, and what the session had on the device
+// stays there until the process ends. Other sessions go on.
+func (s *Session) WaitContext(ctx context.Context) error { return s.orAbandon(ctx, s.Wait) }
+
+// orAbandon is f, which waits for the device, or gives the device up at the end of ctx.
+func (s *Session) orAbandon(ctx context.Context, f func() error) error {
+	if ctx.Done() == nil {
+		return f()
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return cmp.Or(err, context.Cause(ctx))
+	case <-time.After(lastChance):
+	}
+	s.device.Abandon()
+	return context.Cause(ctx)
+}
+
+// lastChance is what a device that is about to be given up has left, so that one that was idle is
+// not lost.
+const lastChance = 20 * time.Millisecond
+
+// Close waits for the queue, then releases the device, its arrays and its kernels. It is
+// idempotent.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	closed := s.closed
@@ -89,6 +136,46 @@ func (s *Session) Close() error {
 	return err
 }
 
+// CanHold says whether a result of rows by cols elements can be one buffer of the device: ask
+// before making room for it, as Go does not return from a make that is too large.
+func (s *Session) CanHold(rows, cols int, t kernels.Type) error {
+	n, err := elements(rows, cols)
+	if err != nil {
+		return err
+	}
+	if limit := s.info.MaxAlloc; limit > 0 && int64(n) > limit/int64(t.Size()) {
+		return &backend.Error{
+			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
+			Detail: fmt.Sprintf("a result of %dx%d %s; the largest buffer of %s has %d bytes", rows, cols, t,
+				s.info.Name, limit),
+		}
+	}
+	return nil
+}
+
+// DeviceTime is the time, by the device's own clock, from the end of the commands that were
+// enqueued before f to the end of those that f enqueues. It waits for them.
+func (s *Session) DeviceTime(f func() error) (d time.Duration, err error) {
+	begin, err := s.queue.Record()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = cmp.Or(err, begin.Release()) }()
+	if err := f(); err != nil {
+		return 0, err
+	}
+	end, err := s.queue.Record()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = cmp.Or(err, end.Release()) }()
+	if err := s.Wait(); err != nil {
+		return 0, err
+	}
+	ns, err := end.Since(begin)
+	return time.Duration(ns), err
+}
+
 func (s *core) open() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -98,33 +185,43 @@ func (s *core) open() error {
 	return nil
 }
 
-// Compile makes a kernel of the user's own from text in the portable dialect; name is its entry point. The error matches
-// backend.ErrBuild and carries the compiler's log, or backend.ErrUnsupported where the device needs something else:
-// the cpu device a Go implementation, which [Session.CompileSource] takes. The kernel ends with the session; Release ends it earlier.
+// Compile makes a kernel of the user's own from text in the portable dialect; name is its entry
+// point. The error matches backend.ErrBuild and carries the compiler's log, or
+// backend.ErrUnsupported where the device needs something else: the cpu device a Go implementation,
+// which [Session.CompileSource] takes. The kernel ends with the session; Release ends it earlier.
 func (s *Session) Compile(text, name string) (backend.Kernel, error) {
 	return s.CompileSource(&backend.Source{Name: name, Text: text})
 }
 
-// CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go implementation for the cpu device.
+// CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go
+// implementation for the cpu device.
 func (s *Session) CompileSource(src *backend.Source) (backend.Kernel, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	return s.device.Compile(src)
+	return s.compile(src, s.checked.Load())
 }
 
 // Launch runs k over g: CUDA's kernel[grid, block](args). An argument is
 //
-//   - an [Array], a backend.Buffer, a backend.Arg, or a []backend.Arg, which stands for all its elements;
-//   - an int32, uint32, int64, uint64, float32 or float64 (an int is an error: its width is the host's);
-//   - a slice of int32, uint32, int64, uint64, float32, float64 or byte, or a [Matrix], in host memory. It is copied to the device before and back
-//     after the launch, or used in place where the device shares the host's memory. Slices may be the same, but must not overlap otherwise.
+//   - an [Array], a backend.Buffer, a backend.Arg, or a []backend.Arg, which stands for all its
+//     elements;
+//   - an int32, uint32, int64, uint64, float32 or float64 (an int is an error: its width is the
+//     host's);
+//   - a slice of int32, uint32, int64, uint64, float32, float64 or byte, or a [Matrix], in host
+//     memory. It is copied to the device before and back after the launch, or used in place where
+//     the device shares the host's memory. Slices may be the same, but must not overlap otherwise.
 //
-// With host memory among the arguments Launch blocks until the kernel is done; otherwise it may return before. A wrong number or width
-// of arguments is backend.ErrLaunch, and nothing runs.
+// With host memory among the arguments Launch blocks until the kernel is done; otherwise it may
+// return before. A wrong number of arguments, or a wrong kind or width of one or of its elements,
+// is backend.ErrLaunch, and nothing runs; the sign of integers does not matter. Bytes, buffers and
+// what backend.Buf makes have elements of any type.
 func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err error) {
 	if err := s.open(); err != nil {
 		return err
+	}
+	if k == nil {
+		return fmt.Errorf("linalg: %w: the kernel is nil", backend.ErrLaunch)
 	}
 	var l launch
 	defer func() {
@@ -144,10 +241,25 @@ func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err err
 		}
 		list = append(list, arg)
 	}
-	if err := s.queue.Launch(k, g, list...); err != nil {
+	if err := s.launchKernel(k, g, list); err != nil {
 		return err
 	}
 	return l.finish(s)
+}
+
+// LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does
+// when ctx ends before. Host memory among the arguments belongs to the kernel then: it may still be
+// written.
+func (s *Session) LaunchContext(ctx context.Context, k backend.Kernel, g backend.Grid, args ...any) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return s.orAbandon(ctx, func() error {
+		if err := s.Launch(k, g, args...); err != nil {
+			return err
+		}
+		return s.Wait()
+	})
 }
 
 // launch holds the host memory among the arguments of one launch.
@@ -169,9 +281,8 @@ type arrayArg interface {
 type matrixArg interface {
 	check(name string) error
 	bytes() []byte
+	elem() string
 }
-
-func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.Data[:span(m.Rows, m.Cols, m.Stride)]) }
 
 func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
 	switch a := a.(type) {
@@ -197,34 +308,36 @@ func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
 		if err := a.check("matrix"); err != nil {
 			return backend.Arg{}, err
 		}
-		return l.host(s, a.bytes())
+		return l.host(s, a.bytes(), a.elem())
 	case []byte:
-		return l.host(s, a)
+		return l.host(s, a, "")
 	case []int32:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "int32")
 	case []uint32:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "uint32")
 	case []int64:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "int64")
 	case []uint64:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "uint64")
 	case []float32:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "float32")
 	case []float64:
-		return l.host(s, backend.Bytes(a))
+		return l.host(s, backend.Bytes(a), "float64")
 	case nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is nil", backend.ErrLaunch)
 	case int, uint:
-		return backend.Arg{}, fmt.Errorf("%w: a kernel has no %T: use int32 or int64, as the kernel declares it", backend.ErrLaunch, a)
+		return backend.Arg{}, fmt.Errorf("%w: a kernel has no %T: use int32 or int64, as the kernel declares it",
+			backend.ErrLaunch, a)
 	}
 	return backend.Arg{}, fmt.Errorf("%w: cannot pass a %T", backend.ErrLaunch, a)
 }
 
-// host brings mem to the device, or registers it where the device shares the host's memory.
-func (l *launch) host(s *Session, mem []byte) (backend.Arg, error) {
+// host brings mem, elements of the type that Go calls elem, to the device, or registers it where
+// the device shares the host's memory.
+func (l *launch) host(s *Session, mem []byte, elem string) (backend.Arg, error) {
 	for _, h := range l.hosts {
 		if len(mem) == len(h.mem) && unsafe.SliceData(mem) == unsafe.SliceData(h.mem) {
-			return backend.Buf(h.buf), nil
+			return backend.Arg{Buffer: h.buf, Type: elem}, nil
 		}
 		if bytesOverlap(mem, h.mem) {
 			return backend.Arg{}, fmt.Errorf("%w: two host slices overlap", ErrOverlap)
@@ -244,15 +357,7 @@ func (l *launch) host(s *Session, mem []byte) (backend.Arg, error) {
 	if !h.shared {
 		err = s.queue.Write(h.buf, 0, mem)
 	}
-	return backend.Buf(h.buf), err
-}
-
-func bytesOverlap(a, b []byte) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return false
-	}
-	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	return a0 < b0+uintptr(len(b)) && b0 < a0+uintptr(len(a))
+	return backend.Arg{Buffer: h.buf, Type: elem}, err
 }
 
 // finish waits for the kernel and copies host memory back.
@@ -284,8 +389,9 @@ var defaultSession struct {
 	s *Session
 }
 
-// Default is the session that MatMul, Transpose, Add and Scale use. It is opened at the first call, on the device that TANDEM_BACKEND
-// names then, and stays open; if it was closed or its opening failed, the next call opens it anew.
+// Default is the session that MatMul, Transpose, Add and Scale use. It is opened at the first call,
+// on the device that TANDEM_BACKEND names then, and stays open; if it was closed or its opening
+// failed, the next call opens it anew.
 func Default() (*Session, error) {
 	defaultSession.Lock()
 	defer defaultSession.Unlock()

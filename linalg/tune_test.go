@@ -7,6 +7,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // picky is a device that does not compile some tuned kernel.
@@ -23,7 +24,8 @@ func (d *picky) Compile(s *backend.Source) (backend.Kernel, error) {
 	return d.Device.Compile(s)
 }
 
-// Parameters of the user's tuning file that do not compile on the device break nothing: those that come with the program are used.
+// Parameters of the user's tuning file that do not compile on the device break nothing: those that
+// come with the program are used.
 func TestTunedParametersThatDoNotCompile(t *testing.T) {
 	device, err := backend.Open("cpu")
 	if err != nil {
@@ -38,15 +40,14 @@ func TestTunedParametersThatDoNotCompile(t *testing.T) {
 	info := s.Info()
 	name := filepath.Join(t.TempDir(), "tune.json")
 	p := kernels.MatMulParams{CPU: true, BM: 24, BN: 16, BK: 8, TM: 4, TN: 4, KU: 1, VW: 4}
-	err = kernels.WriteTuning(name, &kernels.Tuning{Format: kernels.TuningFormat, Devices: []kernels.DeviceTuning{
-		{Device: kernels.DeviceIDOf(&info), MatMul: []kernels.Tuned[kernels.MatMulParams]{{Type: "int32", N: 32, Params: p}}},
-	}})
-	if err != nil {
+	t.Cleanup(tuning.Reload) // after the environment is as it was
+	t.Setenv(tuning.Env, name)
+	if err := tuning.Keep(&tuning.Record{
+		Device: tuning.DeviceIDOf(&info),
+		MatMul: []tuning.Tuned[kernels.MatMulParams]{{Type: "int32", N: 32, Params: p}},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(kernels.ReloadTuning) // after the environment is as it was
-	t.Setenv(kernels.EnvTune, name)
-	kernels.ReloadTuning()
 
 	m := NewMatrix[int32](32, 32, nil)
 	for i := range 32 {

@@ -2,10 +2,12 @@ package linalg
 
 import "gonum.org/v1/gonum/mat"
 
-// View is a copy of the array in host memory, after the commands enqueued before, that gonum reads: for mat.Formatted, mat.Norm and whatever else takes a
-// mat.Matrix. It does not follow what happens to the array later. At gives every element as float64, without rounding.
+// View is a copy of the array in host memory, after the commands enqueued before, that gonum reads:
+// for mat.Formatted, mat.Norm and whatever else takes a mat.Matrix. It does not follow what happens
+// to the array later. At gives every element as float64, without rounding.
 //
-// Of a float64 array with elements it is a *mat.Dense. Nothing else in this package copies between the device and gonum unless its name says so.
+// Of a float64 array with elements it is a *mat.Dense. Nothing else in this package copies between
+// the device and gonum unless its name says so.
 func (a *Array[T]) View() (mat.Matrix, error) {
 	m, err := a.Download()
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks and measures Tandem on the GPUs of this machine, which needs neither Go nor the sources: `make gpu-bundle` puts this script
-# beside the programs that it runs. gpu-check.sh --help says how.
+# Checks and measures Tandem on the GPUs of this machine, which needs neither Go nor the sources:
+# `make gpu-bundle` puts this script beside the programs that it runs. gpu-check.sh --help says how.
 set -u
 
 usage() {
@@ -50,7 +50,8 @@ for arg in "$@"; do
 	case $arg in
 	-h | --help) usage && exit 0 ;;
 	--quick) quick=1 ;;
-	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | matmul* | bench* | tune*) chosen+=("$arg") ;;
+	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | \
+		matmul* | bench* | tune*) chosen+=("$arg") ;;
 	*) fail_usage "no step is named $arg" ;;
 	esac
 done
@@ -58,12 +59,18 @@ limit=${GPU_CHECK_LIMIT:-540}
 case $limit in '' | *[!0-9]*) fail_usage "GPU_CHECK_LIMIT is '$limit', not a number of seconds" ;; esac
 read -ra backends <<<"${GPU_CHECK_BACKENDS:-cuda opencl}"
 for b in "${backends[@]}"; do
-	case $b in cuda | cudasim | opencl) ;; *) fail_usage "GPU_CHECK_BACKENDS names $b; there are cuda, opencl and cudasim" ;; esac
+	case $b in
+	cuda | cudasim | opencl) ;;
+	*) fail_usage "GPU_CHECK_BACKENDS names $b; there are cuda, opencl and cudasim" ;;
+	esac
 done
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 for f in tandem cuda.test opencl.test kernels.test linalg.test a.npy b.npy mma-check.cu; do
-	[ -e "$here/$f" ] || { echo "gpu-check.sh: $here has no $f: run the copy in the folder that make gpu-bundle fills" >&2; exit 1; }
+	[ -e "$here/$f" ] || {
+		echo "gpu-check.sh: $here has no $f: run the copy in the folder that make gpu-bundle fills" >&2
+		exit 1
+	}
 done
 mkdir -p "${OUT:=out}" && out=$(cd "$OUT" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
@@ -79,7 +86,8 @@ command -v timeout >/dev/null || { echo 'gpu-check.sh: the program timeout of co
 
 say() { echo "$*" | tee -a "$logs/machine.log"; }
 
-# library prints the path of a shared library: as the loader has it, else in one of the folders given.
+# library prints the path of a shared library: as the loader has it, else in one of the folders
+# given.
 library() {
 	local name=$1 path dir
 	shift
@@ -100,11 +108,14 @@ library() {
 
 # reach makes the loader look in a folder, after all others.
 reach() {
-	case :${LD_LIBRARY_PATH:-}: in *:"$1":*) ;; *) export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1 ;; esac
+	case :${LD_LIBRARY_PATH:-}: in
+	*:"$1":*) ;;
+	*) export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1 ;;
+	esac
 }
 
-driver_folders=(/usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib "/usr/lib/$(uname -m)-linux-gnu" /usr/lib64 /usr/lib
-	"/usr/lib/$(uname -m)-linux-gnu/nvidia/current" /run/opengl-driver/lib)
+driver_folders=(/usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib "/usr/lib/$(uname -m)-linux-gnu"
+	/usr/lib64 /usr/lib "/usr/lib/$(uname -m)-linux-gnu/nvidia/current" /run/opengl-driver/lib)
 cuda_folders=(/usr/local/cuda/lib64)
 while read -r site; do # Python's folders of packages
 	cuda_folders+=("$site/nvidia/cu13/lib" "$site/nvidia/cuda_nvrtc/lib" "$site/nvidia/cublas/lib")
@@ -127,7 +138,8 @@ find_driver() {
 		say "NVIDIA's driver: $lib"
 		reach "$(dirname "$lib")"
 	else
-		say "NVIDIA's driver: libcuda.so.1 is missing: neither the loader has it nor ${driver_folders[*]}; install the driver, or in a container ask for its GPUs"
+		say "NVIDIA's driver: libcuda.so.1 is missing: neither the loader has it nor ${driver_folders[*]};" \
+			"install the driver, or in a container ask for its GPUs"
 	fi
 }
 
@@ -142,11 +154,16 @@ find_cuda() {
 	done
 	nvrtc=${TANDEM_NVRTC:-}
 	case $found in *nvrtc*) nvrtc=1 ;; esac
-	[ -n "$nvrtc" ] || say "NVRTC: missing (CUDA toolkit, or pip install nvidia-cuda-nvrtc): tests that compile text are skipped on CUDA"
-	case $found in *cublas*) ;; *) say "cuBLAS: missing (CUDA toolkit, or pip install nvidia-cublas): the benchmark goes without it" ;; esac
+	[ -n "$nvrtc" ] || say "NVRTC: missing (CUDA toolkit, or pip install nvidia-cuda-nvrtc):" \
+		"tests that compile text are skipped on CUDA"
+	case $found in
+	*cublas*) ;;
+	*) say "cuBLAS: missing (CUDA toolkit, or pip install nvidia-cublas): the benchmark goes without it" ;;
+	esac
 }
 
-# NVIDIA's OpenCL is shown alone, so that it is the first device. A loader comes with the bundle, for machines without one.
+# NVIDIA's OpenCL is shown alone, so that it is the first device. A loader comes with the bundle,
+# for machines without one.
 find_opencl() {
 	local lib icd=$work/vendors
 	if lib=$(library libOpenCL.so.1 /usr/local/cuda/lib64 "$here"); then
@@ -157,7 +174,8 @@ find_opencl() {
 	fi
 	[ -z "${OCL_ICD_VENDORS:-}${TANDEM_OPENCL_LIBRARY:-}${GPU_CHECK_BACKENDS:-}" ] || return 0
 	if ! lib=$(library libnvidia-opencl.so.1 "${driver_folders[@]}"); then
-		say "NVIDIA's OpenCL: libnvidia-opencl.so.1 is missing: neither the loader has it nor ${driver_folders[*]}; in a container NVIDIA_DRIVER_CAPABILITIES must hold compute"
+		say "NVIDIA's OpenCL: libnvidia-opencl.so.1 is missing: neither the loader has it nor ${driver_folders[*]};" \
+			"in a container NVIDIA_DRIVER_CAPABILITIES must hold compute"
 		return
 	fi
 	say "NVIDIA's OpenCL: $lib"
@@ -183,7 +201,8 @@ list() {
 
 # of prints the devices of a driver that are checked.
 of() {
-	awk -v b="$1" -v all="${GPU_CHECK_BACKENDS:-}" 'index($1, b ":") == 1 && (all != "" || $2 == "gpu") { print $1 }' <<<"$devices"
+	awk -v b="$1" -v all="${GPU_CHECK_BACKENDS:-}" \
+		'index($1, b ":") == 1 && (all != "" || $2 == "gpu") { print $1 }' <<<"$devices"
 }
 
 selected() {
@@ -206,8 +225,9 @@ note() { # NAME RESULT SECONDS DETAIL
 
 skip() { ! selected "$1" || note "$1" skipped 0 "$2"; }
 
-# step runs a command as the step NAME, with its output in NAME.log, or in the file $to. It has passed when it ends with 0 and its output
-# holds the pattern $want; its detail is then the lines with the pattern $show.
+# step runs a command as the step NAME, with its output in NAME.log, or in the file $to. It has
+# passed when it ends with 0 and its output holds the pattern $want; its detail is then the lines
+# with the pattern $show.
 want='' to='' show=''
 step() {
 	local name=$1 log=$logs/$1.log start=$SECONDS rc
@@ -223,10 +243,11 @@ step() {
 		note "$name" passed "$took" "$show"
 		return
 	fi
+	local mistake='^(tandem: |panic: |fatal error: | *--- FAIL|={9} .*([Ii]nvalid|[Ee]rror|hazard))'
 	case $rc in
 	0) why="its output has no line with: $want" ;;
 	124 | 137) why="stopped after $limit s" ;;
-	*) why="exit code $rc: $(grep -aE '^(tandem: |panic: |fatal error: | *--- FAIL|={9} .*([Ii]nvalid|[Ee]rror|hazard))' "$log" | head -3 | tr -s '\n ' ' ')" ;;
+	*) why="exit code $rc: $(grep -aE "$mistake" "$log" | head -3 | tr -s '\n ' ' ')" ;;
 	esac
 	note "$name" failed "$took" "$why"
 }
@@ -261,7 +282,8 @@ check_backend() {
 		done
 		return
 	fi
-	[ "$b" = opencl ] || show='kernels load' want="--- PASS: TestPTXLoads/$b" step "ptx-$b" env TANDEM_REQUIRE="$b" "$here/kernels.test" -test.v -test.run="^TestPTXLoads\$/^$b(:|\$)"
+	[ "$b" = opencl ] || show='kernels load' want="--- PASS: TestPTXLoads/$b" step "ptx-$b" \
+		env TANDEM_REQUIRE="$b" "$here/kernels.test" -test.v -test.run="^TestPTXLoads\$/^$b(:|\$)"
 	for d in $(of "$b"); do
 		d=${d/:/-}
 		want='"pass": true' to=$work/conformance-$d.json step "conformance-$d" \
@@ -273,20 +295,26 @@ check_backend() {
 		want='^PASS' step suite-opencl env TANDEM_REQUIRE="$require" "$here/opencl.test" "${tests[@]}"
 	else
 		simulated='' # a GPU's run leaves out the tests of the simulated one
-		[ "$b" = cudasim ] || simulated='^TestSim|^TestSuiteSimulated$|^TestSuiteNVRTC$/^cudasim$'
-		want='^PASS' step "suite-$b" env TANDEM_REQUIRE="$require" "$here/cuda.test" -driver="$b" "${tests[@]}" ${simulated:+-test.skip="$simulated"}
+		[ "$b" = cudasim ] || simulated='^TestSim|^TestSuiteNVRTC$/^cudasim$'
+		want='^PASS' step "suite-$b" env TANDEM_REQUIRE="$require" "$here/cuda.test" -driver="$b" "${tests[@]}" \
+			${simulated:+-test.skip="$simulated"}
 	fi
 	# The other tests of kernels and linalg need the sources, or no device.
-	want="--- PASS: Test[A-Za-z]*/$b" step "kernels-$b" env TANDEM_REQUIRE="$require" "$here/kernels.test" "${tests[@]}" \
-		-test.run="^(TestProducts|TestMatMulDoesNotReadC|TestTallMatrices|TestTransposes|TestElementwise|TestChooseOnRealDevices)\$/^$b(:|\$)"
-	want="--- PASS: Test[A-Za-z]*/$b" step "linalg-$b" env TANDEM_REQUIRE="$require" "$here/linalg.test" "${tests[@]}" -test.run="^Test/^$b\$"
+	local on='TestProducts|TestMatMulDoesNotReadC|TestTallMatrices|TestTransposes|TestElementwise'
+	on+='|TestChooseOnRealDevices|TestDialect'
+	want="--- PASS: Test[A-Za-z]*/$b" step "kernels-$b" env TANDEM_REQUIRE="$require" "$here/kernels.test" \
+		"${tests[@]}" -test.run="^($on)\$/^$b(:|\$)"
+	want="--- PASS: Test[A-Za-z]*/$b" step "linalg-$b" env TANDEM_REQUIRE="$require" "$here/linalg.test" \
+		"${tests[@]}" -test.run="^Test/^$b\$"
 	# shellcheck disable=SC2016 # the inner shell expands them
 	want='^the same bytes' step "matmul-$b" sh -c '"$0" matmul "$1/a.npy" "$1/b.npy" -o c.npy &&
-		"$0" matmul "$1/a.npy" "$1/b.npy" -o want.npy --backend cpu && cmp c.npy want.npy && echo the same bytes as on the cpu device' "$here/tandem" "$here"
+		"$0" matmul "$1/a.npy" "$1/b.npy" -o want.npy --backend cpu && cmp c.npy want.npy &&
+		echo the same bytes as on the cpu device' "$here/tandem" "$here"
 	unset TANDEM_BACKEND
 }
 
-# What the float64 matrix instruction computes decides whether kernels may use it. Either answer passes.
+# What the float64 matrix instruction computes decides whether kernels may use it. Either answer
+# passes.
 check_mma() {
 	if [ -z "$(of cuda)" ]; then
 		skip mma 'no device of cuda'
@@ -295,11 +323,13 @@ check_mma() {
 	else
 		local answer='^YES: \|^NO: \|needs sm_'
 		# shellcheck disable=SC2016 # the inner shell expands it
-		want=$answer show=$answer step mma sh -c 'nvcc -O2 -arch=native -o mma-check "$0/mma-check.cu" && ./mma-check' "$here"
+		want=$answer show=$answer step mma sh -c \
+			'nvcc -O2 -arch=native -o mma-check "$0/mma-check.cu" && ./mma-check' "$here"
 	fi
 }
 
-# The sanitizer must find nothing in the built-in kernels, and the mistakes in kernels that have them: so it is seen to look.
+# The sanitizer must find nothing in the built-in kernels, and the mistakes in kernels that have
+# them: so it is seen to look.
 check_sanitizer() {
 	local tool found b=${backends[0]}
 	cat >"$work/run/planted.cl" <<'END'
@@ -321,7 +351,8 @@ END
 			skip $tool 'no device of cuda'
 			continue
 		fi
-		want='SUMMARY: 0 ' step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$here/tandem" conformance --quick --backend "$b"
+		want='SUMMARY: 0 ' step $tool compute-sanitizer --tool $tool --error-exitcode 9 \
+			"$here/tandem" conformance --quick --backend "$b"
 		if [ -z "$nvrtc" ]; then
 			skip $tool-planted 'NVRTC is missing'
 			continue
@@ -330,7 +361,8 @@ END
 		[ $tool = memcheck ] || found='SUMMARY: [1-9]'
 		# shellcheck disable=SC2016 # the inner shell expands it
 		want=$found step $tool-planted sh -c '! "$@"' sh compute-sanitizer --tool $tool --error-exitcode 9 \
-			"$here/tandem" run planted.cl --kernel $tool --grid 1 --block 64 --arg out:f4:64 -o planted.npy --backend "$b"
+			"$here/tandem" run planted.cl --kernel $tool --grid 1 --block 64 \
+			--arg out:f4:64 -o planted.npy --backend "$b"
 	done
 }
 
@@ -339,11 +371,7 @@ check_bench() {
 	[ -z "$quick" ] || flags+=(--quick)
 	for b in "${backends[@]}"; do
 		[ -n "$(of "$b")" ] || continue
-		if "$here/tandem" bench --help 2>/dev/null | grep -q -e '--json file'; then
-			step "bench-$b" "$here/tandem" bench --backend "$b" "${flags[@]}" --json "$work/bench-$b.json"
-		else
-			skip "bench-$b" 'this tandem has no bench'
-		fi
+		step "bench-$b" "$here/tandem" bench --backend "$b" "${flags[@]}" -o "$work/bench-$b.json"
 	done
 }
 
@@ -351,7 +379,8 @@ check_tune() {
 	local b flags=(--minutes "$((limit > 120 ? (limit - 60) / 60 : 1))")
 	[ -z "$quick" ] || flags=(--minutes 1 --trials 2 --sizes 64)
 	for b in "${backends[@]}"; do
-		[ -z "$(of "$b")" ] || step "tune-$b" env TANDEM_TUNE="$work/tune-$b.json" "$here/tandem" tune --backend "$b" "${flags[@]}"
+		[ -z "$(of "$b")" ] || step "tune-$b" env TANDEM_TUNE="$work/tune-$b.json" \
+			"$here/tandem" tune --backend "$b" "${flags[@]}"
 	done
 }
 
@@ -361,7 +390,8 @@ check_tune() {
 quote() { printf '"%s"' "$(tr -s '[:cntrl:]' ' ' <<<"$1" | sed 's/ $//; s/[\\"]/\\&/g')"; }
 
 summary() {
-	local i
+	local i processor
+	processor=$(sed -n 's/^model name[^:]*: /, /p' /proc/cpuinfo 2>/dev/null | head -1)
 	echo '{'
 	echo "  \"date\": \"$date\","
 	echo "  \"seconds\": $SECONDS,"
@@ -369,7 +399,7 @@ summary() {
 	echo "  \"finished\": ${finished:-false},"
 	echo "  \"quick\": $([ -n "$quick" ] && echo true || echo false),"
 	echo "  \"version\": $(quote "$("$here/tandem" version)"),"
-	echo "  \"machine\": $(quote "$(uname -sm), $(nproc) processors$(sed -n 's/^model name[^:]*: /, /p' /proc/cpuinfo 2>/dev/null | head -1)"),"
+	echo "  \"machine\": $(quote "$(uname -sm), $(nproc) processors$processor"),"
 	echo "  \"gpus\": $(quote "${gpus//$'\n'/; }"),"
 	echo "  \"driver\": $(quote "$driver"),"
 	echo '  "devices": ['
@@ -379,7 +409,8 @@ summary() {
 	echo '  ],'
 	echo '  "steps": ['
 	for i in "${!names[@]}"; do
-		printf '    {"step": %s, "result": "%s", "seconds": %s, "detail": %s},\n' "$(quote "${names[i]}")" "${results[i]}" "${seconds[i]}" "$(quote "${details[i]}")"
+		printf '    {"step": %s, "result": "%s", "seconds": %s, "detail": %s},\n' \
+			"$(quote "${names[i]}")" "${results[i]}" "${seconds[i]}" "$(quote "${details[i]}")"
 	done | sed '$ s/,$//'
 	echo '  ]'
 	echo '}'

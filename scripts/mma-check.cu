@@ -1,12 +1,15 @@
-// mma-check - is the float64 matrix instruction of NVIDIA's GPUs the sequential chain acc = fma(a[k], b[k], acc), k ascending, bit for bit?
+// mma-check - is the float64 matrix instruction of NVIDIA's GPUs the sequential chain acc =
+// fma(a[k], b[k], acc), k ascending, bit for bit?
 //
 //   nvcc -O2 -arch=native -o mma-check mma-check.cu && ./mma-check
 //
-// Only then could kernels use it. A warp computes one product with mma.sync, 64 values deep; the host computes the same chain with fma(), and
-// every bit of every element is compared, NaN apart. Small integers come first, where every order of sums gives the same bits: they
-// check that the program hands the instruction the right elements.
+// Only then could kernels use it. A warp computes one product with mma.sync, 64 values deep; the
+// host computes the same chain with fma(), and every bit of every element is compared, NaN apart.
+// Small integers come first, where every order of sums gives the same bits: they check that the
+// program hands the instruction the right elements.
 //
-// The last line of each instruction begins with YES or NO. The exit code is 0 for either, 1 where the question could not be answered.
+// The last line of each instruction begins with YES or NO. The exit code is 0 for either, 1 where
+// the question could not be answered.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +35,8 @@ struct K4 {
   static constexpr const char *NAME = "m8n8k4";
   __device__ static void multiply(double *c, const double *a, const double *b) {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};\n" : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};\n"
+                 : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
 #endif
   }
 };
@@ -42,9 +46,11 @@ struct K16 {
   __device__ static void multiply(double *c, const double *a, const double *b) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};\n"
+        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};\n"
         : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+          "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #endif
   }
 };
@@ -67,9 +73,11 @@ __global__ void product(const double *a, const double *b, double *c) {
   for (int i = 0; i < I::CN; i++) c[(group + i / 2 * 8) * 8 + in * 2 + i % 2] = cr[i];
 }
 
-// A kind of values. Each sees one thing that another order, another rounding or a wider accumulator would change.
+// A kind of values. Each sees one thing that another order, another rounding or a wider accumulator
+// would change.
 enum Kind { INTEGERS, UNIFORM, EXPONENTS, CANCELLING, TINY, SPECIAL, KINDS };
-const char *const kinds[KINDS] = {"small integers", "uniform", "many exponents", "cancelling", "underflowing", "special"};
+const char *const kinds[KINDS] = {"small integers", "uniform",      "many exponents",
+                                  "cancelling",     "underflowing", "special"};
 
 std::mt19937_64 rng(1);
 
@@ -86,7 +94,8 @@ double value(Kind kind) {
   }
 }
 
-// fill makes A, B and C. Cancelling values are so in pairs along k: each product is nearly minus the one before.
+// fill makes A, B and C. Cancelling values are so in pairs along k: each product is nearly minus
+// the one before.
 void fill(Kind kind, int m, std::vector<double> &a, std::vector<double> &b, std::vector<double> &c) {
   for (double &x : a) x = value(kind);
   for (double &x : b) x = value(kind);
@@ -94,23 +103,29 @@ void fill(Kind kind, int m, std::vector<double> &a, std::vector<double> &b, std:
   if (kind != CANCELLING) return;
   for (size_t p = 0; p < PROBLEMS; p++)
     for (int k = 1; k < DEPTH; k += 2) {
-      for (int i = 0; i < m; i++) a[(p * m + i) * DEPTH + k] = a[(p * m + i) * DEPTH + k - 1] * (1 + ldexp(uniform(), -(int)(rng() % 52)));
+      for (int i = 0; i < m; i++) {
+        double *x = &a[(p * m + i) * DEPTH + k];
+        x[0] = x[-1] * (1 + ldexp(uniform(), -(int)(rng() % 52)));
+      }
       for (int j = 0; j < 8; j++) b[(p * DEPTH + k) * 8 + j] = -b[(p * DEPTH + k - 1) * 8 + j];
     }
 }
 
 bool same(double x, double y) { return (x != x && y != y) || memcmp(&x, &y, sizeof x) == 0; }
 
-// differing counts the elements of the device's result that are not those of the chain, which starts from c.
-long differing(int m, const std::vector<double> &a, const std::vector<double> &b, const std::vector<double> &c, const std::vector<double> &got) {
+// differing counts the elements of the device's result that are not those of the chain, which
+// starts from c.
+long differing(int m, const std::vector<double> &a, const std::vector<double> &b, const std::vector<double> &c,
+               const std::vector<double> &got) {
   long n = 0;
   for (size_t p = 0; p < PROBLEMS; p++)
     for (int i = 0; i < m; i++)
       for (int j = 0; j < 8; j++) {
         double acc = c[(p * m + i) * 8 + j];
         for (int k = 0; k < DEPTH; k++) acc = fma(a[(p * m + i) * DEPTH + k], b[(p * DEPTH + k) * 8 + j], acc);
-        if (same(acc, got[(p * m + i) * 8 + j])) continue;
-        if (n++ == 0) printf("  first: problem %zu, element (%d, %d) is %a, the chain gives %a\n", p, i, j, got[(p * m + i) * 8 + j], acc);
+        const double x = got[(p * m + i) * 8 + j];
+        if (same(acc, x)) continue;
+        if (n++ == 0) printf("  first: problem %zu, element (%d, %d) is %a, the chain gives %a\n", p, i, j, x, acc);
       }
   return n;
 }
@@ -144,13 +159,14 @@ void ask(const cudaDeviceProp &gpu) {
     const long n = differing(I::M, a, b, c, got);
     printf("%s, %s: %ld of %ld elements differ\n", I::NAME, kinds[kind], n, elements);
     if (kind == INTEGERS && n != 0) {
-      fprintf(stderr, "mma-check: %s: exact sums are wrong: the program hands it other elements than it means to\n", I::NAME);
+      fprintf(stderr, "mma-check: %s: exact sums are wrong: the program hands it other elements than it means to\n",
+              I::NAME);
       exit(1);
     }
     total += n;
   }
-  printf("%s: float64 mma.sync %s on %s (sm_%d) %s the sequential chain: %ld of %ld elements differ\n", total == 0 ? "YES" : "NO", I::NAME, gpu.name, arch,
-         total == 0 ? "is" : "is not", total, elements * KINDS);
+  printf("%s: float64 mma.sync %s on %s (sm_%d) %s the sequential chain: %ld of %ld elements differ\n",
+         total == 0 ? "YES" : "NO", I::NAME, gpu.name, arch, total == 0 ? "is" : "is not", total, elements * KINDS);
 }
 
 int main() {

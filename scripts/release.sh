@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the command for four systems, as archives with the licences in them, and their checksums. The same revision and Go version give the
-# same bytes on every machine: paths are trimmed, times are the revision's.
+# Builds the command for four systems, as archives with the licences in them, and their checksums.
+# The same revision and Go version give the same bytes on every machine: paths are trimmed, times
+# are the revision's.
 #
 #   scripts/release.sh [FOLDER]     default: build/release
 set -euo pipefail
@@ -17,9 +18,11 @@ seconds=$(git log -1 --format=%ct)
 rm -rf "$out"
 mkdir -p "$out"
 
-# licences DIR PLATFORM writes the licence texts of the modules that the command links on a system, which those licences ask for.
+# licences DIR PLATFORM writes the licence texts of the modules that the command links on a system,
+# which those licences ask for.
 licences() {
-	GOOS=${2%/*} GOARCH=${2#*/} CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/tandem |
+	GOOS=${2%/*} GOARCH=${2#*/} CGO_ENABLED=0 go list -deps \
+		-f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/tandem |
 		LC_ALL=C sort -u | while read -r module tag dir; do
 		for f in "$dir"/LICEN[CS]E* "$dir"/licenses/*; do
 			[ ! -f "$f" ] || printf '=== %s %s: %s\n\n%s\n\n' "$module" "$tag" "${f##*/}" "$(cat "$f")"
@@ -39,7 +42,8 @@ for p in $platforms; do
 	cp LICENSE THIRD_PARTY.md README.md "$dir"
 	chmod 755 "$dir" "$dir/$exe"
 	chmod 644 "$dir"/*.md "$dir"/*.txt "$dir/LICENSE"
-	tar -C "$out" --sort=name --format=ustar --mtime="@$seconds" --owner=0 --group=0 --numeric-owner -cf - "$name" | gzip -9n >"$dir.tar.gz"
+	tar -C "$out" --sort=name --format=ustar --mtime="@$seconds" --owner=0 --group=0 --numeric-owner -cf - "$name" |
+		gzip -9n >"$dir.tar.gz"
 	rm -r "$dir"
 done
 (cd "$out" && sha256sum -- *.tar.gz | tee SHA256SUMS)

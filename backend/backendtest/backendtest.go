@@ -2,8 +2,9 @@
 //
 //	func TestSuite(t *testing.T) { backendtest.Run(t, driver{}) }
 //
-// Each case proves one sentence of the contract in package backend, and a failure quotes it. Cases are independent: each opens
-// the device anew. The kernels of the suite are portable OpenCL C with an equal implementation in Go for the cpu device.
+// Each case proves one sentence of the contract in package backend, and a failure quotes it. Cases
+// are independent: each opens the device anew. The kernels of the suite are portable OpenCL C with
+// an equal implementation in Go for the cpu device.
 package backendtest
 
 import (
@@ -18,20 +19,46 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// EnvRequire is the environment variable with the drivers that must have a device, separated by commas: "opencl" or "cuda,opencl".
+// EnvRequire is the environment variable with the drivers that must have a device, separated by
+// commas: "opencl" or "cuda,opencl". "intel-opencl" asks for an OpenCL device of Intel's runtime.
 const EnvRequire = "TANDEM_REQUIRE"
 
-// Require ends the test when err, the reason why the named driver has no device, is not nil. The test is skipped with that reason;
-// it fails where TANDEM_REQUIRE names the driver.
+// platforms are the OpenCL platforms that TANDEM_REQUIRE may ask for.
+var platforms = map[string]string{"intel-opencl": "Intel(R) OpenCL"}
+
+// Require ends the test when err, the reason why the named driver has no device, is not nil. The
+// test is skipped with that reason; it fails where TANDEM_REQUIRE names the driver. Of OpenCL's
+// devices the first is checked as RequirePlatform does.
 func Require(t testing.TB, name string, err error) {
 	t.Helper()
-	switch {
+	asked := required()
+	switch d := backend.Lookup(name); {
+	case err == nil && name == "opencl" && d != nil:
+		if infos, err := d.Devices(); err == nil {
+			RequirePlatform(t, infos[0].Platform)
+		}
 	case err == nil:
-	case slices.Contains(strings.Split(strings.ReplaceAll(os.Getenv(EnvRequire), " ", ""), ","), name):
+	case slices.Contains(asked, name):
 		t.Fatalf("%s=%s asks for %s: %v", EnvRequire, os.Getenv(EnvRequire), name, err)
 	default:
 		t.Skipf("no %s here (%s=%s would make this a failure): %v", name, EnvRequire, name, err)
 	}
+}
+
+// RequirePlatform fails the test when the device under test is of that OpenCL platform, and
+// TANDEM_REQUIRE names another.
+func RequirePlatform(t testing.TB, platform string) {
+	t.Helper()
+	for _, name := range required() {
+		if want := platforms[name]; want != "" && want != platform {
+			t.Fatalf("%s=%s asks for %s: the device is of %q", EnvRequire, os.Getenv(EnvRequire), name, platform)
+		}
+	}
+}
+
+// required is what TANDEM_REQUIRE asks for.
+func required() []string {
+	return strings.Split(strings.ReplaceAll(os.Getenv(EnvRequire), " ", ""), ",")
 }
 
 // An Option changes what Run runs.
@@ -42,11 +69,23 @@ type options struct {
 	skip      map[string]string // reasons by name or prefix
 }
 
-// ValidCallsOnly leaves out the cases that make mistakes on purpose, for runs under a checker that reports them.
+// ValidCallsOnly leaves out the cases that make mistakes on purpose, for runs under a checker that
+// reports them.
 func ValidCallsOnly() Option { return func(o *options) { o.validOnly = true } }
 
-// Skip leaves out the case of that name ("Compile/SyntaxError"), or all of a group ("Concurrency"), and reports the reason.
+// Skip leaves out the case of that name ("Compile/SyntaxError"), or all of a group ("Concurrency"),
+// and reports the reason.
 func Skip(name, reason string) Option { return func(o *options) { o.skip[name] = reason } }
+
+// Again is for one more run of the suite on a device that has had one: with -short it leaves out
+// the cases of package conformance, which take most of the time on a simulated device.
+func Again() Option {
+	return func(o *options) {
+		if testing.Short() {
+			o.skip["Conformance"] = "left out by -short: it has run on this device"
+		}
+	}
+}
 
 // reason says why c is left out; "" if it is not.
 func (o *options) reason(c *testCase) string {
@@ -60,8 +99,8 @@ func (o *options) reason(c *testCase) string {
 	return o.skip[group]
 }
 
-// Run tests every device of d, a subtest for each device and case. Without devices it is skipped with the driver's reasons, or
-// fails, as Require has it.
+// Run tests every device of d, a subtest for each device and case. Without devices it is skipped
+// with the driver's reasons, or fails, as Require has it.
 func Run(t *testing.T, d backend.Driver, opts ...Option) {
 	o := options{skip: map[string]string{}}
 	for _, opt := range opts {
@@ -77,7 +116,8 @@ func Run(t *testing.T, d backend.Driver, opts ...Option) {
 	}
 	for i, info := range infos {
 		t.Run(fmt.Sprintf("%d_%s", i, info.Name), func(t *testing.T) {
-			// Some drivers set a device up at the first Open and tear it down at the last Close. Holding it open saves that in each case.
+			// Some drivers set a device up at the first Open and tear it down at the last Close.
+			// Holding it open saves that in each case.
 			hold, err := d.Open(i)
 			if err != nil {
 				t.Fatalf("Open(%d): %v", i, err)
@@ -111,7 +151,8 @@ type testCase struct {
 
 // suite is all cases.
 func suite() []testCase {
-	return slices.Concat(infoCases, memoryCases, hostCases, orderCases, eventCases, launchCases, localCases, compileCases,
+	return slices.Concat(infoCases, memoryCases, hostCases, orderCases, eventCases, launchCases, localCases,
+		compileCases,
 		numericsCases, conformanceCases, concurrencyCases, closeCases)
 }
 

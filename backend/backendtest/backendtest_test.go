@@ -13,7 +13,8 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/cpu" // the sound driver that is broken here
 )
 
-// failing runs the suite on device 0 and lists the cases that fail. Conformance is left out: nearly every fault shows there.
+// failing runs the suite on device 0 and lists the cases that fail. Conformance is left out: nearly
+// every fault shows there.
 func failing(t *testing.T, d backend.Driver) map[string]error {
 	t.Helper()
 	failed := map[string]error{}
@@ -70,7 +71,8 @@ func TestFaults(t *testing.T) {
 		{"upper half of scalars lost", []string{"Launch/Doubles", "Launch/Scalars"}},
 		{"offsets dropped", []string{"Launch/Offsets"}},
 		{"surplus arguments dropped", []string{"Launch/Arguments"}},
-		{"scalar width not checked", []string{"Launch/Arguments"}},
+		{"scalar width not checked", []string{"Launch/Arguments", "Launch/Types"}},
+		{"types not checked", []string{"Launch/Types"}},
 		{"group size ignored", []string{"Launch/GroupMismatch"}},
 		{"compile cache ignores macros", []string{"Compile/Macros", "Concurrency/Compile", "Order/Chain"}},
 		{"ErrBuild without the name", []string{"Compile/NoSuchKernel"}},
@@ -79,9 +81,15 @@ func TestFaults(t *testing.T) {
 		{"subnormal products flushed", []string{"Float32/Multiply"}},
 		{"-0 lost in sums", []string{"Float64/Add"}},
 		{"int32 saturates", []string{"Int32/Wrap"}},
-		{"arguments of concurrent launches mixed", []string{"Concurrency/Compile", "Concurrency/OneQueue"}},
+		{"arguments of concurrent launches mixed", []string{
+			"Concurrency/Compile", "Concurrency/Launches",
+			"Concurrency/OneQueue",
+		}},
+		{"nil pointers crash", []string{"Memory/Nil"}},
+		{"a closed device is ErrArgument", []string{"Close/Device", "Close/DuringCalls"}},
 		{"Queue.Close does not wait", []string{"Close/Waits"}},
 		{"Device.Close does not wait", []string{"Close/Waits"}},
+		{"Abandon does nothing", []string{"Close/Abandon"}},
 		{"NewQueue leaks a goroutine", []string{"Close/Goroutines"}},
 	} {
 		t.Run(strings.ReplaceAll(c.fault, "/", "_"), func(t *testing.T) {
@@ -124,7 +132,8 @@ func TestOptions(t *testing.T) {
 	Skip("Concurrency", "one thread")(&o)
 	Skip("Launch/Grids", "too slow")(&o)
 	for name, want := range map[string]string{
-		"Concurrency/Compile": "one thread", "Launch/Grids": "too slow", "Launch/Scalars": "", "Launch/Arguments": "makes mistakes on purpose",
+		"Concurrency/Compile": "one thread", "Launch/Grids": "too slow", "Launch/Scalars": "",
+		"Launch/Arguments": "makes mistakes on purpose",
 	} {
 		cases := suite()
 		c := &cases[slices.IndexFunc(cases, func(c testCase) bool { return c.name == name })]
@@ -134,7 +143,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// recorder is a testing.TB that notes how it ended. Its methods return, where those of a real one end the goroutine.
+// recorder is a testing.TB that notes how it ended. Its methods return, where those of a real one
+// end the goroutine.
 type recorder struct {
 	testing.TB
 	ended string
@@ -176,7 +186,29 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// The ids kernel is the measure of grids, so it is checked against loops that number the work-items in their own way.
+// A device of another platform than TANDEM_REQUIRE names fails the test.
+func TestRequirePlatform(t *testing.T) {
+	const intel, pocl = "Intel(R) OpenCL", "Portable Computing Language"
+	for _, c := range []struct {
+		env, platform string
+		fails         bool
+	}{
+		{"", pocl, false},
+		{"opencl", pocl, false},
+		{"opencl, intel-opencl", intel, false},
+		{"opencl, intel-opencl", pocl, true},
+	} {
+		t.Setenv(EnvRequire, c.env)
+		var r recorder
+		RequirePlatform(&r, c.platform)
+		if (r.ended != "") != c.fails || c.fails && !r.is("fatal: ", c.platform) {
+			t.Errorf("%s=%q, %s: ended with %q", EnvRequire, c.env, c.platform, r.ended)
+		}
+	}
+}
+
+// The ids kernel is the measure of grids, so it is checked against loops that number the work-items
+// in their own way.
 func TestIDs(t *testing.T) {
 	g := backend.Grid3(2, 3, 2, 4, 1, 3)
 	out := make([]int32, 16*g.Count()*g.Items())

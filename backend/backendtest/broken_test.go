@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 )
 
-// brokenDriver is a driver with one fault; without any it is as good as the driver that it wraps, but lazy: a launch of the chain
-// kernel, and what its queue gets after that, waits until somebody waits for it. So a driver looks whose commands run while the
-// host goes on, and what goes wrong goes wrong each time.
+// brokenDriver is a driver with one fault; without any it is as good as the driver that it wraps,
+// but lazy: a launch of the chain kernel, and what its queue gets after that, waits until somebody
+// waits for it. So a driver looks whose commands run while the host goes on, and what goes wrong
+// goes wrong each time.
 type brokenDriver struct {
 	backend.Driver
 	fault string
@@ -36,7 +38,10 @@ func (d *brokenDriver) Open(i int) (backend.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &brokenDevice{Device: dev, driver: d, fault: d.fault, freed: map[int64]bool{}, compiled: map[string]*backend.Source{}}, nil
+	return &brokenDevice{
+		Device: dev, driver: d, fault: d.fault,
+		freed: map[int64]bool{}, compiled: map[string]*backend.Source{},
+	}, nil
 }
 
 type brokenDevice struct {
@@ -128,7 +133,8 @@ func (d *brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
 	return &brokenKernel{Kernel: k, dev: d}, nil
 }
 
-// parsed holds what ParseParams found, by the source's Key: reading the suite's text in each of the many runs would take most of the time.
+// parsed holds what ParseParams found, by the source's Key: reading the suite's text in each of the
+// many runs would take most of the time.
 var parsed sync.Map
 
 // parseOnce declares the parameters of s, unless it has an error that the device is to find.
@@ -142,7 +148,7 @@ func parseOnce(s *backend.Source) {
 	}
 	h, ok := parsed.Load(s.Key())
 	if !ok {
-		params, group, err := backend.ParseParams(s)
+		params, group, err := driverkit.ParseParams(s)
 		if err != nil {
 			return
 		}
@@ -196,6 +202,9 @@ var wrongOps = map[string]func() *backend.Source{
 
 func (d *brokenDevice) NewQueue() (backend.Queue, error) {
 	q, err := d.Device.NewQueue()
+	if d.fault == "a closed device is ErrArgument" && errors.Is(err, backend.ErrClosed) {
+		err = &backend.Error{Driver: d.Info().Driver, Op: "Device.NewQueue", Err: backend.ErrArgument}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +218,12 @@ func (d *brokenDevice) NewQueue() (backend.Queue, error) {
 	return w, nil
 }
 
+func (d *brokenDevice) Abandon() {
+	if d.fault != "Abandon does nothing" {
+		d.Device.Abandon()
+	}
+}
+
 func (d *brokenDevice) Close() error {
 	if d.fault != "Device.Close does not wait" {
 		d.flush()
@@ -220,8 +235,10 @@ func (d *brokenDevice) Close() error {
 func (d *brokenDevice) lazy() bool { return lazyFaults[d.fault] }
 
 var lazyFaults = map[string]bool{
-	"": true, "Event.Wait returns early": true, "WaitEvent ignored": true, "Queue.Wait returns early": true, "Queue.Close does not wait": true,
-	"Device.Close does not wait": true, "Free while in use": true, "Write overtakes": true, "Since without its order": true,
+	"": true, "Event.Wait returns early": true, "WaitEvent ignored": true, "Queue.Wait returns early": true,
+	"Queue.Close does not wait":  true,
+	"Device.Close does not wait": true, "Free while in use": true, "Write overtakes": true,
+	"Since without its order": true,
 }
 
 // flush runs what the queues have put off.
@@ -256,6 +273,9 @@ func (b *brokenBuffer) Free() error {
 // inner is the wrapped driver's own buffer.
 func inner(b backend.Buffer) backend.Buffer {
 	if w, ok := b.(*brokenBuffer); ok {
+		if w == nil {
+			return nil
+		}
 		return w.HostBuffer
 	}
 	return b
@@ -303,7 +323,7 @@ func (*doneEvent) Wait() error { return nil }
 
 func (e *brokenEvent) Since(earlier backend.Event) (int64, error) {
 	e.q.flush()
-	if w, ok := earlier.(*brokenEvent); ok {
+	if w, ok := earlier.(*brokenEvent); ok && w != nil {
 		w.q.flush()
 		earlier = w.Event
 	}
@@ -354,7 +374,11 @@ func (q *brokenQueue) flush() {
 }
 
 func (q *brokenQueue) Write(dst backend.Buffer, off int64, src []byte) error {
-	if q.dev.fault == "ranges are ErrLaunch" && backend.CheckRange("", "", off, int64(len(src)), math.MaxInt64) != nil {
+	if q.dev.fault == "nil pointers crash" && dst != nil {
+		dst.Len()
+	}
+	if q.dev.fault == "ranges are ErrLaunch" &&
+		driverkit.CheckRange("", "", off, int64(len(src)), math.MaxInt64) != nil {
 		return &backend.Error{Driver: q.dev.driver.Name(), Op: "Queue.Write", Err: backend.ErrLaunch}
 	}
 	if q.dev.fault != "Write overtakes" {
@@ -392,7 +416,7 @@ func (q *brokenQueue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer,
 
 func (q *brokenQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
 	w, ok := k.(*brokenKernel)
-	if !ok {
+	if !ok || w == nil {
 		return q.Queue.Launch(k, g, args...)
 	}
 	args = append([]backend.Arg(nil), args...)
@@ -407,7 +431,10 @@ func (q *brokenQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.A
 			}
 		case "upper half of scalars lost":
 			a.Bits = uint64(uint32(a.Bits))
+		case "types not checked":
+			a.Type = ""
 		case "scalar width not checked":
+			a.Type = ""
 			if i < len(params) && a.Buffer == nil && a.Size > 0 && !params[i].Buffer {
 				a.Size = params[i].Size
 			}
@@ -446,7 +473,7 @@ func (q *brokenQueue) Record() (backend.Event, error) {
 
 func (q *brokenQueue) WaitEvent(e backend.Event) error {
 	w, ok := e.(*brokenEvent)
-	if !ok {
+	if !ok || w == nil {
 		return q.Queue.WaitEvent(e)
 	}
 	if q.dev.fault == "WaitEvent ignored" && w.Event == nil {

@@ -1,7 +1,11 @@
 package backendtest
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -11,9 +15,26 @@ var closeCases = []testCase{
 	{name: "Close/Twice", contract: "Close, Free and Release are idempotent.", run: closeTwice},
 	{name: "Close/Buffer", contract: "ErrClosed: the buffer was freed before.", mistakes: true, run: closeBuffer},
 	{name: "Close/Queue", contract: "ErrClosed: the queue was closed before.", mistakes: true, run: closeQueue},
-	{name: "Close/Device", contract: "What a device made dies with it: using it afterwards is an ErrClosed, never a crash.", mistakes: true, run: closeDevice},
-	{name: "Close/WrongOrder", contract: "Device.Close waits for the queues, then releases the device and all that it made.", run: closeWrongOrder},
-	{name: "Close/Waits", contract: "Queue.Close waits, then releases the queue; Device.Close waits for the queues.", run: closeWaits},
+	{
+		name: "Close/Device", mistakes: true, run: closeDevice,
+		contract: "What a device made dies with it: using it afterwards is an ErrClosed, never a crash.",
+	},
+	{
+		name: "Close/WrongOrder", run: closeWrongOrder,
+		contract: "Device.Close waits for the queues, then releases the device and all that it made.",
+	},
+	{
+		name: "Close/Waits", run: closeWaits,
+		contract: "Queue.Close waits, then releases the queue; Device.Close waits for the queues.",
+	},
+	{
+		name: "Close/DuringCalls", run: closeDuringCalls,
+		contract: "Everything here may be used from many goroutines at once. What a device made dies with it.",
+	},
+	{
+		name: "Close/Abandon", mistakes: true, run: closeAbandon,
+		contract: "Calls on an abandoned device and on what it made are ErrDeviceLost. Its Close returns at once.",
+	},
 	{name: "Close/Goroutines", contract: "Nothing leaks.", run: closeGoroutines},
 }
 
@@ -76,26 +97,28 @@ func closeBuffer(e *env) {
 	e.holds("the other buffer", live, garbage(64))
 }
 
-// queueRefuses checks every method of a closed queue. The things are alive, or of the same closed device.
-func (e *env) queueRefuses(t things) {
-	e.refused("Write", t.q.Write(t.buf, 0, make([]byte, 8)), backend.ErrClosed)
-	e.refused("Read", t.q.Read(make([]byte, 8), t.buf, 0), backend.ErrClosed)
-	e.refused("WriteAsync", t.q.WriteAsync(t.buf, 0, t.host, 0, 8), backend.ErrClosed)
-	e.refused("ReadAsync", t.q.ReadAsync(t.host, 0, t.buf, 0, 8), backend.ErrClosed)
-	e.refused("Copy", t.q.Copy(t.buf, 0, t.buf, 32, 8), backend.ErrClosed)
-	e.refused("Launch", e.affine(t.q, t.k, t.buf, t.buf, 1, 16), backend.ErrClosed)
-	e.refused("Launch of no groups", t.q.Launch(t.k, backend.Grid1(0, 1), backend.Buf(t.buf), backend.Buf(t.buf), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
+// queueRefuses checks that want is the error of every method of a queue. The things are alive, or
+// all of one closed device.
+func (e *env) queueRefuses(t things, want error) {
+	e.refused("Write", t.q.Write(t.buf, 0, make([]byte, 8)), want)
+	e.refused("Read", t.q.Read(make([]byte, 8), t.buf, 0), want)
+	e.refused("WriteAsync", t.q.WriteAsync(t.buf, 0, t.host, 0, 8), want)
+	e.refused("ReadAsync", t.q.ReadAsync(t.host, 0, t.buf, 0, 8), want)
+	e.refused("Copy", t.q.Copy(t.buf, 0, t.buf, 32, 8), want)
+	e.refused("Launch", e.affine(t.q, t.k, t.buf, t.buf, 1, 16), want)
+	e.refused("Launch of no groups", t.q.Launch(t.k, backend.Grid1(0, 1), backend.Buf(t.buf), backend.Buf(t.buf),
+		backend.Int32(1), backend.Int32(1)), want)
 	_, err := t.q.Record()
-	e.refused("Record", err, backend.ErrClosed)
-	e.refused("WaitEvent", t.q.WaitEvent(t.ev), backend.ErrClosed)
-	e.refused("Queue.Wait", t.q.Wait(), backend.ErrClosed)
+	e.refused("Record", err, want)
+	e.refused("WaitEvent", t.q.WaitEvent(t.ev), want)
+	e.refused("Queue.Wait", t.q.Wait(), want)
 	e.must("Queue.Close", t.q.Close())
 }
 
 func closeQueue(e *env) {
 	t := e.everything()
 	e.must("Queue.Close", t.q.Close())
-	e.queueRefuses(t)
+	e.queueRefuses(t, backend.ErrClosed)
 	e.must("Event.Wait after its queue was closed", t.ev.Wait())
 	q := e.newQueue(t.dev)
 	got := make([]int32, 16)
@@ -103,34 +126,62 @@ func closeQueue(e *env) {
 	same(e, "what the closed queue had to do", got, []int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
 }
 
+// deviceRefuses checks that want is the error of everything that a device and what it made do.
+func (e *env) deviceRefuses(t things, want error) {
+	_, err := t.dev.Alloc(8)
+	e.refused("Alloc", err, want)
+	_, err = t.dev.AllocHost(8)
+	e.refused("AllocHost", err, want)
+	_, err = t.dev.Register(make([]byte, 8))
+	if t.dev.Info().UnifiedMemory {
+		e.refused("Register", err, want)
+	} else {
+		e.refused("Register", err, want, backend.ErrUnsupported)
+	}
+	_, err = t.dev.Compile(affineSource)
+	e.refused("Compile", err, want)
+	_, err = t.dev.NewQueue()
+	e.refused("NewQueue", err, want)
+	e.queueRefuses(t, want)
+	e.refused("Event.Wait", t.ev.Wait(), want)
+	_, err = t.ev.Since(t.ev)
+	e.refused("Since", err, want)
+}
+
 func closeDevice(e *env) {
 	t := e.everything()
 	info := t.dev.Info()
 	e.must("Device.Close", t.dev.Close())
-	_, err := t.dev.Alloc(8)
-	e.refused("Alloc", err, backend.ErrClosed)
-	_, err = t.dev.AllocHost(8)
-	e.refused("AllocHost", err, backend.ErrClosed)
-	_, err = t.dev.Register(make([]byte, 8))
-	if info.UnifiedMemory {
-		e.refused("Register", err, backend.ErrClosed)
-	} else {
-		e.refused("Register", err, backend.ErrClosed, backend.ErrUnsupported)
-	}
-	_, err = t.dev.Compile(affineSource)
-	e.refused("Compile", err, backend.ErrClosed)
-	_, err = t.dev.NewQueue()
-	e.refused("NewQueue", err, backend.ErrClosed)
+	e.deviceRefuses(t, backend.ErrClosed)
 	if t.dev.Info() != info {
 		e.errorf("Info after Close is %+v, before %+v", t.dev.Info(), info)
 	}
-	e.queueRefuses(t)
-	e.refused("Event.Wait", t.ev.Wait(), backend.ErrClosed)
-	_, err = t.ev.Since(t.ev)
-	e.refused("Since", err, backend.ErrClosed)
-	if t.k.Name() != "affine" || len(t.k.Params()) != 4 || t.buf.Len() != 64 {
-		e.errorf("kernel %s, %d parameters, a buffer of %d bytes after Close; want affine, 4 and 64", t.k.Name(), len(t.k.Params()), t.buf.Len())
+	if t.host.Bytes() != nil {
+		e.errorf("Bytes of host memory after Close")
 	}
+	if t.k.Name() != "affine" || len(t.k.Params()) != 4 || t.buf.Len() != 64 {
+		e.errorf("kernel %s, %d parameters, a buffer of %d bytes after Close; want affine, 4 and 64",
+			t.k.Name(), len(t.k.Params()), t.buf.Len())
+	}
+}
+
+func closeAbandon(e *env) {
+	t := e.everything()
+	k, err := t.dev.Compile(chainSource)
+	e.must("Compile", err)
+	e.must("Launch", t.q.Launch(k, backend.Grid1(1, 1), backend.Buf(t.buf), backend.Uint32(slow)))
+	t.dev.Abandon()
+	e.deviceRefuses(t, backend.ErrDeviceLost)
+	e.must("Event.Release", t.ev.Release())
+	e.must("Kernel.Release", t.k.Release())
+	e.must("Buffer.Free", t.buf.Free())
+	e.must("Device.Close", t.dev.Close())
+	e.must("Device.Close", t.dev.Close())
+	t.dev.Abandon()
+
+	b := upload(e, []int32{1, 2}) // the same device, opened another time
+	e.must("Launch", e.affine(e.q, e.compile(affineSource), b, b, 40, 2))
+	same(e, "the result on another device", download[int32](e, b), []int32{41, 42})
 }
 
 func closeWrongOrder(e *env) {
@@ -179,6 +230,78 @@ func closeWaits(e *env) {
 	same(e, "the result after Device.Close", mem, []uint32{chain(0, slow), 0, 0, 0})
 }
 
+// closeDuringCalls closes a device in the midst of calls of other goroutines, which end well or
+// with ErrClosed.
+func closeDuringCalls(e *env) {
+	for range 5 {
+		dev := e.open()
+		started, failed := make(chan struct{}, 8), make(chan error, 8)
+		for range cap(started) {
+			go func() {
+				var err error
+				for i := 0; err == nil; i++ {
+					if err = useAll(dev); i == 0 {
+						started <- struct{}{}
+					}
+				}
+				failed <- err
+			}()
+		}
+		<-started
+		if err := dev.Close(); err != nil {
+			e.errorf("Device.Close: %v", err)
+		}
+		for range cap(failed) {
+			if err := <-failed; !errors.Is(err, backend.ErrClosed) {
+				e.errorf("during Device.Close: %v, want an ErrClosed", err)
+			}
+		}
+		if err := useAll(dev); !errors.Is(err, backend.ErrClosed) {
+			e.errorf("after Device.Close: %v, want an ErrClosed", err)
+		}
+	}
+}
+
+// useAll does a little of everything with a device, and releases all that it made.
+func useAll(dev backend.Device) (err error) {
+	and := func(release func() error) { err = cmp.Or(err, release()) }
+	q, err := dev.NewQueue()
+	if err != nil {
+		return err
+	}
+	defer func() { and(q.Close) }()
+	k, err := dev.Compile(affineSource)
+	if err != nil {
+		return err
+	}
+	defer func() { and(k.Release) }()
+	b, err := dev.Alloc(400)
+	if err != nil {
+		return err
+	}
+	defer func() { and(b.Free) }()
+	if err := q.Write(b, 0, make([]byte, 400)); err != nil {
+		return err
+	}
+	err = q.Launch(k, backend.Grid1(10, 10), backend.Buf(b), backend.Buf(b), backend.Int32(7), backend.Int32(100))
+	if err != nil {
+		return err
+	}
+	ev, err := q.Record()
+	if err != nil {
+		return err
+	}
+	defer func() { and(ev.Release) }()
+	got := make([]int32, 100)
+	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(got, func(v int32) bool { return v != 7 }); i >= 0 {
+		return fmt.Errorf("element %d is %d, want 7", i, got[i])
+	}
+	return q.Wait()
+}
+
 func closeGoroutines(e *env) {
 	before := runtime.NumGoroutine()
 	for range 3 {
@@ -194,5 +317,6 @@ func closeGoroutines(e *env) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
-	e.errorf("%d goroutines before, %d after everything was closed:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+	e.errorf("%d goroutines before, %d after everything was closed:\n%s",
+		before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
 }

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,16 +14,47 @@ import (
 )
 
 var compileCases = []testCase{
-	{name: "Compile/Params", contract: "Params describes the arguments; a launch is checked against it.", run: compileParams},
-	{name: "Compile/Declared", contract: "Source.Params: the arguments; nil: read from the PTX or from the text.", run: compileDeclared},
-	{name: "Compile/DeclaredWrong", contract: "A launch is checked against Params, which fit the kernel.", mistakes: true, run: compileDeclaredWrong},
+	{
+		name: "Compile/Params", run: compileParams,
+		contract: "Params describes the arguments; a launch is checked against it.",
+	},
+	{
+		name: "Compile/Declared", run: compileDeclared,
+		contract: "Source.Params: the arguments; nil: read from the PTX or from the text.",
+	},
+	{
+		name: "Compile/DeclaredWrong", mistakes: true, run: compileDeclaredWrong,
+		contract: "A launch is checked against Params, which fit the kernel.",
+	},
 	{name: "Compile/Macros", contract: "Source.Macros are defined before the text, as -D does.", run: compileMacros},
-	{name: "Compile/Twice", contract: "Release gives the kernel back. It is idempotent.", mistakes: true, run: compileTwice},
-	{name: "Compile/NoSuchKernel", contract: "ErrBuild: the kernel does not compile.", mistakes: true, run: compileNoSuchKernel},
-	{name: "Compile/SyntaxError", contract: "ErrBuild carries the compiler's whole log, with s.File and the lines of s.Text.", mistakes: true, run: compileSyntaxError},
-	{name: "Compile/Unsupported", contract: "ErrUnsupported says what the driver would need.", mistakes: true, run: compileUnsupported},
-	{name: "Compile/DamagedCache", contract: "A corrupt or stale entry of the disk cache is rebuilt, never trusted.", run: compileDamagedCache},
-	{name: "Compile/SourceUnchanged", contract: "A Source is read only: the same Source may be compiled for many devices at once.", run: compileSourceUnchanged},
+	{
+		name: "Compile/Twice", mistakes: true, run: compileTwice,
+		contract: "Release gives the kernel back. It is idempotent.",
+	},
+	{
+		name: "Compile/NoSuchKernel", mistakes: true, run: compileNoSuchKernel,
+		contract: "ErrBuild: the kernel does not compile.",
+	},
+	{
+		name: "Compile/SyntaxError", mistakes: true, run: compileSyntaxError,
+		contract: "ErrBuild carries the compiler's whole log, with s.File and the lines of s.Text.",
+	},
+	{
+		name: "Compile/Unsupported", mistakes: true, run: compileUnsupported,
+		contract: "ErrUnsupported says what the driver would need.",
+	},
+	{
+		name: "Compile/DamagedCache", run: compileDamagedCache,
+		contract: "A corrupt or stale entry of the disk cache is rebuilt, never trusted.",
+	},
+	{
+		name: "Compile/SourceUnchanged", run: compileSourceUnchanged,
+		contract: "A Source is read only: the same Source may be compiled for many devices at once.",
+	},
+	{
+		name: "Compile/FailsForAll", mistakes: true, run: compileFailsForAll,
+		contract: "ErrBuild: the kernel does not compile, whoever asks.",
+	},
 }
 
 // shape is what a launch is checked against of a parameter.
@@ -57,18 +89,22 @@ func compileParams(e *env) {
 
 func compileDeclared(e *env) {
 	s := *affineSource
-	s.Params = []backend.Param{{Name: "dst", Buffer: true}, {Name: "src", Buffer: true}, {Name: "a", Size: 4}, {Name: "n", Size: 4}}
+	s.Params = []backend.Param{
+		{Name: "dst", Buffer: true}, {Name: "src", Buffer: true}, {Name: "a", Size: 4}, {Name: "n", Size: 4},
+	}
 	k := e.compile(&s)
 	same(e, "the parameters as declared (buffer, size)", shapes(k.Params()), shapes(s.Params))
 	b := upload(e, []int32{1, 2})
 	e.must("Launch", e.affine(e.q, k, b, b, 40, 2))
 	same(e, "the result", download[int32](e, b), []int32{41, 42})
-	e.refused("Launch with one argument too few", e.q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Buf(b), backend.Int32(1)), backend.ErrLaunch)
+	e.refused("Launch with one argument too few",
+		e.q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Buf(b), backend.Int32(1)), backend.ErrLaunch)
 	e.wait()
 }
 
-// compileDeclaredWrong declares one parameter too few. Somebody must notice, before the kernel runs with three of four arguments.
-// The cpu device runs Go with what is declared: there is nothing to compare with.
+// compileDeclaredWrong declares one parameter too few. Somebody must notice, before the kernel runs
+// with three of four arguments. The cpu device runs Go with what is declared: there is nothing to
+// compare with.
 func compileDeclaredWrong(e *env) {
 	e.needText()
 	s := *affineSource
@@ -78,7 +114,8 @@ func compileDeclaredWrong(e *env) {
 		b := upload(e, garbage(64))
 		err = e.q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Buf(b), backend.Int32(1))
 	}
-	e.refused("Compile, or Launch, with a parameter too few declared", err, backend.ErrBuild, backend.ErrLaunch, backend.ErrArgument)
+	e.refused("Compile, or Launch, with a parameter too few declared",
+		err, backend.ErrBuild, backend.ErrLaunch, backend.ErrArgument)
 }
 
 func compileMacros(e *env) {
@@ -147,15 +184,31 @@ func compileSyntaxError(e *env) {
 	_, err := e.dev.Compile(&backend.Source{Name: "broken", File: "faulty.cl", Text: broken})
 	e.refused("Compile", err, backend.ErrBuild)
 	var be *backend.Error
-	if errors.As(err, &be) && (!brokenLine.MatchString(be.Detail) || !strings.Contains(be.Detail, "undeclared_by_anyone")) {
+	if errors.As(err, &be) &&
+		(!brokenLine.MatchString(be.Detail) || !strings.Contains(be.Detail, "undeclared_by_anyone")) {
 		e.errorf("Compile: the Detail has no log with faulty.cl, line 4 and undeclared_by_anyone:\n%s", be.Detail)
 	}
 	// The same text with the name defined is fine: an error is not cached.
-	_, err = e.dev.Compile(&backend.Source{Name: "broken", File: "faulty.cl", Text: broken, Macros: map[string]string{"undeclared_by_anyone": "2"}})
+	_, err = e.dev.Compile(&backend.Source{
+		Name: "broken", File: "faulty.cl", Text: broken,
+		Macros: map[string]string{"undeclared_by_anyone": "2"},
+	})
 	e.must("Compile with the name defined", err)
 }
 
-// needText skips the case on devices that compile no text, as far as they refuse it with ErrUnsupported.
+func compileFailsForAll(e *env) {
+	e.needText()
+	e.parallel(8, func(int) error {
+		_, err := e.dev.Compile(&backend.Source{Name: "broken", File: "faulty.cl", Text: broken})
+		if !errors.Is(err, backend.ErrBuild) || !strings.Contains(err.Error(), "undeclared_by_anyone") {
+			return fmt.Errorf("Compile: %w, want an ErrBuild with undeclared_by_anyone", err)
+		}
+		return nil
+	})
+}
+
+// needText skips the case on devices that compile no text, as far as they refuse it with
+// ErrUnsupported.
 func (e *env) needText() {
 	s := *affineSource
 	s.Go, s.PTX = nil, nil
@@ -182,7 +235,8 @@ func compileUnsupported(e *env) {
 	e.refused("Launch of no kernel", e.q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch, backend.ErrArgument)
 }
 
-// compileDamagedCache compiles with a disk cache of its own, damages its files in several ways, and compiles again. A device that keeps no files has nothing to damage.
+// compileDamagedCache compiles with a disk cache of its own, damages its files in several ways, and
+// compiles again. A device that keeps no files has nothing to damage.
 func compileDamagedCache(e *env) {
 	const name = "TANDEM_CACHE"
 	dir, err := os.MkdirTemp("", "tandem-backendtest-")

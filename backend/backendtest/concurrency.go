@@ -7,15 +7,32 @@ import (
 )
 
 var concurrencyCases = []testCase{
-	{name: "Concurrency/OneQueue", contract: "Commands of concurrent calls on one queue run in some order, each whole.", run: concurrentOneQueue},
-	{name: "Concurrency/OwnQueues", contract: "Everything here may be used from many goroutines at once.", run: concurrentOwnQueues},
-	{name: "Concurrency/Compile", contract: "The same Source may be compiled for many devices at once.", run: concurrentCompile},
-	{name: "Concurrency/Release", contract: "Close, Free and Release are idempotent and release each underlying handle once.", run: concurrentRelease},
+	{
+		name: "Concurrency/OneQueue", run: concurrentOneQueue,
+		contract: "Commands of concurrent calls on one queue run in some order, each whole.",
+	},
+	{
+		name: "Concurrency/OwnQueues", run: concurrentOwnQueues,
+		contract: "Everything here may be used from many goroutines at once.",
+	},
+	{
+		name: "Concurrency/Compile", run: concurrentCompile,
+		contract: "The same Source may be compiled for many devices at once.",
+	},
+	{
+		name: "Concurrency/Release", run: concurrentRelease,
+		contract: "Close, Free and Release are idempotent and release each underlying handle once.",
+	},
+	{
+		name: "Concurrency/Launches", run: concurrentLaunches,
+		contract: "A launch runs with its own arguments, whatever other goroutines launch of the same kernel.",
+	},
 }
 
 const goroutines = 32
 
-// work is a goroutine's share: its own buffers, and a kernel and a queue that it may share with others.
+// work is a goroutine's share: its own buffers, and a kernel and a queue that it may share with
+// others.
 func (e *env) work(q backend.Queue, k backend.Kernel, id int) error {
 	const n = 100
 	in, got := make([]int32, n), make([]int32, n)
@@ -79,6 +96,54 @@ func concurrentOwnQueues(e *env) {
 		}
 		return q.Close()
 	})
+}
+
+// concurrentLaunches compiles one source in all goroutines and launches it with arguments of their
+// own, on one queue and on a queue each.
+func concurrentLaunches(e *env) {
+	e.parallel(goroutines, func(i int) error { return e.launchMany(e.q, i) })
+	e.parallel(goroutines, func(i int) error {
+		q, err := e.dev.NewQueue()
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		return e.launchMany(q, i)
+	})
+}
+
+func (e *env) launchMany(q backend.Queue, id int) error {
+	k, err := e.dev.Compile(affineSource)
+	if err != nil {
+		return err
+	}
+	defer k.Release()
+	for r := range 10 {
+		n := 50 + id + r
+		b, err := e.dev.Alloc(int64(4*n + 4))
+		if err != nil {
+			return err
+		}
+		if err := q.Write(b, 0, make([]byte, 4*n+4)); err != nil {
+			return err
+		}
+		if err := e.affine(q, k, b, b, int32(1000*id+r), n); err != nil {
+			return err
+		}
+		got := make([]int32, n+1)
+		if err := q.Read(backend.Bytes(got), b, 0); err != nil {
+			return err
+		}
+		for i, v := range got {
+			if want := int32(1000*id + r); i < n && v != want || i == n && v != 0 {
+				return fmt.Errorf("goroutine %d, launch %d: element %d of %d is %d, want %d", id, r, i, n, v, want)
+			}
+		}
+		if err := b.Free(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func concurrentCompile(e *env) {

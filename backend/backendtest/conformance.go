@@ -9,7 +9,8 @@ import (
 
 var conformanceCases = []testCase{
 	{
-		name: "Conformance/Quick", contract: "Every built-in kernel gives the bits of the plain reference, in every type that the device supports.",
+		name: "Conformance/Quick", contract: "Every built-in kernel gives the bits of the plain reference, in every " +
+			"type that the device supports.",
 		run: func(e *env) {
 			o := conformance.Options{Quick: true}
 			if e.dev.Info().Platform == oclgrind {
@@ -21,8 +22,9 @@ var conformanceCases = []testCase{
 	{
 		name: "Conformance/Parameters", contract: "Parameters can never change bits.",
 		run: func(e *env) {
-			// A processor's OpenCL compiler takes seconds for one kernel: there it is the sets that it may be given. The shapes for GPUs run on the
-			// simulated one, those for other processors on the cpu device.
+			// A processor's OpenCL compiler takes seconds for one kernel: there it is the sets that
+			// it may be given. The shapes for GPUs run on the simulated one, those for other
+			// processors on the cpu device.
 			info := e.dev.Info()
 			if info.Platform == oclgrind {
 				e.skipf("minutes of simulation; the tests of package kernels run there with several sets")
@@ -40,7 +42,8 @@ func tiny(c *conformance.Case) bool { return c.M*c.N*max(c.K, 1) <= 1000 }
 
 // offTile is products and transposes that cross the edge of every tile, with gaps between rows.
 func offTile(c *conformance.Case) bool {
-	return (c.Kernel == "matmul" || c.Kernel == "transpose") && c.M == 33 && c.N == 31 && strings.Contains(c.Name(), "/uniform/") &&
+	return (c.Kernel == "matmul" || c.Kernel == "transpose") && c.M == 33 && c.N == 31 &&
+		strings.Contains(c.Name(), "/uniform/") &&
 		!strings.Contains(c.Name(), "/packed/")
 }
 

@@ -30,7 +30,8 @@ func (e *env) errorf(format string, v ...any) {
 	e.failures = append(e.failures, fmt.Errorf(format, v...))
 }
 
-// fatalf notes a failure and ends the case. Like all that calls it, it is for the goroutine of the case alone.
+// fatalf notes a failure and ends the case. Like all that calls it, it is for the goroutine of the
+// case alone.
 func (e *env) fatalf(format string, v ...any) {
 	e.errorf(format, v...)
 	panic(stop{})
@@ -51,8 +52,8 @@ func (e *env) must(what string, err error) {
 	}
 }
 
-// refused checks that err is an error as the contract wants them: a *backend.Error that names the driver and the call, and
-// matches one of the sentinels.
+// refused checks that err is an error as the contract wants them: a *backend.Error that names the
+// driver and the call, and matches one of the sentinels.
 func (e *env) refused(what string, err error, sentinels ...error) {
 	if err == nil {
 		e.errorf("%s: no error, want %v", what, sentinels)
@@ -194,8 +195,8 @@ func (e *env) parallel(n int, f func(i int) error) {
 
 // needGroup skips the case on devices with smaller groups than its kernel uses.
 func (e *env) needGroup(n int) {
-	if max := e.dev.Info().MaxGroup; max < n {
-		e.skipf("the device takes at most %d work-items a group, the kernel uses %d", max, n)
+	if most := e.dev.Info().MaxGroup; most < n {
+		e.skipf("the device takes at most %d work-items a group, the kernel uses %d", most, n)
 	}
 }
 

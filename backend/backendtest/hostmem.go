@@ -9,13 +9,36 @@ import (
 )
 
 var hostCases = []testCase{
-	{name: "Host/Alloc", contract: "AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.", run: hostAlloc},
-	{name: "Host/Async", contract: "WriteAsync and ReadAsync copy n bytes between page-locked memory and a buffer, at their offsets: these bytes and no other.", run: hostAsync},
-	{name: "Host/AsDeviceMemory", contract: "A HostBuffer can stand wherever a Buffer can only on devices with Info.UnifiedMemory.", run: hostAsDevice},
-	{name: "Host/Register", contract: "Register makes a buffer of host memory without copying it, where the device can, and is ErrUnsupported where it cannot.", run: hostRegister},
-	{name: "Host/RegisterAlignment", contract: "Register: the element type's alignment suffices.", run: hostRegisterAlignment},
-	{name: "Host/RegisterCopies", contract: "Queue.Wait returns when the device is done and makes its writes visible.", run: hostRegisterCopies},
-	{name: "Host/RegisterEmpty", contract: "ErrArgument: a size that makes no sense for the call.", mistakes: true, run: hostRegisterEmpty},
+	{
+		name: "Host/Alloc", run: hostAlloc,
+		contract: "AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.",
+	},
+	{
+		name: "Host/Async", run: hostAsync,
+		contract: "WriteAsync and ReadAsync copy n bytes between page-locked memory and a buffer, at their offsets: " +
+			"these bytes and no other.",
+	},
+	{
+		name: "Host/AsDeviceMemory", run: hostAsDevice,
+		contract: "A HostBuffer can stand wherever a Buffer can only on devices with Info.UnifiedMemory.",
+	},
+	{
+		name: "Host/Register", run: hostRegister,
+		contract: "Register makes a buffer of host memory without copying it, where the device can, and is " +
+			"ErrUnsupported where it cannot.",
+	},
+	{
+		name: "Host/RegisterAlignment", run: hostRegisterAlignment,
+		contract: "Register: the element type's alignment suffices.",
+	},
+	{
+		name: "Host/RegisterCopies", run: hostRegisterCopies,
+		contract: "Queue.Wait returns when the device is done and makes its writes visible.",
+	},
+	{
+		name: "Host/RegisterEmpty", mistakes: true, run: hostRegisterEmpty,
+		contract: "ErrArgument: a size that makes no sense for the call.",
+	},
 }
 
 func hostAlloc(e *env) {

@@ -8,11 +8,21 @@ import (
 )
 
 var infoCases = []testCase{
-	{name: "Info/Limits", contract: "Info is what a person sees of a device, and all that the choice of a kernel may depend on.", run: infoLimits},
+	{
+		name: "Info/Limits", run: infoLimits,
+		contract: "Info is what a person sees of a device, and all that the choice of a kernel may depend on.",
+	},
 	{name: "Info/Stable", contract: "Devices lists the devices in a stable order.", run: infoStable},
-	{name: "Info/Probed", contract: "Devices reports what the driver claims, or what an earlier probe found; an open Device what its own probe found.", run: infoProbed},
+	{
+		name: "Info/Probed", run: infoProbed,
+		contract: "Devices reports what the driver claims, or what an earlier probe found; an open Device what its " +
+			"own probe found.",
+	},
 	{name: "Info/OpenOutside", contract: "Open opens device i of Devices.", mistakes: true, run: openOutside},
-	{name: "Info/Independent", contract: "Devices opened more than once are independent of each other.", run: independent},
+	{
+		name: "Info/Independent", run: independent,
+		contract: "Devices opened more than once are independent of each other.",
+	},
 }
 
 func (e *env) listing() []backend.Info {
@@ -32,14 +42,18 @@ func infoLimits(e *env) {
 	if i.Index != e.index {
 		e.errorf("Index is %d, want the position in Devices, %d", i.Index, e.index)
 	}
-	for name, v := range map[string]string{"Platform": i.Platform, "Vendor": i.Vendor, "Name": i.Name, "Arch": i.Arch, "Version": i.Version} {
+	for name, v := range map[string]string{
+		"Platform": i.Platform, "Vendor": i.Vendor, "Name": i.Name, "Arch": i.Arch, "Version": i.Version,
+	} {
 		if v == "" {
 			e.errorf("%s is empty", name)
 		}
 	}
 	positive := map[string]int64{
-		"ComputeUnits": int64(i.ComputeUnits), "MaxAlloc": i.MaxAlloc, "LocalMemory": i.LocalMemory, "MaxGroup": int64(i.MaxGroup),
-		"VectorFloat32": int64(i.VectorFloat32), "VectorInt32": int64(i.VectorInt32), "OffsetAlign": int64(i.OffsetAlign),
+		"ComputeUnits": int64(i.ComputeUnits), "MaxAlloc": i.MaxAlloc, "LocalMemory": i.LocalMemory,
+		"MaxGroup":      int64(i.MaxGroup),
+		"VectorFloat32": int64(i.VectorFloat32), "VectorInt32": int64(i.VectorInt32),
+		"OffsetAlign": int64(i.OffsetAlign),
 	}
 	if i.Float64 {
 		positive["VectorFloat64"] = int64(i.VectorFloat64)
@@ -83,7 +97,8 @@ func infoProbed(e *env) {
 	// The probe decides these three.
 	listed.Float32, listed.Float64, listed.Note = open.Float32, open.Float64, open.Note
 	if !reflect.DeepEqual(listed, open) {
-		e.errorf("Devices lists\n%+v, the open device has\n%+v; only Float32, Float64 and Note may differ", listed, open)
+		e.errorf("Devices lists\n%+v, the open device has\n%+v; only Float32, Float64 and Note may differ",
+			listed, open)
 	}
 	if again := e.dev.Info(); !reflect.DeepEqual(again, open) {
 		e.errorf("the second call of Info gives\n%+v, the first\n%+v", again, open)

@@ -1,11 +1,13 @@
-/* Kernels that the suite launches, each for one thing that a driver must get right. Portable dialect; all entry points in one
- * text, so that a driver compiles little. STEP is a macro that cases set.
+/* Kernels that the suite launches, each for one thing that a driver must get right. Portable
+ * dialect; all entry points in one text, so that a driver compiles little. STEP is a macro that
+ * cases set.
  *
- * ids      out[16*i ...] = what work-item i sees of the grid: 3 group ids, 3 local ids, 3 global ids, 3 numbers of groups,
- *          3 local sizes; the last word counts how often the work-item ran
+ * ids      out[16*i ...] = what work-item i sees of the grid: 3 group ids, 3 local ids, 3 global
+ *          ids, 3 numbers of groups, 3 local sizes; the last word counts how often the work-item ran
  * affine   dst[i] = STEP * src[i] + a, 0 <= i < n; any one-dimensional grid; dst may be src
  * chain    p[0] = p[0] * 1664525 + 1013904223, rounds times, by one work-item: takes a while
  * words    out = the arguments, as 32-bit words
+ * typed    ran[0] = ran[0] + 1, by one work-item, with parameters of many types
  * reverse  out[j] = in[63 - j] within each group of 16x4 work-items
  * reduce   out[group] = the sum of 64 elements of in, modulo 2^32
  * ops_f32  out[5*i ...] = fma(a, b, c), a*b + c, a*b, a + c, b - c with a, b, c = in[3*i ...]
@@ -48,7 +50,19 @@ __kernel void chain(__global uint *p, const uint rounds) {
   p[0] = x;
 }
 
-__kernel void words(__global uint *out, const int a, const ulong b, const uint c, const float d, const ulong e, const int f) {
+typedef float real;
+typedef struct { float x, y; } pair;
+typedef struct { float x; int n; } mixed;
+
+__kernel void typed(__global int *ran, __global const real *r, __global const float4 *v, __global const pair *p,
+                    __global const mixed *m, __global const ulong *u, __global const void *w, const real s,
+                    const uint n, const ulong l) {
+  (void)r, (void)v, (void)p, (void)m, (void)u, (void)w, (void)s, (void)n, (void)l;
+  if (get_global_id(0) == 0) ran[0] = ran[0] + 1;
+}
+
+__kernel void words(__global uint *out, const int a, const ulong b, const uint c, const float d, const ulong e,
+                    const int f) {
   if (get_global_id(0) != 0) return;
   out[0] = (uint)a;
   out[1] = (uint)b;

@@ -40,6 +40,7 @@ var (
 	affineSource  = source("affine", affineGo(1))
 	chainSource   = source("chain", chainGo)
 	wordsSource   = source("words", wordsGo)
+	typedSource   = source("typed", typedGo)
 	reverseSource = source("reverse", reverseGo)
 	reduceSource  = source("reduce", reduceGo)
 	doublesSource = source64("doubles", doublesGo)
@@ -80,7 +81,8 @@ func flatID(g backend.Grid, global [3]int) int {
 
 func affineGo(step int32) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-		dst, src, a, n := backend.Mem[int32](args[0]), backend.Mem[int32](args[1]), args[2].Int32(), int(args[3].Int32())
+		dst, src := backend.Mem[int32](args[0]), backend.Mem[int32](args[1])
+		a, n := args[2].Int32(), int(args[3].Int32())
 		stride := g.Count() * g.Items()
 		for first := lo * g.Items(); first < hi*g.Items(); first++ {
 			for i := first; i < n; i += stride {
@@ -110,11 +112,19 @@ func chain(x, rounds uint32) uint32 {
 // slow is a number of rounds that keeps a device busy for about a millisecond.
 const slow = 300_000
 
+func typedGo(_ backend.Grid, lo, _ int, args []backend.Arg) error {
+	if lo == 0 {
+		backend.Mem[int32](args[0])[0]++
+	}
+	return nil
+}
+
 func wordsGo(_ backend.Grid, lo, _ int, args []backend.Arg) error {
 	if lo == 0 {
 		out, b, e := backend.Mem[uint32](args[0]), args[2].Uint64(), args[5].Uint64()
 		copy(out, []uint32{
-			args[1].Uint32(), uint32(b), uint32(b >> 32), args[3].Uint32(), args[4].Uint32(), uint32(e), uint32(e >> 32), args[6].Uint32(),
+			args[1].Uint32(), uint32(b), uint32(b >> 32), args[3].Uint32(), args[4].Uint32(), uint32(e),
+			uint32(e >> 32), args[6].Uint32(),
 		})
 	}
 	return nil
@@ -150,5 +160,6 @@ func reduceGo(_ backend.Grid, lo, hi int, args []backend.Arg) error {
 
 // affine launches the affine kernel on q: dst = src + a for n elements.
 func (e *env) affine(q backend.Queue, k backend.Kernel, dst, src backend.Buffer, a int32, n int) error {
-	return q.Launch(k, backend.Grid1(4, 16), backend.Buf(dst), backend.Buf(src), backend.Int32(a), backend.Int32(int32(n)))
+	return q.Launch(k, backend.Grid1(4, 16), backend.Buf(dst), backend.Buf(src),
+		backend.Int32(a), backend.Int32(int32(n)))
 }

@@ -3,28 +3,64 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
 
 var launchCases = []testCase{
-	{name: "Launch/Grids", contract: "A Grid is a launch: Groups work-groups in x, y, z, each of Local work-items in x, y, z.", run: launchGrids},
+	{
+		name: "Launch/Grids", run: launchGrids,
+		contract: "A Grid is a launch: Groups work-groups in x, y, z, each of Local work-items in x, y, z.",
+	},
 	{name: "Launch/AnyGroup", contract: "Source.Group zero: the kernel takes any group size.", run: launchAnyGroup},
-	{name: "Launch/Empty", contract: "A grid with a zero component is a no-op, once the arguments are checked.", mistakes: true, run: launchEmpty},
-	{name: "Launch/Scalars", contract: "An Arg is a buffer with an offset, or a scalar of fixed width.", run: launchScalars},
+	{
+		name: "Launch/Empty", mistakes: true, run: launchEmpty,
+		contract: "A grid with a zero component is a no-op, once the arguments are checked.",
+	},
+	{
+		name: "Launch/Scalars", run: launchScalars,
+		contract: "An Arg is a buffer with an offset, or a scalar of fixed width.",
+	},
 	{name: "Launch/Doubles", contract: "Float64 passes a double.", run: launchDoubles},
 	{name: "Launch/Offsets", contract: "At passes the address of b plus off bytes.", run: launchOffsets},
-	{name: "Launch/OffsetRefused", contract: "Offset: bytes into Buffer, a multiple of Info.OffsetAlign.", mistakes: true, run: launchOffsetRefused},
-	{name: "Launch/Arguments", contract: "Arguments that do not fit k.Params are ErrLaunch.", mistakes: true, run: launchArguments},
-	{name: "Launch/Group", contract: "A group beyond the device's limits is ErrLaunch.", mistakes: true, run: launchGroup},
-	{name: "Launch/GroupMismatch", contract: "Source.Group: the group size that the kernel is written for.", mistakes: true, run: launchGroupMismatch},
+	{
+		name: "Launch/OffsetRefused", mistakes: true, run: launchOffsetRefused,
+		contract: "Offset: bytes into Buffer, a multiple of Info.OffsetAlign.",
+	},
+	{
+		name: "Launch/Arguments", mistakes: true, run: launchArguments,
+		contract: "Arguments that do not fit k.Params are ErrLaunch.",
+	},
+	{
+		name: "Launch/Types", mistakes: true, run: launchTypes,
+		contract: "Type: an argument that names it has the parameter's kind and width.",
+	},
+	{
+		name: "Launch/Group", mistakes: true, run: launchGroup,
+		contract: "A group beyond the device's limits is ErrLaunch.",
+	},
+	{
+		name: "Launch/GroupMismatch", mistakes: true, run: launchGroupMismatch,
+		contract: "Source.Group: the group size that the kernel is written for.",
+	},
 	{name: "Launch/Foreign", contract: "Buffers of another device are ErrLaunch.", mistakes: true, run: launchForeign},
-	{name: "Launch/Freed", contract: "ErrClosed: the buffer or kernel was freed or released before.", mistakes: true, run: launchFreed},
-	{name: "Launch/GoFails", contract: "A GoKernel's error, or a panic, fails the launch.", mistakes: true, run: launchGoFails},
+	{
+		name: "Launch/Freed", mistakes: true, run: launchFreed,
+		contract: "ErrClosed: the buffer or kernel was freed or released before.",
+	},
+	{
+		name: "Launch/GoFails", mistakes: true, run: launchGoFails,
+		contract: "A GoKernel's error, or a panic, fails the launch.",
+	},
 }
 
 var localCases = []testCase{
-	{name: "Local/Reverse", contract: "A group shares local memory, and a barrier makes its writes visible to the group.", run: localReverse},
+	{
+		name: "Local/Reverse", run: localReverse,
+		contract: "A group shares local memory, and a barrier makes its writes visible to the group.",
+	},
 	{name: "Local/Reduce", contract: "A barrier in a loop is passed by the whole group each time.", run: localReduce},
 }
 
@@ -38,7 +74,8 @@ func (e *env) checkIDs(k backend.Kernel, g backend.Grid) {
 	b := upload(e, out)
 	e.launch(k, g, backend.Buf(b))
 	got := download[int32](e, b)
-	// The Go implementation says what must be there; TestIDs checks that one against loops of its own.
+	// The Go implementation says what must be there; TestIDs checks that one against loops of its
+	// own.
 	arg := backend.Buf(hostBuffer{backend.Bytes(out)})
 	e.must("the Go implementation", idsGo(g, 0, g.Count(), []backend.Arg{arg}))
 	same(e, fmt.Sprintf("what the work-items of %s wrote (16 words each)", g), got, out)
@@ -56,7 +93,8 @@ func launchGrids(e *env) {
 	k := e.compile(idsSource)
 	for _, g := range []backend.Grid{
 		backend.Grid1(1, 1), backend.Grid1(1, 12), backend.Grid1(131, 12),
-		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3), backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2),
+		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3),
+		backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2),
 	} {
 		e.checkIDs(k, g)
 	}
@@ -64,8 +102,8 @@ func launchGrids(e *env) {
 
 func launchAnyGroup(e *env) {
 	k := e.compile(idsSource)
-	max := min(e.dev.Info().MaxGroup, e.dev.Info().MaxGroupDims[0], 256)
-	for _, local := range []int{max, (max + 1) / 2} {
+	most := min(e.dev.Info().MaxGroup, e.dev.Info().MaxGroupDims[0], 256)
+	for _, local := range []int{most, (most + 1) / 2} {
 		e.checkIDs(k, backend.Grid1(3, local))
 	}
 }
@@ -75,7 +113,8 @@ func launchEmpty(e *env) {
 	b := upload(e, garbage(64))
 	args := []backend.Arg{backend.Buf(b), backend.Buf(b), backend.Int32(1), backend.Int32(16)}
 	for _, g := range []backend.Grid{
-		backend.Grid1(0, 16), backend.Grid2(0, 3, 4, 4), backend.Grid2(3, 0, 4, 4), backend.Grid3(2, 2, 0, 4, 4, 1), backend.Grid3(0, 0, 0, 1, 1, 1),
+		backend.Grid1(0, 16), backend.Grid2(0, 3, 4, 4), backend.Grid2(3, 0, 4, 4),
+		backend.Grid3(2, 2, 0, 4, 4, 1), backend.Grid3(0, 0, 0, 1, 1, 1),
 	} {
 		e.must(fmt.Sprintf("Launch of %s", g), e.q.Launch(k, g, args...))
 		e.holds(fmt.Sprintf("the buffer after a launch of %s", g), b, garbage(64))
@@ -96,9 +135,10 @@ func launchScalars(e *env) {
 	}{
 		{1, 2, 3, math.Float32bits(4), 5, 6},
 		{-1, math.MaxUint64, math.MaxUint32, 0x80000000, -1, math.MinInt32},
-		{math.MinInt32, 1 << 63, 1 << 31, 0x7fc12345, math.MinInt64, -1},          // a quiet NaN with a payload
-		{math.MaxInt32, 0x0123456789abcdef, 0xdeadbeef, 1, math.MaxInt64, 1},      // the smallest subnormal
-		{0, 1 << 32, 0, 0xff800000, -1 << 32, 0x7eadbeef},                         // -Inf; values in the upper half alone
+		{math.MinInt32, 1 << 63, 1 << 31, 0x7fc12345, math.MinInt64, -1},     // a quiet NaN with a payload
+		{math.MaxInt32, 0x0123456789abcdef, 0xdeadbeef, 1, math.MaxInt64, 1}, // the smallest subnormal
+		// -Inf; values in the upper half alone
+		{0, 1 << 32, 0, 0xff800000, -1 << 32, 0x7eadbeef},
 		{-2, 0xffffffff, 0x80000001, 0x807fffff, -0x123456789, math.MinInt32 + 1}, // the largest subnormal, negative
 	} {
 		b := upload(e, garbage(10*4))
@@ -122,7 +162,8 @@ func launchDoubles(e *env) {
 		{0x7ff8000012345678, 0xfff0000000000000},
 	} {
 		b := upload(e, garbage(24))
-		e.launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Float64(math.Float64frombits(c[0])), backend.Int32(7), backend.Float64(math.Float64frombits(c[1])))
+		e.launch(k, backend.Grid1(1, 1), backend.Buf(b),
+			backend.Float64(math.Float64frombits(c[0])), backend.Int32(7), backend.Float64(math.Float64frombits(c[1])))
 		same(e, fmt.Sprintf("the bits of %x", c), download[uint64](e, b)[:2], c[:])
 		e.sameBytes("memory behind", download[byte](e, b)[16:], garbage(24)[16:])
 	}
@@ -137,14 +178,17 @@ func launchOffsets(e *env) {
 		dstOff, srcOff := c[0]*step, c[1]*step
 		dst, src := garbage(8*step+4*n), randomBytes(random(21), 8*step+4*n)
 		d, s := upload(e, dst), upload(e, src)
-		e.launch(k, backend.Grid1(2, 16), backend.At(d, int64(dstOff)), backend.At(s, int64(srcOff)), backend.Int32(-3), backend.Int32(n))
+		e.launch(k, backend.Grid1(2, 16), backend.At(d, int64(dstOff)), backend.At(s, int64(srcOff)),
+			backend.Int32(-3), backend.Int32(n))
 		for i := range n {
 			backend.Elems[int32](dst)[dstOff/4+i] = backend.Elems[int32](src)[srcOff/4+i] - 3
 		}
 		e.holds(fmt.Sprintf("dst after a launch with offsets %d and %d", dstOff, srcOff), d, dst)
 	}
 	b := e.alloc(4 * step)
-	e.launch(k, backend.Grid1(2, 16), backend.At(b, int64(4*step)), backend.At(b, int64(4*step)), backend.Int32(1), backend.Int32(0)) // the very end
+	// the very end
+	e.launch(k, backend.Grid1(2, 16), backend.At(b, int64(4*step)), backend.At(b, int64(4*step)),
+		backend.Int32(1), backend.Int32(0))
 	e.holds("a buffer whose end was passed", b, make([]byte, 4*step))
 }
 
@@ -157,8 +201,9 @@ func launchOffsetRefused(e *env) {
 	}
 	for _, off := range offsets {
 		what := fmt.Sprintf("Launch with offset %d (OffsetAlign %d)", off, align)
-		e.refused(what, e.q.Launch(k, backend.Grid1(1, 16), backend.At(b, off), backend.Buf(b), backend.Int32(1), backend.Int32(1)), backend.ErrLaunch)
-		e.refused(what, e.q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.At(b, off), backend.Int32(1), backend.Int32(1)), backend.ErrLaunch)
+		g, one := backend.Grid1(1, 16), backend.Int32(1)
+		e.refused(what, e.q.Launch(k, g, backend.At(b, off), backend.Buf(b), one, one), backend.ErrLaunch)
+		e.refused(what, e.q.Launch(k, g, backend.Buf(b), backend.At(b, off), one, one), backend.ErrLaunch)
 	}
 	e.wait()
 	e.holds("the buffer after refused launches", b, garbage(64))
@@ -185,37 +230,76 @@ func launchArguments(e *env) {
 	} {
 		e.refused("Launch with "+name, e.q.Launch(k, backend.Grid1(1, 16), args...), backend.ErrLaunch)
 	}
-	e.refused("Launch of no kernel", e.q.Launch(nil, backend.Grid1(1, 16), buf, buf, one, n), backend.ErrLaunch, backend.ErrArgument)
-	// An int takes any scalar of 4 bytes.
+	e.refused("Launch of no kernel",
+		e.q.Launch(nil, backend.Grid1(1, 16), buf, buf, one, n), backend.ErrLaunch, backend.ErrArgument)
 	e.wait()
 	e.holds("the buffer after refused launches", b, garbage(64))
 
 	words := e.compile(wordsSource)
 	i64 := backend.Int64(1)
 	out := upload(e, garbage(64))
-	good := []backend.Arg{backend.Buf(out), one, i64, one, one, i64, one}
+	good := []backend.Arg{backend.Buf(out), one, i64, one, backend.Float32(1), i64, one}
 	e.must("Launch", e.q.Launch(words, backend.Grid1(1, 1), good...))
 	for i := 1; i < len(good); i++ {
 		bad := append([]backend.Arg(nil), good...)
 		bad[i] = backend.Arg{Bits: 1, Size: 12 - bad[i].Size} // 8 for 4 and 4 for 8
-		e.refused(fmt.Sprintf("Launch with a scalar of %d bytes as argument %d", bad[i].Size, i), e.q.Launch(words, backend.Grid1(1, 1), bad...), backend.ErrLaunch)
+		e.refused(fmt.Sprintf("Launch with a scalar of %d bytes as argument %d", bad[i].Size, i),
+			e.q.Launch(words, backend.Grid1(1, 1), bad...), backend.ErrLaunch)
 	}
 	e.wait()
+}
+
+// launchTypes passes to each parameter of the typed kernel elements and numbers of all types.
+func launchTypes(e *env) {
+	k := e.compile(typedSource)
+	ran, other := upload(e, []int32{0}), upload(e, garbage(64))
+	good := []backend.Arg{backend.Buf(ran)}
+	for range 6 {
+		good = append(good, backend.Buf(other))
+	}
+	good = append(good, backend.Float32(1), backend.Uint32(1), backend.Uint64(1))
+	scalars := []backend.Arg{
+		backend.Int32(1), backend.Uint32(1), backend.Int64(1), backend.Uint64(1),
+		backend.Float32(1), backend.Float64(1),
+	}
+	launches := int32(0)
+	for i, takes := range []string{
+		"int32 uint32", "float32", "float32", "float32", "", "int64 uint64",
+		"int32 uint32 int64 uint64 float32 float64", "float32", "int32 uint32", "int64 uint64",
+	} {
+		for _, a := range scalars {
+			if good[i].Buffer != nil {
+				a = backend.Arg{Buffer: good[i].Buffer, Type: a.Type}
+			}
+			args := slices.Clone(good)
+			args[i] = a
+			err := e.q.Launch(k, backend.Grid1(1, 1), args...)
+			if slices.Contains(strings.Fields(takes), a.Type) {
+				e.must("Launch with "+a.Type+" for "+k.Params()[i].String(), err)
+				launches++
+			} else {
+				e.refused("Launch with "+a.Type+" for "+k.Params()[i].String(), err, backend.ErrLaunch)
+			}
+		}
+	}
+	e.launch(k, backend.Grid1(1, 1), good...)
+	same(e, "launches that ran", download[int32](e, ran), []int32{launches + 1})
 }
 
 func launchGroup(e *env) {
 	k, info := e.compile(affineSource), e.dev.Info()
 	b := upload(e, garbage(64))
 	bad := []backend.Grid{
-		backend.Grid1(1, 0), backend.Grid1(1, -1), backend.Grid1(-1, 16), backend.Grid3(1, 1, 1, 16, 0, 1), backend.Grid3(1, 1, -1, 16, 1, 1),
+		backend.Grid1(1, 0), backend.Grid1(1, -1), backend.Grid1(-1, 16),
+		backend.Grid3(1, 1, 1, 16, 0, 1), backend.Grid3(1, 1, -1, 16, 1, 1),
 		backend.Grid1(1, info.MaxGroup+1), backend.Grid2(1, 1, info.MaxGroup, 2), backend.Grid1(1, math.MaxInt32),
 		backend.Grid3(1, 1, 1, 1<<11, 1<<11, 1<<11), backend.Grid3(1, 1, 1, 1, 1, info.MaxGroupDims[2]+1),
 		{},
 	}
-	for d, max := range info.MaxGroups {
-		if max > 0 && max < math.MaxInt {
+	for d, most := range info.MaxGroups {
+		if most > 0 && most < math.MaxInt {
 			g := backend.Grid1(1, 1)
-			g.Groups[d] = max + 1
+			g.Groups[d] = most + 1
 			bad = append(bad, g)
 		}
 	}
@@ -232,9 +316,11 @@ func launchGroupMismatch(e *env) {
 	k := e.compile(reverseSource)
 	in, out := upload(e, make([]int32, 128)), upload(e, garbage(512))
 	for _, g := range []backend.Grid{
-		backend.Grid1(1, 64), backend.Grid2(1, 1, 4, 16), backend.Grid2(1, 1, 16, 2), backend.Grid2(1, 1, 1, 1), backend.Grid3(1, 1, 1, 8, 4, 2),
+		backend.Grid1(1, 64), backend.Grid2(1, 1, 4, 16), backend.Grid2(1, 1, 16, 2),
+		backend.Grid2(1, 1, 1, 1), backend.Grid3(1, 1, 1, 8, 4, 2),
 	} {
-		e.refused(fmt.Sprintf("Launch of %s, for a kernel with WG_SIZE(16, 4, 1)", g), e.q.Launch(k, g, backend.Buf(out), backend.Buf(in)), backend.ErrLaunch)
+		e.refused(fmt.Sprintf("Launch of %s, for a kernel with WG_SIZE(16, 4, 1)", g),
+			e.q.Launch(k, g, backend.Buf(out), backend.Buf(in)), backend.ErrLaunch)
 	}
 	e.wait()
 	e.holds("the output after refused launches", out, garbage(512))
@@ -247,9 +333,11 @@ func launchForeign(e *env) {
 	foreignKernel, err := other.Compile(affineSource)
 	e.must("Compile on another device", err)
 	k, b := e.compile(affineSource), upload(e, garbage(64))
-	e.refused("Launch that writes to a buffer of another device", e.affine(e.q, k, foreign, b, 1, 16), backend.ErrLaunch)
+	e.refused("Launch that writes to a buffer of another device",
+		e.affine(e.q, k, foreign, b, 1, 16), backend.ErrLaunch)
 	e.refused("Launch that reads a buffer of another device", e.affine(e.q, k, b, foreign, 1, 16), backend.ErrLaunch)
-	e.refused("Launch with a buffer of no device", e.affine(e.q, k, b, hostBuffer{make([]byte, 64)}, 1, 16), backend.ErrLaunch)
+	e.refused("Launch with a buffer of no device",
+		e.affine(e.q, k, b, hostBuffer{make([]byte, 64)}, 1, 16), backend.ErrLaunch)
 	e.refused("Launch of a kernel of another device", e.affine(e.q, foreignKernel, b, b, 1, 16), backend.ErrLaunch)
 	e.wait()
 	e.holds("the buffer after refused launches", b, garbage(64))
@@ -266,7 +354,8 @@ func launchFreed(e *env) {
 	e.holds("the buffer after refused launches", b, garbage(64))
 }
 
-// launchGoFails runs a kernel whose Go implementation fails. Where the device compiles the text instead, there is nothing to see.
+// launchGoFails runs a kernel whose Go implementation fails. Where the device compiles the text
+// instead, there is nothing to see.
 func launchGoFails(e *env) {
 	for name, f := range map[string]backend.GoKernel{
 		"an error": func(backend.Grid, int, int, []backend.Arg) error { return fmt.Errorf("on purpose") },
@@ -279,7 +368,8 @@ func launchGoFails(e *env) {
 			return f(g, lo, hi, args)
 		}
 		b := upload(e, []int32{1})
-		err := e.q.Launch(e.compile(&s), backend.Grid1(1, 1), backend.Buf(b), backend.Buf(b), backend.Int32(1), backend.Int32(1))
+		err := e.q.Launch(e.compile(&s), backend.Grid1(1, 1), backend.Buf(b), backend.Buf(b),
+			backend.Int32(1), backend.Int32(1))
 		if wait := e.q.Wait(); err == nil {
 			err = wait
 		}

@@ -3,27 +3,54 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
 
 var memoryCases = []testCase{
 	{name: "Memory/Zero", contract: "Alloc makes a buffer of n bytes, all zero.", run: allocZero},
-	{name: "Memory/Fresh", contract: "Alloc makes a buffer of n bytes, all zero: nothing of what another caller has freed.", run: allocFresh},
+	{
+		name: "Memory/Fresh", run: allocFresh,
+		contract: "Alloc makes a buffer of n bytes, all zero: nothing of what another caller has freed.",
+	},
 	{name: "Memory/Empty", contract: "Alloc: n == 0 is a buffer of no bytes.", run: allocEmpty},
-	{name: "Memory/TooLarge", contract: "Alloc: too large a size is ErrOutOfMemory.", mistakes: true, run: allocTooLarge},
-	{name: "Memory/Negative", contract: "ErrArgument: a size, range or object that makes no sense for the call.", mistakes: true, run: allocNegative},
-	{name: "Memory/WriteRead", contract: "Write copies src to dst at byte off; Read copies from src at byte off into dst: these bytes and no other.", run: writeRead},
+	{
+		name: "Memory/TooLarge", mistakes: true, run: allocTooLarge,
+		contract: "Alloc: too large a size is ErrOutOfMemory.",
+	},
+	{
+		name: "Memory/Negative", mistakes: true, run: allocNegative,
+		contract: "ErrArgument: a size, range or object that makes no sense for the call.",
+	},
+	{
+		name: "Memory/WriteRead", run: writeRead,
+		contract: "Write copies src to dst at byte off; Read copies from src at byte off into dst: these bytes and " +
+			"no other.",
+	},
 	{name: "Memory/SourceReusable", contract: "Write blocks until src may be reused.", run: sourceReusable},
-	{name: "Memory/Copy", contract: "Copy copies n bytes between two buffers of the device: these bytes and no other.", run: copyBuffers},
-	{name: "Memory/CopyWithin", contract: "Overlapping ranges of one buffer are ErrArgument; ranges that only touch are copied.", mistakes: true, run: copyWithin},
+	{
+		name: "Memory/Copy", run: copyBuffers,
+		contract: "Copy copies n bytes between two buffers of the device: these bytes and no other.",
+	},
+	{
+		name: "Memory/CopyWithin", mistakes: true, run: copyWithin,
+		contract: "Overlapping ranges of one buffer are ErrArgument; ranges that only touch are copied.",
+	},
 	{name: "Memory/Ranges", contract: "ErrArgument: a range outside its buffer.", mistakes: true, run: rangesOutside},
-	{name: "Memory/Foreign", contract: "ErrArgument: an object that makes no sense for the call: a buffer of another device, or none.", mistakes: true, run: foreignBuffers},
+	{
+		name: "Memory/Foreign", mistakes: true, run: foreignBuffers,
+		contract: "ErrArgument: an object that makes no sense for the call: a buffer of another device, or none.",
+	},
+	{
+		name: "Memory/Nil", mistakes: true, run: nilObjects,
+		contract: "ErrArgument: an object that makes no sense for the call; in Launch it is ErrLaunch.",
+	},
 	{name: "Memory/Random", contract: "The commands of one queue run in the order of the calls.", run: randomCommands},
 }
 
 func allocZero(e *env) {
-	for _, n := range []int{1, 3, 64, 4099, 1 << 20} {
+	for _, n := range []int{1, 2, 3, 7, 8, 24, 64, 100, 4099, 1 << 20, 1<<20 + 1, 1<<20 + 48} {
 		for range 3 { // dirty memory comes back
 			b := e.alloc(n)
 			if b.Len() != int64(n) {
@@ -36,7 +63,8 @@ func allocZero(e *env) {
 	}
 }
 
-// allocFresh fills many buffers, frees them all, and looks for what they held in new ones of other sizes, also of a second device.
+// allocFresh fills many buffers, frees them all, and looks for what they held in new ones of other
+// sizes, also of a second device.
 func allocFresh(e *env) {
 	sizes := []int{5, 16, 100, 256, 1000, 4096, 5000, 65536, 300_000}
 	other := e.open()
@@ -77,8 +105,8 @@ func allocEmpty(e *env) {
 
 func allocTooLarge(e *env) {
 	sizes := []int64{math.MaxInt64, math.MaxInt64 - 63, 1 << 60}
-	if max := e.dev.Info().MaxAlloc; max < math.MaxInt64 {
-		sizes = append(sizes, max+1)
+	if most := e.dev.Info().MaxAlloc; most < math.MaxInt64 {
+		sizes = append(sizes, most+1)
 	}
 	for _, n := range sizes {
 		b, err := e.dev.Alloc(n)
@@ -86,11 +114,11 @@ func allocTooLarge(e *env) {
 		if err == nil {
 			b.Free()
 		}
-	}
-	h, err := e.dev.AllocHost(1 << 60)
-	e.refused("AllocHost(1<<60)", err, backend.ErrOutOfMemory)
-	if err == nil {
-		h.Free()
+		h, err := e.dev.AllocHost(n)
+		e.refused(fmt.Sprintf("AllocHost(%d)", n), err, backend.ErrOutOfMemory)
+		if err == nil {
+			h.Free()
+		}
 	}
 	e.holds("a buffer after these", upload(e, garbage(100)), garbage(100))
 }
@@ -105,7 +133,9 @@ func allocNegative(e *env) {
 }
 
 // ranges are offsets and lengths within 64 bytes, even and odd, on edges and across words.
-var ranges = [][2]int{{0, 0}, {0, 1}, {0, 64}, {1, 1}, {1, 63}, {3, 4}, {4, 3}, {5, 17}, {8, 8}, {31, 2}, {63, 1}, {64, 0}, {17, 0}}
+var ranges = [][2]int{
+	{0, 0}, {0, 1}, {0, 64}, {1, 1}, {1, 63}, {3, 4}, {4, 3}, {5, 17}, {8, 8}, {31, 2}, {63, 1}, {64, 0}, {17, 0},
+}
 
 func writeRead(e *env) {
 	model := garbage(64)
@@ -153,14 +183,20 @@ func copyBuffers(e *env) {
 func copyWithin(e *env) {
 	model := randomBytes(random(4), 64)
 	b := upload(e, model)
-	for _, c := range []struct{ dst, src, n int }{{32, 0, 32}, {0, 32, 32}, {5, 1, 4}, {1, 5, 4}, {63, 0, 1}, {10, 10, 0}, {64, 64, 0}} {
+	for _, c := range []struct{ dst, src, n int }{
+		{32, 0, 32}, {0, 32, 32}, {5, 1, 4}, {1, 5, 4}, {63, 0, 1}, {10, 10, 0}, {64, 64, 0},
+	} {
 		copy(model[c.dst:c.dst+c.n], model[c.src:c.src+c.n])
-		e.must(fmt.Sprintf("Copy of %d bytes from %d to %d of one buffer", c.n, c.src, c.dst), e.q.Copy(b, int64(c.dst), b, int64(c.src), int64(c.n)))
+		e.must(fmt.Sprintf("Copy of %d bytes from %d to %d of one buffer", c.n, c.src, c.dst),
+			e.q.Copy(b, int64(c.dst), b, int64(c.src), int64(c.n)))
 		e.holds("the buffer after Copy between ranges that touch", b, model)
 	}
-	for _, c := range []struct{ dst, src, n int64 }{{0, 0, 1}, {0, 0, 64}, {31, 0, 32}, {0, 31, 32}, {5, 2, 4}, {1, 0, 63}} {
+	for _, c := range []struct{ dst, src, n int64 }{
+		{0, 0, 1}, {0, 0, 64}, {31, 0, 32}, {0, 31, 32}, {5, 2, 4}, {1, 0, 63},
+	} {
 		err := e.q.Copy(b, c.dst, b, c.src, c.n)
-		e.refused(fmt.Sprintf("Copy of %d bytes from %d to %d of one buffer", c.n, c.src, c.dst), err, backend.ErrArgument)
+		what := fmt.Sprintf("Copy of %d bytes from %d to %d of one buffer", c.n, c.src, c.dst)
+		e.refused(what, err, backend.ErrArgument)
 	}
 	e.holds("the buffer after refused copies", b, model)
 }
@@ -172,7 +208,17 @@ func rangesOutside(e *env) {
 		e.refused(what, err, backend.ErrArgument)
 	}
 	for _, c := range []struct{ off, n int64 }{
-		{0, 65}, {1, 64}, {64, 1}, {65, 0}, {-1, 1}, {-1, 0}, {-8, 16}, {1 << 40, 4}, {math.MaxInt64, 1}, {math.MaxInt64, 2}, {math.MinInt64, 1},
+		{0, 65},
+		{1, 64},
+		{64, 1},
+		{65, 0},
+		{-1, 1},
+		{-1, 0},
+		{-8, 16},
+		{1 << 40, 4},
+		{math.MaxInt64, 1},
+		{math.MaxInt64, 2},
+		{math.MinInt64, 1},
 	} {
 		at := fmt.Sprintf("of %d bytes at %d of 64", c.n, c.off)
 		check("Write "+at, e.q.Write(b, c.off, make([]byte, c.n)))
@@ -213,12 +259,57 @@ func foreignBuffers(e *env) {
 		e.refused("WriteAsync to "+name, e.q.WriteAsync(b, 0, host, 0, 8), backend.ErrArgument)
 		e.refused("ReadAsync from "+name, e.q.ReadAsync(host, 0, b, 0, 8), backend.ErrArgument)
 	}
-	for name, h := range map[string]backend.HostBuffer{"host memory of another device": foreignHost, "no host memory": nil} {
+	for name, h := range map[string]backend.HostBuffer{
+		"host memory of another device": foreignHost,
+		"no host memory":                nil,
+	} {
 		e.refused("WriteAsync from "+name, e.q.WriteAsync(own, 0, h, 0, 8), backend.ErrArgument)
 		e.refused("ReadAsync to "+name, e.q.ReadAsync(h, 0, own, 0, 8), backend.ErrArgument)
 	}
 	e.holds("the buffer after refused commands", own, garbage(64))
 }
+
+// nilObjects passes nil pointers of the driver's own types, where they are pointers, and of another
+// one's.
+func nilObjects(e *env) {
+	own, host, k, ev := e.alloc(64), e.allocHost(64), e.compile(affineSource), e.record(e.q)
+	buffers := []backend.Buffer{(*foreignBuffer)(nil)}
+	for _, b := range []backend.Buffer{own, host} {
+		if null, ok := nilOf(b); ok {
+			buffers = append(buffers, null)
+		}
+	}
+	for _, null := range buffers {
+		e.refused("Write to a nil buffer", e.q.Write(null, 0, []byte{1}), backend.ErrArgument)
+		e.refused("Read from a nil buffer", e.q.Read([]byte{1}, null, 0), backend.ErrArgument)
+		e.refused("Copy from a nil buffer", e.q.Copy(own, 0, null, 0, 1), backend.ErrArgument)
+		e.refused("Launch with a nil buffer", e.affine(e.q, k, null, own, 1, 1), backend.ErrLaunch)
+	}
+	if null, ok := nilOf(k); ok {
+		e.refused("Launch of a nil kernel", e.affine(e.q, null, own, own, 1, 1), backend.ErrLaunch)
+	}
+	if null, ok := nilOf(ev); ok {
+		e.refused("WaitEvent for a nil event", e.q.WaitEvent(null), backend.ErrArgument)
+		_, err := ev.Since(null)
+		e.refused("Since from a nil event", err, backend.ErrArgument)
+	}
+	e.wait()
+}
+
+// nilOf is a nil pointer of the type of v, if that is a pointer.
+func nilOf[T any](v T) (null T, ok bool) {
+	t := reflect.TypeOf(v)
+	if t.Kind() != reflect.Pointer {
+		return null, false
+	}
+	return reflect.Zero(t).Interface().(T), true
+}
+
+// foreignBuffer is the buffer of another driver.
+type foreignBuffer struct{ size int64 }
+
+func (b *foreignBuffer) Len() int64  { return b.size }
+func (b *foreignBuffer) Free() error { return nil }
 
 // randomCommands runs a few hundred commands on three buffers and on plain memory alike.
 func randomCommands(e *env) {

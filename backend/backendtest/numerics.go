@@ -16,11 +16,17 @@ var numericsCases = []testCase{
 	{name: "Float32/FMA", contract: "Float32: correctly rounded fma.", run: float32Op(opFMA)},
 	{name: "Float32/NoContraction", contract: "The dialect: a*b + c is rounded twice.", run: float32Op(opMulAdd)},
 	{name: "Float32/Multiply", contract: "Float32: subnormals kept.", run: float32Op(opMul)},
-	{name: "Float32/Add", contract: "Float32: subnormals kept, signed zeros as IEEE 754 has them.", run: float32Op(opAdd, opSub)},
+	{
+		name: "Float32/Add", run: float32Op(opAdd, opSub),
+		contract: "Float32: subnormals kept, signed zeros as IEEE 754 has them.",
+	},
 	{name: "Float64/FMA", contract: "Float64: correctly rounded fma.", run: float64Op(opFMA)},
 	{name: "Float64/NoContraction", contract: "The dialect: a*b + c is rounded twice.", run: float64Op(opMulAdd)},
 	{name: "Float64/Multiply", contract: "Float64: subnormals kept.", run: float64Op(opMul)},
-	{name: "Float64/Add", contract: "Float64: subnormals kept, signed zeros as IEEE 754 has them.", run: float64Op(opAdd, opSub)},
+	{
+		name: "Float64/Add", run: float64Op(opAdd, opSub),
+		contract: "Float64: subnormals kept, signed zeros as IEEE 754 has them.",
+	},
 	{name: "Int32/Wrap", contract: "int32 wraps modulo 2^32.", run: int32Wrap},
 }
 
@@ -106,14 +112,16 @@ func checkOps[T element](e *env, s *backend.Source, vectors []vector[T], want []
 		in = append(in, v[:]...)
 	}
 	out := upload(e, garbage(numOps*len(backend.Bytes(in))/3))
-	e.launch(e.compile(s), backend.Grid1(8, 16), backend.Buf(out), backend.Buf(upload(e, in)), backend.Int32(int32(len(vectors))))
+	e.launch(e.compile(s), backend.Grid1(8, 16), backend.Buf(out), backend.Buf(upload(e, in)),
+		backend.Int32(int32(len(vectors))))
 	got := download[T](e, out)
 	wrong := 0
 	for i, v := range vectors {
 		for _, o := range which {
 			if g := got[numOps*i+o]; bits(g) != bits(want[i][o]) {
 				if wrong++; wrong <= 5 {
-					e.errorf("%s with a, b, c = %s, %s, %s is %s, want %s", opNames[o], show(v[0]), show(v[1]), show(v[2]), show(g), show(want[i][o]))
+					e.errorf("%s with a, b, c = %s, %s, %s is %s, want %s",
+						opNames[o], show(v[0]), show(v[1]), show(v[2]), show(g), show(want[i][o]))
 				}
 			}
 		}
@@ -149,7 +157,8 @@ func show[T element](x T) string {
 	return fmt.Sprintf("%v (%#x)", x, bits(x))
 }
 
-// Vectors and results of the two float types, computed once in a process: exact arithmetic takes its time.
+// Vectors and results of the two float types, computed once in a process: exact arithmetic takes
+// its time.
 var (
 	float32Vectors = sync.OnceValue(func() []vector[float32] {
 		f := math.Float32frombits

@@ -9,17 +9,36 @@ import (
 var orderCases = []testCase{
 	{name: "Order/Chain", contract: "A Queue runs its commands in order, one after the other.", run: orderChain},
 	{name: "Order/Async", contract: "ReadAsync and WriteAsync run in the queue's order.", run: orderAsync},
-	{name: "Order/Write", contract: "Write copies src to dst after the queue's earlier commands, Read after them.", run: orderWrite},
-	{name: "Order/TwoQueues", contract: "WaitEvent makes later commands of this queue wait for e.", run: orderTwoQueues},
+	{
+		name: "Order/Write", run: orderWrite,
+		contract: "Write copies src to dst after the queue's earlier commands, Read after them.",
+	},
+	{
+		name: "Order/TwoQueues", run: orderTwoQueues,
+		contract: "WaitEvent makes later commands of this queue wait for e.",
+	},
 	{name: "Order/Wait", contract: "Wait blocks until everything queued is done.", run: orderWait},
-	{name: "Order/FreeInFlight", contract: "Every buffer that a queued command uses stays alive until the command is done, even when the caller frees it before.", run: freeInFlight},
+	{
+		name: "Order/FreeInFlight", run: freeInFlight,
+		contract: "Every buffer that a queued command uses stays alive until the command is done, even when the " +
+			"caller frees it before.",
+	},
 }
 
 var eventCases = []testCase{
 	{name: "Event/Wait", contract: "Event.Wait blocks until the queue has reached the event.", run: eventWait},
-	{name: "Event/Since", contract: "Since is the device's own time in nanoseconds from earlier to this event.", run: eventSince},
-	{name: "Event/Release", contract: "Release gives the event back. It is idempotent.", mistakes: true, run: eventRelease},
-	{name: "Event/Foreign", contract: "WaitEvent takes an event of the same device, Since one of the same device.", mistakes: true, run: eventForeign},
+	{
+		name: "Event/Since", run: eventSince,
+		contract: "Since is the device's own time in nanoseconds from earlier to this event.",
+	},
+	{
+		name: "Event/Release", mistakes: true, run: eventRelease,
+		contract: "Release gives the event back. It is idempotent.",
+	},
+	{
+		name: "Event/Foreign", mistakes: true, run: eventForeign,
+		contract: "WaitEvent takes an event of the same device, Since one of the same device.",
+	},
 	{name: "Event/EmptyQueue", contract: "Record marks the present end of the queue.", run: eventEmptyQueue},
 }
 
@@ -154,6 +173,9 @@ func eventSince(e *env) {
 		for j := range i {
 			if ns := since(i, j); ns <= 0 {
 				e.errorf("event %d is %d ns after event %d, with %d launches between them", i, ns, j, i-j)
+			}
+			if back := since(j, i); back != -since(i, j) {
+				e.errorf("event %d is %d ns after event %d, and that %d ns after it", i, since(i, j), j, back)
 			}
 			if i < 3 && since(i+1, j) < since(i, j) {
 				e.errorf("event %d comes before event %d by the device's time", i+1, i)

@@ -7,7 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// buffer is the caller's handle of a memory. When it is freed, or forgotten, the memory is released.
+// buffer is the caller's handle of a memory. When it is freed, or forgotten, the memory is
+// released.
 type buffer struct {
 	mem  *memory
 	size int64
@@ -68,11 +69,12 @@ func (v *view) Len() int64    { return int64(len(*v)) }
 func (v *view) Bytes() []byte { return *v }
 func (v *view) Free() error   { return nil }
 
-// inUse counts the bytes of all buffers of the process. Go ends a process that runs out of memory, or the system does; the count
-// turns that into an error.
+// inUse counts the bytes of all buffers of the process. Go ends a process that runs out of memory,
+// or the system does; the count turns that into an error.
 var inUse atomic.Int64
 
-// reserve counts n more bytes, unless that would be more than limit in all. A limit of 0 is none. It returns the bytes counted before.
+// reserve counts n more bytes, unless that would be more than limit in all. A limit of 0 is none.
+// It returns the bytes counted before.
 func reserve(n, limit int64) (before int64, ok bool) {
 	for {
 		before = inUse.Load()

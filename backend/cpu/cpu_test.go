@@ -86,10 +86,12 @@ func TestRegistered(t *testing.T) {
 	if i != infos[0] {
 		t.Errorf("Info of the open device is %+v, Devices says %+v", i, infos[0])
 	}
-	if i.Driver != "cpu" || i.Platform != "Go" || i.Name == "" || i.Arch != runtime.GOARCH || i.Version != runtime.Version() {
+	if i.Driver != "cpu" || i.Platform != "Go" || i.Name == "" || i.Arch != runtime.GOARCH ||
+		i.Version != runtime.Version() {
 		t.Errorf("Info = %+v", i)
 	}
-	if !i.UnifiedMemory || !i.Float32 || !i.Float64 || i.GPU || i.ComputeUnits < 1 || i.MaxAlloc < 1<<20 || i.MaxGroup != 1024 || i.OffsetAlign != 4 {
+	if !i.UnifiedMemory || !i.Float32 || !i.Float64 || i.GPU || i.ComputeUnits < 1 || i.MaxAlloc < 1<<20 ||
+		i.MaxGroup != 1024 || i.OffsetAlign != 4 {
 		t.Errorf("Info = %+v", i)
 	}
 	if !strings.HasPrefix(i.Note, "products in ") {
@@ -153,7 +155,16 @@ func TestAllocBesideOthers(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// A buffer that is forgotten gives its memory back; so does everything that a device holds when it is closed.
+// One that is forgotten makes room.
+func TestAllocBesideForgotten(t *testing.T) {
+	d := openDevice(t)
+	d.info.Memory = inUse.Load() + 3<<20
+	alloc(t, d, 2<<20)
+	alloc(t, d, 2<<20)
+}
+
+// A buffer that is forgotten gives its memory back; so does everything that a device holds when it
+// is closed.
 func TestNothingLeaks(t *testing.T) {
 	d := openDevice(t)
 	before := inUse.Load()
@@ -271,7 +282,8 @@ func TestCompile(t *testing.T) {
 	want(t, err, backend.ErrUnsupported, "mine", "Source.Go", "TANDEM_BACKEND=opencl")
 
 	k, err := d.Compile(&backend.Source{
-		Name: "mine", Text: "__kernel __attribute__((reqd_work_group_size(4, 1, 1))) void mine(__global float *x, int n) {}",
+		Name: "mine", Text: "__kernel __attribute__((reqd_work_group_size(4, 1, 1))) void mine(__global float *x, " +
+			"int n) {}",
 		Go: func(backend.Grid, int, int, []backend.Arg) error { return nil },
 	})
 	if err != nil {
@@ -286,19 +298,30 @@ func TestCompile(t *testing.T) {
 		t.Error(err)
 	}
 	want(t, q.Launch(k, backend.Grid1(1, 5), backend.Buf(b), backend.Int32(1)), backend.ErrLaunch, "groups of 4")
-	want(t, q.Launch(k, backend.Grid1(1, 4), backend.Buf(b), backend.Int64(1)), backend.ErrLaunch, "int n", "8 bytes")
+	want(t, q.Launch(k, backend.Grid1(1, 4), backend.Buf(b), backend.Int64(1)), backend.ErrLaunch, "int n", "not int64")
 
-	_, err = d.Compile(&backend.Source{Name: "absent", Text: "__kernel void mine() {}", Go: func(backend.Grid, int, int, []backend.Arg) error { return nil }})
+	_, err = d.Compile(&backend.Source{
+		Name: "absent", Text: "__kernel void mine() {}",
+		Go: func(backend.Grid, int, int, []backend.Arg) error { return nil },
+	})
 	want(t, err, backend.ErrBuild, "absent", "Device.Compile")
 }
 
 // Every group runs once, whatever their number, and a single one in the caller's goroutine.
 func TestLaunchRunsEveryGroup(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	defer func(old time.Duration) { soon = old }(soon)
+	for _, soon = range []time.Duration{0, time.Microsecond, soon, time.Hour} {
+		t.Run(soon.String(), testLaunchRunsEveryGroup)
+	}
+}
+
+func testLaunchRunsEveryGroup(t *testing.T) {
 	d := openDevice(t)
 	q := newQueue(t, d)
 	for _, g := range []backend.Grid{
-		backend.Grid1(1, 1), backend.Grid1(2, 1), backend.Grid1(15, 1), backend.Grid1(16, 1), backend.Grid1(17, 1), backend.Grid1(1000, 1024),
+		backend.Grid1(1, 1), backend.Grid1(2, 1), backend.Grid1(15, 1), backend.Grid1(16, 1), backend.Grid1(17, 1),
+		backend.Grid1(1000, 1024),
 		backend.Grid3(3, 5, 7, 2, 3, 4), backend.Grid2(1, 70_000, 1, 1),
 	} {
 		b := alloc(t, d, int64(4*g.Count()+8))
@@ -317,12 +340,36 @@ func TestLaunchRunsEveryGroup(t *testing.T) {
 			t.Errorf("%s: groups ran %v times", g, x)
 		}
 	}
-	for _, g := range []backend.Grid{backend.Grid1(0, 1), backend.Grid3(2, 0, 2, 1, 1, 1), backend.Grid3(2, 2, 0, 1, 1, 1)} {
+	for _, g := range []backend.Grid{
+		backend.Grid1(0, 1), backend.Grid3(2, 0, 2, 1, 1, 1), backend.Grid3(2, 2, 0, 1, 1, 1),
+	} {
 		k := compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { return errors.New("ran") })
 		if err := q.Launch(k, g); err != nil {
 			t.Errorf("%s: %v", g, err)
 		}
 		want(t, q.Launch(k, g, backend.Int32(1)), backend.ErrLaunch, "0 arguments") // checked all the same
+	}
+}
+
+// Groups that are done soon run in the caller's goroutine: a core takes longer to wake.
+func TestShortLaunchStaysInItsGoroutine(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	defer func(old time.Duration) { soon = old }(soon)
+	soon = time.Hour // this machine may have other work
+	d := openDevice(t)
+	ran := map[string]int{} // by goroutine; a race where there are several
+	k := compile(t, d, none, func(_ backend.Grid, lo, hi int, _ []backend.Arg) error {
+		stack := make([]byte, 64)
+		id, _, _ := strings.Cut(string(stack[:runtime.Stack(stack, false)]), "[")
+		ran[id] += hi - lo
+		time.Sleep(100 * time.Microsecond) // time enough for others to come
+		return nil
+	})
+	if err := newQueue(t, d).Launch(k, backend.Grid1(200, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if len(ran) != 1 {
+		t.Errorf("groups by goroutine: %v", ran)
 	}
 }
 
@@ -375,7 +422,8 @@ func TestKernelFails(t *testing.T) {
 			}
 			return nil
 		})
-		want(t, q.Launch(k, backend.Grid1(groups, 1)), backend.ErrLaunch, "test", "panic", "index out of range", "cpu_test.go:")
+		want(t, q.Launch(k, backend.Grid1(groups, 1)), backend.ErrLaunch, "test", "panic", "index out of range",
+			"cpu_test.go:")
 
 		k = compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { panic("a word") })
 		want(t, q.Launch(k, backend.Grid1(groups, 1)), backend.ErrLaunch, "a word", "cpu_test.go:")
@@ -384,15 +432,18 @@ func TestKernelFails(t *testing.T) {
 	if err := q.Wait(); err != nil {
 		t.Errorf("Wait after failed launches: %v", err)
 	}
-	if err := q.Launch(compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { return nil }), backend.Grid1(100, 1)); err != nil {
+	if err := q.Launch(compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { return nil }),
+		backend.Grid1(100, 1)); err != nil {
 		t.Errorf("a launch after failed ones: %v", err)
 	}
-	// A kernel that ends its goroutine, as testing's FailNow does, ends the caller's and leaves the queue usable.
+	// A kernel that ends its goroutine, as testing's FailNow does, ends the caller's and leaves the
+	// queue usable.
 	done := make(chan bool)
 	go func() {
 		returned := false
 		defer func() { done <- returned }()
-		q.Launch(compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { runtime.Goexit(); return nil }), backend.Grid1(100, 1))
+		q.Launch(compile(t, d, none,
+			func(backend.Grid, int, int, []backend.Arg) error { runtime.Goexit(); return nil }), backend.Grid1(100, 1))
 		returned = true
 	}()
 	if <-done {
@@ -416,7 +467,9 @@ func TestEvents(t *testing.T) {
 	}
 	start := record(q)
 	pause := 2 * time.Millisecond
-	if err := q.Launch(compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error { time.Sleep(pause); return nil }), backend.Grid1(1, 1)); err != nil {
+	if err := q.Launch(compile(t, d, none,
+		func(backend.Grid, int, int, []backend.Arg) error { time.Sleep(pause); return nil }),
+		backend.Grid1(1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	end := record(q)
@@ -490,7 +543,9 @@ func TestClosed(t *testing.T) {
 	want(t, err, backend.ErrClosed)
 	_, err = d.Register(make([]byte, 1))
 	want(t, err, backend.ErrClosed)
-	_, err = d.Compile(&backend.Source{Name: "x", Params: none, Go: func(backend.Grid, int, int, []backend.Arg) error { return nil }})
+	_, err = d.Compile(&backend.Source{
+		Name: "x", Params: none, Go: func(backend.Grid, int, int, []backend.Arg) error { return nil },
+	})
 	want(t, err, backend.ErrClosed)
 	_, err = d.NewQueue()
 	want(t, err, backend.ErrClosed)
@@ -502,7 +557,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// A buffer may be freed, and a kernel released, while a launch uses them; Close of queue and device wait for it.
+// A buffer may be freed, and a kernel released, while a launch uses them; Close of queue and device
+// wait for it.
 func TestFreeAndCloseDuringLaunch(t *testing.T) {
 	d := openDevice(t)
 	q := newQueue(t, d)
@@ -544,13 +600,14 @@ func TestFreeAndCloseDuringLaunch(t *testing.T) {
 func TestConcurrentUse(t *testing.T) {
 	d := openDevice(t)
 	shared := newQueue(t, d)
-	add := compile(t, d, []backend.Param{{Buffer: true}, {Size: 4}}, func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-		x := backend.Mem[int32](args[0])
-		for i := lo; i < hi; i++ {
-			x[i] += args[1].Int32()
-		}
-		return nil
-	})
+	add := compile(t, d, []backend.Param{{Buffer: true}, {Size: 4}},
+		func(g backend.Grid, lo, hi int, args []backend.Arg) error {
+			x := backend.Mem[int32](args[0])
+			for i := lo; i < hi; i++ {
+				x[i] += args[1].Int32()
+			}
+			return nil
+		})
 	sum := alloc(t, d, 400)
 	var wg sync.WaitGroup
 	for w := range 8 {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
@@ -14,7 +15,8 @@ type device struct {
 	info  backend.Info
 	close sync.Once
 
-	closed atomic.Bool // set with mu locked
+	closed    atomic.Bool // set with mu locked
+	abandoned atomic.Bool
 
 	mu     sync.Mutex
 	queues map[*queue]struct{}
@@ -35,13 +37,20 @@ func (d *device) newBuffer(op string, n int64) (backend.HostBuffer, error) {
 		return nil, fail(op, backend.ErrArgument, "a buffer of %d bytes", n)
 	}
 	if n > d.info.MaxAlloc {
-		return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes; the largest on this machine is %d", n, d.info.MaxAlloc)
+		return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes; the largest on this machine is %d", n,
+			d.info.MaxAlloc)
 	}
-	if inUse, ok := reserve(n, d.info.Memory); !ok {
-		return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes, with %d of the machine's %d bytes in other buffers; free some or use smaller ones",
-			n, inUse, d.info.Memory)
+	m, err := driverkit.Allocate(inUse.Load, func() (*memory, error) {
+		if before, ok := reserve(n, d.info.Memory); !ok {
+			return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes, with %d of the machine's %d bytes in "+
+				"other buffers; free some or use smaller ones",
+				n, before, d.info.Memory)
+		}
+		return &memory{dev: d, bytes: hugepage.Make(int(n), alignment), reserved: n}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	m := &memory{dev: d, bytes: hugepage.Make(int(n), alignment), reserved: n}
 	if err := d.adopt(op, m); err != nil {
 		m.release()
 		return nil, err
@@ -51,12 +60,13 @@ func (d *device) newBuffer(op string, n int64) (backend.HostBuffer, error) {
 	return b, nil
 }
 
-// Register needs no runtime.Pinner: only Go code reaches the memory, by the slice itself, which keeps it alive and in place.
-// Memory that is not Go's, a mapped file say, must stay mapped until Free and the end of the commands that use it. There is nothing to give back when
-// the buffer is forgotten, and so registering costs little.
+// Register needs no runtime.Pinner: only Go code reaches the memory, by the slice itself, which
+// keeps it alive and in place. Memory that is not Go's, a mapped file say, must stay mapped until
+// Free and the end of the commands that use it. There is nothing to give back when the buffer is
+// forgotten, and so registering costs little.
 func (d *device) Register(mem []byte) (backend.HostBuffer, error) {
-	if d.closed.Load() {
-		return nil, fail("Device.Register", backend.ErrClosed, "the device is closed")
+	if err := d.live("Device.Register"); err != nil {
+		return nil, err
 	}
 	b := &struct { // in one allocation
 		buffer
@@ -70,8 +80,8 @@ func (d *device) Register(mem []byte) (backend.HostBuffer, error) {
 func (d *device) adopt(op string, m *memory) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed.Load() {
-		return fail(op, backend.ErrClosed, "the device is closed")
+	if err := d.live(op); err != nil {
+		return err
 	}
 	d.memory[m] = struct{}{}
 	return nil
@@ -82,34 +92,54 @@ func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
 	if s == nil {
 		return nil, fail(op, backend.ErrArgument, "the Source is nil")
 	}
-	if d.closed.Load() {
-		return nil, fail(op, backend.ErrClosed, "the device is closed")
+	if err := d.live(op); err != nil {
+		return nil, err
 	}
 	if s.Go == nil {
-		return nil, fail(op, backend.ErrUnsupported, "kernel %s: the cpu device runs Go, not OpenCL C; give an implementation in Source.Go, "+
+		return nil, fail(op, backend.ErrUnsupported, "kernel %s: the cpu device runs Go, not OpenCL C; give an "+
+			"implementation in Source.Go, "+
 			"or choose a device that compiles the text (%s=opencl or cuda)", s.Name, backend.EnvBackend)
 	}
-	params, group, err := backend.ParseParams(s)
+	params, group, err := driverkit.ParseParams(s)
 	if e := (*backend.Error)(nil); errors.As(err, &e) {
 		return nil, fail(op, e.Err, "%s", e.Detail)
 	} else if err != nil {
 		return nil, fail(op, backend.ErrBuild, "%v", err)
 	}
-	return &kernel{dev: d, name: s.Name, params: params, group: group, run: s.Go}, nil
+	sig := driverkit.Signature{Name: s.Name, Params: params, Group: group}
+	return &kernel{dev: d, sig: sig, run: s.Go}, nil
 }
 
 func (d *device) NewQueue() (backend.Queue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed.Load() {
-		return nil, fail("Device.NewQueue", backend.ErrClosed, "the device is closed")
+	if err := d.live("Device.NewQueue"); err != nil {
+		return nil, err
 	}
 	q := &queue{dev: d}
 	d.queues[q] = struct{}{}
 	return q, nil
 }
 
+// live is the error of a call on a device that is abandoned or closed.
+func (d *device) live(op string) error {
+	switch {
+	case d.abandoned.Load():
+		return fail(op, backend.ErrDeviceLost, "it was abandoned while commands ran")
+	case d.closed.Load():
+		return fail(op, backend.ErrClosed, "the device is closed")
+	}
+	return nil
+}
+
+// Abandon leaves the goroutines that run commands to themselves: Go has no way to end them. Their
+// memory stays as long as they use it.
+func (d *device) Abandon() { d.abandoned.Store(true) }
+
 func (d *device) Close() error {
+	if d.abandoned.Load() {
+		return nil
+	}
 	d.close.Do(func() {
 		d.mu.Lock()
 		d.closed.Store(true)

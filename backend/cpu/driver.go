@@ -1,18 +1,20 @@
-// Package cpu is the driver "cpu": the machine's own processor, in Go. It is always there and needs nothing installed.
+// Package cpu is the driver "cpu": the machine's own processor, in Go. It is always there and needs
+// nothing installed.
 //
-// A kernel runs as its Go implementation, Source.Go, over the memory of its buffers, on all cores. Commands run in the goroutine that
-// issues them: a call of Queue.Launch returns when the kernel is done, with the error that it failed with, if any; Queue.Wait has
-// nothing left to report. A kernel must not issue commands to the queue that it runs on.
+// A kernel runs as its Go implementation, Source.Go, over the memory of its buffers, on all cores.
+// Commands run in the goroutine that issues them: a call of Queue.Launch returns when the kernel is
+// done, with the error that it failed with, if any; Queue.Wait has nothing left to report. A kernel
+// must not issue commands to the queue that it runs on.
 package cpu
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 	"strconv"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -48,17 +50,19 @@ func info() backend.Info {
 		Arch:          runtime.GOARCH,
 		Version:       runtime.Version(),
 		UnifiedMemory: true,
+		Host:          true,
 		Float32:       true,
 		Float64:       true,
 		ComputeUnits:  runtime.GOMAXPROCS(0),
 		Memory:        m.memory,
 		MaxAlloc:      min(maxAlloc, math.MaxInt-alignment),
-		// A Go kernel loops over its work-items and has no limits of its own. These are CUDA's, so that a launch that works here
-		// does not fail there for its shape.
+		// A Go kernel loops over its work-items and has no limits of its own. These are CUDA's, so
+		// that a launch that works here does not fail there for its shape.
 		LocalMemory:  48 << 10,
 		MaxGroup:     1024,
 		MaxGroupDims: [3]int{1024, 1024, 64},
-		// The size of the smallest element: a buffer argument is a slice of elements, which must be aligned.
+		// The size of the smallest element: a buffer argument is a slice of elements, which must be
+		// aligned.
 		OffsetAlign:   4,
 		VectorFloat32: 1,
 		VectorFloat64: 1,
@@ -92,5 +96,5 @@ var machine = sync.OnceValue(func() hardware {
 
 // fail is a failed check.
 func fail(op string, kind error, format string, v ...any) error {
-	return &backend.Error{Driver: driverName, Op: op, Err: kind, Detail: fmt.Sprintf(format, v...)}
+	return driverkit.Failure(driverName, op, kind, format, v...)
 }

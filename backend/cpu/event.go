@@ -22,10 +22,8 @@ func (d *device) event(op string, e backend.Event) (*event, error) {
 		return nil, fail(op, backend.ErrArgument, "not an event of this device")
 	case own.released.Load():
 		return nil, fail(op, backend.ErrClosed, "the event was released")
-	case d.closed.Load():
-		return nil, fail(op, backend.ErrClosed, "the device is closed")
 	}
-	return own, nil
+	return own, d.live(op)
 }
 
 func (e *event) Wait() error {

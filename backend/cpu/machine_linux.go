@@ -43,7 +43,8 @@ func lower(a, b int64) int64 {
 	return a
 }
 
-// parseCPUInfo reads the first processor's entry of /proc/cpuinfo. Not every architecture names its processor there.
+// parseCPUInfo reads the first processor's entry of /proc/cpuinfo. Not every architecture names its
+// processor there.
 func parseCPUInfo(text string) hardware {
 	var m hardware
 	for line := range strings.Lines(text) {

@@ -10,7 +10,8 @@ import (
 
 func detect() hardware {
 	var m hardware
-	if k, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE); err == nil {
+	if k, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`,
+		registry.QUERY_VALUE); err == nil {
 		defer k.Close()
 		m.name, _, _ = k.GetStringValue("ProcessorNameString")
 		m.vendor, _, _ = k.GetStringValue("VendorIdentifier")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 )
 
 // queue runs each command at once, in the goroutine that issues it.
@@ -18,15 +19,18 @@ type queue struct {
 
 // begin locks the queue for a command. If it returns nil, the caller unlocks.
 func (q *queue) begin(op string) error {
+	if q.dev.abandoned.Load() { // a command may hold the lock for ever
+		return q.dev.live(op)
+	}
 	q.mu.Lock()
-	if !q.closed {
-		return nil
+	err := q.dev.live(op)
+	if err == nil && q.closed {
+		err = fail(op, backend.ErrClosed, "the queue is closed")
 	}
-	q.mu.Unlock()
-	if q.dev.closed.Load() {
-		return fail(op, backend.ErrClosed, "the device is closed")
+	if err != nil {
+		q.mu.Unlock()
 	}
-	return fail(op, backend.ErrClosed, "the queue is closed")
+	return err
 }
 
 // window is the n bytes at off of a buffer, and the memory that they are in.
@@ -35,7 +39,7 @@ func (q *queue) window(op, what string, b backend.Buffer, off, n int64) ([]byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := backend.CheckRange(driverName, op, off, n, int64(len(bytes))); err != nil {
+	if err := driverkit.CheckRange(driverName, op, off, n, int64(len(bytes))); err != nil {
 		return nil, nil, err
 	}
 	return bytes[off : off+n], m, nil
@@ -83,7 +87,9 @@ func (q *queue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOf
 }
 
 // move copies n bytes from buffer to buffer.
-func (q *queue) move(op string, dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64, disjoint bool) error {
+func (q *queue) move(op string, dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64,
+	disjoint bool,
+) error {
 	if err := q.begin(op); err != nil {
 		return err
 	}
@@ -97,7 +103,7 @@ func (q *queue) move(op string, dst backend.Buffer, dstOff int64, src backend.Bu
 		return err
 	}
 	if disjoint && dm == sm {
-		if err := backend.CheckOverlap(driverName, op, dstOff, srcOff, n); err != nil {
+		if err := driverkit.CheckOverlap(driverName, op, dstOff, srcOff, n); err != nil {
 			return err
 		}
 	}
@@ -116,9 +122,9 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 		return fail(op, backend.ErrLaunch, "the kernel is not one of this device; compile it here")
 	}
 	if own.released.Load() {
-		return fail(op, backend.ErrClosed, "kernel %s was released", own.name)
+		return fail(op, backend.ErrClosed, "kernel %s was released", own.sig.Name)
 	}
-	if err := backend.CheckLaunch(&q.dev.info, own.name, own.params, own.group, g, args); err != nil {
+	if err := own.sig.Check(&q.dev.info, g, args); err != nil {
 		return err
 	}
 	c := calls.Get().(*call)
@@ -151,11 +157,13 @@ func (c *call) resolve(d *device, k *kernel, args []backend.Arg) error {
 		}
 		b, ok := c.args[i].Buffer.(*buffer)
 		if !ok || b.mem.dev != d {
-			return fail(op, backend.ErrLaunch, "kernel %s: argument %d (%s) is not a buffer of this device", k.name, i, k.params[i])
+			return fail(op, backend.ErrLaunch, "kernel %s: argument %d (%s) is not a buffer of this device",
+				k.sig.Name, i, k.sig.Params[i])
 		}
 		bytes, ok := b.mem.get()
 		if !ok {
-			return fail(op, backend.ErrClosed, "kernel %s: argument %d (%s), a buffer of %d bytes, was freed", k.name, i, k.params[i], b.size)
+			return fail(op, backend.ErrClosed, "kernel %s: argument %d (%s), a buffer of %d bytes, was freed",
+				k.sig.Name, i, k.sig.Params[i], b.size)
 		}
 		c.views[i] = bytes
 		c.args[i].Buffer = &c.views[i]
@@ -201,6 +209,9 @@ func (q *queue) Wait() error {
 }
 
 func (q *queue) Close() error {
+	if q.dev.abandoned.Load() {
+		return nil
+	}
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()

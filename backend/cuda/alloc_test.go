@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/ptxsim"
+	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 )
 
 // A launch allocates nothing: the driver's part of it, without CUDA's.

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/backend/cuda/ptxsim"
+	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // A small launch: what the driver, and the simulator under it, cost beyond the kernel.
@@ -26,26 +26,29 @@ func BenchmarkLaunch(b *testing.B) {
 // silence makes launches on d do nothing: what is left is the driver's own part.
 func silence(d *device) {
 	quiet := *d.api.Load()
-	quiet.LaunchKernel = func(capi.Function, uint32, uint32, uint32, uint32, uint32, uint32, uint32, capi.Stream, *unsafe.Pointer, *unsafe.Pointer) int32 {
+	quiet.LaunchKernel = func(capi.Function, uint32, uint32, uint32, uint32, uint32, uint32, uint32, capi.Stream,
+		*unsafe.Pointer, *unsafe.Pointer,
+	) int32 {
 		return capi.Success
 	}
 	d.api.Store(&quiet)
 }
 
-// The driver's own part of a launch with the arguments of a matrix product, whose declared parameters are all that is checked.
+// The driver's own part of a launch with the arguments of a matrix product, whose declared
+// parameters are all that is checked.
 func BenchmarkLaunchAlone(b *testing.B) {
 	d := openSim(b, simulator(ptxsim.Config{}))
 	q, buf := newQueue(b, d), alloc(b, d, 4096)
 	k := must[backend.Kernel](b)(d.Compile(incSource)).(*kernel)
 	var args []backend.Arg
-	k.params = nil
+	k.sig.Params = nil
 	for i := range 19 {
 		if i == 4 || i == 7 || i == 11 {
 			args = append(args, backend.Buf(buf))
 		} else {
 			args = append(args, backend.Int64(1))
 		}
-		k.params = append(k.params, backend.Param{Buffer: args[i].Buffer != nil})
+		k.sig.Params = append(k.sig.Params, backend.Param{Buffer: args[i].Buffer != nil})
 	}
 	silence(d)
 	b.ReportAllocs()

@@ -1,32 +1,34 @@
-// Package cuda is the drivers "cuda", NVIDIA's GPUs through the CUDA driver API, and "cudasim", a simulated GPU that runs the same PTX on the
-// CPU for machines without one.
+// Package cuda is the driver "cuda": NVIDIA's GPUs through the CUDA driver API.
 //
-// Importing the package registers both. NVIDIA's library is loaded when devices are first asked for. Kernels that bring their PTX need
-// nothing else; the text of other kernels is compiled by NVRTC, which is loaded when it is first needed.
+// Importing the package registers it. NVIDIA's library is loaded when devices are first asked for.
+// Kernels that bring their PTX need nothing else; the text of other kernels is compiled by NVRTC,
+// which is loaded when it is first needed.
 package cuda
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 func init() {
-	backend.Register(&driver{name: "cuda", load: capi.Load})
-	backend.Register(newSimulator())
+	backend.Register(New("cuda", "NVIDIA", "", capi.Load))
 }
 
-// driver lists the devices once; a list without any is not kept, and asked for again.
 type driver struct {
-	name      string
-	load      func() (*capi.API, error)
-	simulated bool
+	driverkit.List[*entry]
+	name, vendor, note string // of its devices
+	load               func() (*capi.API, error)
+}
 
-	mu      sync.Mutex
-	entries []*entry
+// New is a driver over the functions that load gives, such as package cudasim's. The other
+// arguments are the Driver, Vendor and Note of its devices.
+func New(name, vendor, note string, load func() (*capi.API, error)) backend.Driver {
+	d := &driver{name: name, vendor: vendor, note: note, load: load}
+	d.Driver, d.Find = name, d.findDevices
+	return d
 }
 
 // An entry is one device of the list.
@@ -38,57 +40,17 @@ type entry struct {
 	arch    int    // compute capability: 90 is 9.0
 	id      string // all that a probe's result depends on
 	canMap  bool   // kernels can reach host memory
-	info    backend.Info
-
-	probing sync.Mutex
-	found   *findings // what the probe found; nil before. Guarded by probing.
+	claimed backend.Info
+	probed  driverkit.Memo[driverkit.Arithmetic]
 }
 
-// Name is "cuda" or "cudasim".
+// Name is "cuda", or what New was given.
 func (d *driver) Name() string { return d.name }
-
-// Devices lists the devices in the order of CUDA, which CUDA_VISIBLE_DEVICES can change.
-func (d *driver) Devices() ([]backend.Info, error) {
-	entries, err := d.list()
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]backend.Info, len(entries))
-	for i, e := range entries {
-		infos[i] = e.known()
-	}
-	return infos, nil
-}
-
-// Open opens device i, and probes its arithmetic the first time.
-func (d *driver) Open(i int) (backend.Device, error) {
-	entries, err := d.list()
-	if err != nil {
-		return nil, err
-	}
-	if i < 0 || i >= len(entries) {
-		return nil, d.failure("Driver.Open", backend.ErrNoDevice, "device %d of %d", i, len(entries))
-	}
-	return entries[i].open()
-}
-
-func (d *driver) list() ([]*entry, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.entries == nil {
-		entries, err := d.findDevices()
-		if err != nil {
-			return nil, err
-		}
-		d.entries = entries
-	}
-	return slices.Clone(d.entries), nil
-}
 
 // remedy says what to do where the driver has no device.
 const remedy = "nvidia-smi lists the GPUs that NVIDIA's driver sees; CUDA_VISIBLE_DEVICES must not hide them"
 
-// findDevices asks CUDA for its devices.
+// findDevices lists the devices in the order of CUDA, which CUDA_VISIBLE_DEVICES can change.
 func (d *driver) findDevices() ([]*entry, error) {
 	api, err := d.load()
 	if err != nil {
@@ -127,8 +89,8 @@ func (d *driver) findDevices() ([]*entry, error) {
 	return entries, nil
 }
 
-// open opens the device, with what the probe found.
-func (e *entry) open() (*device, error) {
+// Open opens the device, and probes its arithmetic the first time.
+func (e *entry) Open() (backend.Device, error) {
 	d, err := newDevice(e)
 	if err != nil {
 		return nil, err
@@ -138,6 +100,6 @@ func (e *entry) open() (*device, error) {
 		d.Close()
 		return nil, err
 	}
-	f.apply(&d.info)
+	f.Apply(&d.deviceState.Info)
 	return d, nil
 }

@@ -5,11 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"math/big"
 	"os"
 	"os/exec"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,38 +17,41 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
-// driverName is the driver under test: go test ./backend/cuda -driver=cuda runs the tests of this package on a GPU.
+// driverName is the driver under test: go test ./backend/cuda -driver=cuda runs the tests of this
+// package on a GPU.
 var driverName = flag.String("driver", "cudasim", "the driver under `test`, cudasim or cuda")
 
 // envChild makes the test program print why there is no device, and end.
 const envChild = "TANDEM_TEST_NO_DEVICE"
 
-// The tests share a disk cache of their own, so that each kernel is compiled once. None may leave a goroutine behind.
+// The tests share a disk cache of their own, so that each kernel is compiled once. None may leave a
+// goroutine behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(envChild) != "" {
 		_, err1 := backend.Lookup("cuda").Devices()
 		_, err2 := backend.Open("cuda")
 		auto, err3 := backend.Open("auto")
-		fmt.Println(errors.Is(err1, backend.ErrNoDevice), errors.Is(err2, backend.ErrNoDevice), err3 == nil && auto.Info().Driver == "cpu", err2)
+		fmt.Println(errors.Is(err1, backend.ErrNoDevice), errors.Is(err2, backend.ErrNoDevice), err3 == nil &&
+			auto.Info().Driver == "cpu", err2)
 		os.Exit(0)
 	}
 	dir, err := os.MkdirTemp("", "tandem-cuda-")
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv(diskcache.EnvCache, dir)
+	os.Setenv(backend.EnvCache, dir)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
 		os.Exit(code)
 	}))
 }
 
-// under is the registered driver under test. The test is skipped where it has no device, or fails where TANDEM_REQUIRE asks for one.
+// under is the registered driver under test. The test is skipped where it has no device, or fails
+// where TANDEM_REQUIRE asks for one.
 func under(t testing.TB) *driver {
 	t.Helper()
 	d := backend.Lookup(*driverName).(*driver)
@@ -62,7 +63,7 @@ func under(t testing.TB) *driver {
 // fresh is another driver over the same library, which has listed no devices yet.
 func fresh(t testing.TB) *driver {
 	d := under(t)
-	return &driver{name: d.name, load: d.load, simulated: d.simulated}
+	return New(d.name, d.vendor, d.note, d.load).(*driver)
 }
 
 // table is the function table of the driver under test.
@@ -120,7 +121,8 @@ func alloc(t testing.TB, d *device, n int64) backend.Buffer {
 	return must[backend.Buffer](t)(d.Alloc(n))
 }
 
-// wantError checks the sentinel, and that the error is a *backend.Error of the driver under test that contains words.
+// wantError checks the sentinel, and that the error is a *backend.Error of the driver under test
+// that contains words.
 func wantError(t testing.TB, err, kind error, words ...string) {
 	t.Helper()
 	wantErrorOf(t, *driverName, err, kind, words...)
@@ -148,14 +150,17 @@ func TestInfo(t *testing.T) {
 	capitest.Watch(t, table(t))
 	infos := must[[]backend.Info](t)(d.Devices())
 	for i, info := range infos {
-		if info.Driver != *driverName || info.Index != i || info.Name == "" || info.Platform != "CUDA" || info.Vendor == "" || !strings.HasPrefix(info.Arch, "sm_") ||
+		if info.Driver != *driverName || info.Index != i || info.Name == "" || info.Platform != "CUDA" ||
+			info.Vendor == "" || !strings.HasPrefix(info.Arch, "sm_") ||
 			!strings.HasPrefix(info.Version, "CUDA 1") {
 			t.Errorf("device %d: %+v", i, info)
 		}
-		if !info.GPU || info.ComputeUnits < 1 || info.MaxAlloc < 1<<20 || info.Memory < info.MaxAlloc || info.MaxGroup < 256 || info.OffsetAlign != 4 || info.LocalMemory < 48<<10 {
+		if !info.GPU || info.ComputeUnits < 1 || info.MaxAlloc < 1<<20 || info.Memory < info.MaxAlloc ||
+			info.MaxGroup < 256 || info.OffsetAlign != 4 || info.LocalMemory < 48<<10 {
 			t.Errorf("device %d: limits %+v", i, info)
 		}
-		if info.MaxGroups != [3]int{math.MaxInt32, 65535, 65535} || info.MaxGroupDims[0] < 256 || info.MaxGroupDims[2] < 64 {
+		if info.MaxGroups != [3]int{math.MaxInt32, 65535, 65535} || info.MaxGroupDims[0] < 256 ||
+			info.MaxGroupDims[2] < 64 {
 			t.Errorf("device %d: grids %+v", i, info)
 		}
 		dev := must[backend.Device](t)(d.Open(i))
@@ -164,7 +169,7 @@ func TestInfo(t *testing.T) {
 		if again := must[[]backend.Info](t)(d.Devices()); again[i] != probed {
 			t.Errorf("device %d: listed as %+v, open as %+v", i, again[i], probed)
 		}
-		if !probed.Float32 || !probed.Float64 || d.simulated != (probed.Note == simulatedNote) {
+		if !probed.Float32 || !probed.Float64 || (d.name == "cudasim") != (probed.Note == "simulated") {
 			t.Errorf("device %d: %+v", i, probed)
 		}
 	}
@@ -174,7 +179,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// Without NVIDIA's driver there is one error, which names the library and what to do, and auto goes on to another driver.
+// Without NVIDIA's driver there is one error, which names the library and what to do, and auto goes
+// on to another driver.
 func TestNoDevice(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), envChild+"=1", capi.EnvLibrary+"=/nowhere/libcuda.so.1")
@@ -223,36 +229,6 @@ func TestNoGPU(t *testing.T) {
 	wantError(t, err, backend.ErrNoDevice, "no GPU", remedy)
 }
 
-// The probe's table is what exact arithmetic gives.
-func TestProbeVectors(t *testing.T) {
-	exact := func(a, b, c float64) *big.Float {
-		f := func(x float64) *big.Float { return new(big.Float).SetPrec(4000).SetFloat64(x) }
-		p := new(big.Float).SetPrec(4000).Mul(f(a), f(b))
-		return p.Add(p, f(c))
-	}
-	finite := func(v ...float64) bool {
-		return !slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || x != x })
-	}
-	for _, v := range vectors32 {
-		a, b, c := float64(math.Float32frombits(v[0])), float64(math.Float32frombits(v[1])), float64(math.Float32frombits(v[2]))
-		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
-			continue
-		}
-		if r, _ := exact(a, b, c).Float32(); math.Float32bits(r) != v[3] {
-			t.Errorf("fma(%#x, %#x, %#x) is %#x, the table says %#x", v[0], v[1], v[2], math.Float32bits(r), v[3])
-		}
-	}
-	for _, v := range vectors64 {
-		a, b, c := math.Float64frombits(v[0]), math.Float64frombits(v[1]), math.Float64frombits(v[2])
-		if !finite(a, b, c) || exact(a, b, c).Sign() == 0 {
-			continue
-		}
-		if r, _ := exact(a, b, c).Float64(); math.Float64bits(r) != want64(v)[0] {
-			t.Errorf("fma(%#x, %#x, %#x) is %#x, math.FMA says %#x", v[0], v[1], v[2], math.Float64bits(r), want64(v)[0])
-		}
-	}
-}
-
 // A device that computes wrongly: the probe's PTX is changed before the driver gets it.
 func TestProbeFindsWrongArithmetic(t *testing.T) {
 	d := open(t)
@@ -263,7 +239,10 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 	}{
 		{"sound", "", "", true, true, ""},
 		{"flushed subnormals", "fma.rn.f32", "fma.rn.ftz.f32", false, true, "float32 flushes subnormals"},
-		{"contraction", "add.rn.f32 %r, %r, %c;", "fma.rn.f32 %r, %a, %b, %c;", false, true, "float32 is not supported: a*b + c"},
+		{
+			"contraction", "add.rn.f32 %r, %r, %c;", "fma.rn.f32 %r, %a, %b, %c;", false, true,
+			"float32 is not supported: a*b + c",
+		},
 		{"directed rounding", "mul.rn.f64", "mul.rz.f64", true, false, "float64 is not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -277,76 +256,20 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 			f, err := d.examine()
 			check(t, err)
 			var info backend.Info
-			f.apply(&info)
-			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) || c.note == "" && info.Note != "" {
-				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note, c.float32, c.float64, c.note)
+			f.Apply(&info)
+			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) ||
+				c.note == "" && info.Note != "" {
+				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note,
+					c.float32, c.float64, c.note)
 			}
 		})
 	}
 }
 
-// A device opened twice is two devices, and neither takes what the other made.
-func TestTwoDevices(t *testing.T) {
-	d, other := open(t), openAgain(t)
-	q, b := newQueue(t, d), alloc(t, d, 8)
-	otherQueue, otherBuffer := newQueue(t, other), alloc(t, other, 8)
-	ev := must[backend.Event](t)(otherQueue.Record())
-	k := must[backend.Kernel](t)(other.Compile(fillSource))
-	wantError(t, q.Read(make([]byte, 8), otherBuffer, 0), backend.ErrArgument, "another device")
-	wantError(t, q.Copy(b, 0, otherBuffer, 0, 8), backend.ErrArgument, "another device")
-	wantError(t, q.WaitEvent(ev), backend.ErrArgument, "another device")
-	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch)
-	mine := must[backend.Kernel](t)(d.Compile(fillSource))
-	wantError(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(otherBuffer), backend.Int32(1), backend.Int32(2)), backend.ErrLaunch, "another device")
-	wantError(t, q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch)
-	wantError(t, q.Read(make([]byte, 8), nil, 0), backend.ErrArgument)
-	wantError(t, q.WaitEvent(nil), backend.ErrArgument)
-	_, err := ev.Since(nil)
-	wantError(t, err, backend.ErrArgument)
-	check(t, other.Close())
-	check(t, q.Launch(mine, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(2)))
-	check(t, q.Wait())
-}
-
-// Everything says ErrClosed after its device was closed, whatever the order, and closing again is no error.
-func TestClosed(t *testing.T) {
-	d := open(t)
-	q, b := newQueue(t, d), alloc(t, d, 64)
-	h := must[backend.HostBuffer](t)(d.AllocHost(64))
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
-	ev := must[backend.Event](t)(q.Record())
-	check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
-
-	freed := alloc(t, d, 64)
-	check(t, freed.Free())
-	check(t, freed.Free())
-	wantError(t, q.Read(make([]byte, 1), freed, 0), backend.ErrClosed)
-	wantError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(freed), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
-	released := must[backend.Kernel](t)(d.Compile(fillSource))
-	check(t, released.Release())
-	check(t, released.Release())
-	wantError(t, q.Launch(released, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)), backend.ErrClosed)
-	second := newQueue(t, d)
-	check(t, second.Close())
-	wantError(t, second.Wait(), backend.ErrClosed)
-
-	check(t, d.Close())
-	check(t, d.Close())
-	for i, err := range useOfClosed(d, q, b, h, k, ev) {
-		if !errors.Is(err, backend.ErrClosed) {
-			t.Errorf("call %d: %v, want ErrClosed", i, err)
-		}
-	}
-	if h.Bytes() != nil {
-		t.Error("Bytes of a closed buffer")
-	}
-	for _, err := range []error{b.Free(), h.Free(), k.Release(), ev.Release(), q.Close()} {
-		check(t, err)
-	}
-}
-
 // useOfClosed makes every call, and returns their errors.
-func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuffer, k backend.Kernel, ev backend.Event) []error {
+func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuffer, k backend.Kernel,
+	ev backend.Event,
+) []error {
 	_, err1 := d.Alloc(1)
 	_, err2 := d.AllocHost(1)
 	_, err3 := d.Register(make([]byte, 1))
@@ -355,7 +278,8 @@ func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuf
 	_, err6 := q.Record()
 	_, err7 := ev.Since(ev)
 	return []error{
-		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}), q.Read([]byte{1}, b, 0),
+		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}),
+		q.Read([]byte{1}, b, 0),
 		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
 		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
 	}
@@ -427,7 +351,8 @@ func useAll(d *device) (err error) {
 	}
 	defer also(&err, h.Free)
 	for _, buf := range []backend.Buffer{b, h} {
-		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100), backend.Int32(7)); err != nil {
+		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100),
+			backend.Int32(7)); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"runtime"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // An event is a marker in a queue, in the hands of the caller.
@@ -15,7 +16,7 @@ type event struct {
 }
 
 type eventState struct {
-	ref
+	driverkit.Object
 	dev *deviceState
 	ev  capi.Event
 }
@@ -26,24 +27,25 @@ func (e *event) Wait() error {
 	if err := e.enter(op); err != nil {
 		return err
 	}
-	defer e.drop()
+	defer e.Drop()
 	return e.wait()
 }
 
-// Since is the device's time in nanoseconds from the end of the commands before earlier to the end of those before e. CUDA counts in
-// steps of about half a microsecond, and gives 24 bits of precision.
+// Since is the device's time in nanoseconds from the end of the commands before earlier to the end
+// of those before e. CUDA counts in steps of about half a microsecond, and gives 24 bits of
+// precision.
 func (e *event) Since(earlier backend.Event) (int64, error) {
 	const op = "Event.Since"
 	s := e.eventState.dev
 	from, ok := earlier.(*event)
 	if !ok || from == nil || from.eventState.dev != s {
-		return 0, s.failure(op, backend.ErrArgument, "the earlier event (%T) is of another device", earlier)
+		return 0, s.Failure(op, backend.ErrArgument, "the earlier event (%T) is of another device", earlier)
 	}
 	for _, ev := range [2]*event{from, e} {
 		if err := ev.enter(op); err != nil {
 			return 0, err
 		}
-		defer ev.drop()
+		defer ev.Drop()
 		if err := ev.wait(); err != nil {
 			return 0, err
 		}
@@ -55,19 +57,19 @@ func (e *event) Since(earlier backend.Event) (int64, error) {
 
 // Release gives the event back. It is idempotent.
 func (e *event) Release() error {
-	e.close()
+	e.Close()
 	runtime.KeepAlive(e)
 	return nil
 }
 
-// enter begins a call on the event. Without an error, drop ends it.
+// enter begins a call on the event. Without an error, Drop ends it.
 func (e *event) enter(op string) error {
-	err := e.eventState.dev.begin(op, "event", &e.ref)
+	err := e.Enter(op)
 	runtime.KeepAlive(e)
 	return err
 }
 
-// destroy is the ref's free. CUDA keeps the event until it is reached.
+// destroy releases it. CUDA keeps the event until it is reached.
 func (e *eventState) destroy() {
 	e.dev.dispose(func(c *capi.Table) int32 { return c.EventDestroy(e.ev) })
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // Fresh is the driver under test over the same library, which has listed no devices yet.
@@ -12,3 +12,6 @@ func Fresh(t testing.TB) backend.Driver { return fresh(t) }
 
 // Table is the function table of the driver under test.
 func Table(t testing.TB) *capi.API { return table(t) }
+
+// Used is how many bytes the buffers of a device have.
+func Used(d backend.Device) int64 { return d.(*device).Usage.Bytes() }

@@ -2,9 +2,11 @@ package cuda
 
 import "testing"
 
-// FuzzParseEntry: whatever the text is, its kernel has parameters of positive size and no negative group, or there is an error.
+// FuzzParseEntry: whatever the text is, its kernel has parameters of positive size and no negative
+// group, or there is an error.
 func FuzzParseEntry(f *testing.F) {
-	f.Add([]byte(".visible .entry k(\n.param .u64 .ptr .global .align 4 a,\n.param .align 16 .b8 v[16]\n)\n.reqntid 16, 4\n{ ret; }"))
+	f.Add([]byte(".visible .entry k(\n.param .u64 .ptr .global .align 4 a,\n.param .align 16 .b8 v[16]\n)\n.reqntid " +
+		"16, 4\n{ ret; }"))
 	f.Add([]byte(".entry k() { }"))
 	f.Add([]byte(".entry k(.param .b8 v[99999999999999999999]) { }"))
 	f.Add([]byte(".entry k(.param .b64 v[2305843009213693952]) { }"))

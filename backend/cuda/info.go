@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
-// describe fills in what the driver says of the device, which is number index of the list. It returns the function that failed.
+// describe fills in what the driver says of the device, which is number index of the list. It
+// returns the function that failed.
 func (e *entry) describe(index int) (op string, code int32) {
 	c := e.api.Load()
 	name := make([]byte, 256)
@@ -29,14 +31,15 @@ func (e *entry) describe(index int) (op string, code int32) {
 	three := func(a int32) [3]int { return [3]int{attribute(a), attribute(a + 1), attribute(a + 2)} }
 	e.arch = 10*attribute(capi.AttributeComputeMajor) + attribute(capi.AttributeComputeMinor)
 	e.canMap = attribute(capi.AttributeCanMapHostMemory) != 0
-	e.info = backend.Info{
+	e.claimed = backend.Info{
 		Driver:   e.drv.name,
 		Index:    index,
 		Platform: "CUDA",
-		Vendor:   "NVIDIA",
+		Vendor:   e.drv.vendor,
 		Name:     strings.TrimSpace(capi.GoString(&name[0])),
 		Arch:     fmt.Sprintf("sm_%d", e.arch),
 		Version:  fmt.Sprintf("CUDA %d.%d", e.version/1000, e.version%1000/10),
+		Note:     e.drv.note,
 
 		GPU:           true,
 		UnifiedMemory: e.canMap && attribute(capi.AttributeIntegrated) != 0,
@@ -55,18 +58,16 @@ func (e *entry) describe(index int) (op string, code int32) {
 		VectorFloat64: 1,
 		VectorInt32:   1,
 	}
-	if e.drv.simulated {
-		e.info.Vendor, e.info.Note = "Tandem", simulatedNote
-	}
-	e.id = strings.Join([]string{e.drv.name, e.info.Name, e.info.Arch, e.info.Version}, "\n")
+	e.id = strings.Join([]string{e.drv.name, e.claimed.Name, e.claimed.Arch, e.claimed.Version}, "\n")
 	return "cuDeviceGetAttribute", code
 }
 
-// known is the device with what is known of it before it is opened: from a probe of this process or from the cache.
-func (e *entry) known() backend.Info {
-	info := e.info
-	if f := e.remembered(); f != nil {
-		f.apply(&info)
+// Known is the device with what is known of it before it is opened: from a probe of this process or
+// from the cache.
+func (e *entry) Known() backend.Info {
+	info := e.claimed
+	if f := e.probed.Recall(diskcache.Open(diskFolder), e.probeKey()); f != nil {
+		f.Apply(&info)
 	}
 	return info
 }

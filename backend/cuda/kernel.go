@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"runtime"
 	"slices"
@@ -10,8 +9,9 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // A kernel is compiled code in the hands of the caller.
@@ -21,22 +21,15 @@ type kernel struct {
 }
 
 type kernelState struct {
-	ref
-	prog   *program
-	label  string // "kernel NAME", for errors
-	params []backend.Param
-	group  [3]int
+	driverkit.Object
+	prog *program
+	sig  driverkit.Signature
 }
 
 // A program is what kernels of one source share: the compiled code.
 type program struct {
-	dev   *deviceState
-	key   programKey
-	name  string
-	users int           // kernels of it, and compilations that wait for it. Guarded by dev.mu
-	done  chan struct{} // closed when the rest below is set
-	err   error
-
+	dev      *deviceState
+	name     string
 	module   capi.Module
 	function capi.Function
 	entry    *ptxEntry
@@ -45,94 +38,59 @@ type program struct {
 	maxGroup int             // work-items a group, as far as the kernel's use of registers allows
 }
 
-type programKey = [sha256.Size]byte
-
 // Name is the entry point.
-func (k *kernel) Name() string { return k.prog.name }
+func (k *kernel) Name() string { return k.sig.Name }
 
 // Params describes the arguments.
-func (k *kernel) Params() []backend.Param { return k.params }
+func (k *kernel) Params() []backend.Param { return k.sig.Params }
 
-// Release waits for the launches that are queued on the device, if this is the last kernel of its source, and gives it back. It is idempotent.
+// Release waits for the launches that are queued on the device, if this is the last kernel of its
+// source, and gives it back. It is idempotent.
 func (k *kernel) Release() error {
-	k.close()
+	k.Close()
 	runtime.KeepAlive(k)
 	return nil
 }
 
-// enter begins a launch of the kernel. Without an error, drop ends it.
+// enter begins a launch of the kernel. Without an error, Drop ends it.
 func (k *kernel) enter(op string) error {
-	err := k.prog.dev.begin(op, k.label, &k.ref)
+	err := k.Enter(op)
 	runtime.KeepAlive(k)
 	return err
 }
 
-// Compile makes a kernel from src: of its PTX if it has some, or else of its text by NVRTC or out of the caches.
+// Compile makes a kernel from src: of its PTX if it has some, or else of its text by NVRTC or out
+// of the caches.
 func (d *device) Compile(src *backend.Source) (backend.Kernel, error) {
 	const op = "Device.Compile"
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
+	defer d.Drop()
 	if src == nil || src.Name == "" {
-		return nil, d.failure(op, backend.ErrArgument, "a source without the name of its kernel")
+		return nil, d.Failure(op, backend.ErrArgument, "a source without the name of its kernel")
 	}
-	p, err := d.program(src)
+	p, leave, err := d.programs.Get(src)
 	if err != nil {
 		return nil, err
 	}
-	params, group, err := p.fit(src)
-	if err != nil {
-		p.leave()
+	s := &kernelState{prog: p}
+	if s.sig, err = p.fit(src); err != nil {
+		leave()
 		return nil, err
 	}
-	s := &kernelState{prog: p, label: "kernel " + p.name, params: params, group: group}
-	if err := d.adopt(op, &s.ref, p.leave); err != nil {
+	if err := d.Adopt(op, "kernel "+p.name, &s.Object, leave); err != nil {
 		return nil, err
 	}
 	k := &kernel{s, d}
-	runtime.AddCleanup(k, func(s *kernelState) { go s.close() }, s)
+	runtime.AddCleanup(k, func(s *kernelState) { go s.Close() }, s)
 	return k, nil
 }
 
-// program finds the program of src or builds it, once for all that ask at the same time. leave gives it back.
-func (s *deviceState) program(src *backend.Source) (*program, error) {
-	key := src.Key()
-	s.mu.Lock()
-	p, ok := s.programs[key]
-	if !ok {
-		p = &program{dev: s, key: key, name: src.Name, done: make(chan struct{})}
-		s.programs[key] = p
-	}
-	p.users++
-	s.mu.Unlock()
-	if ok {
-		<-p.done
-	} else {
-		p.err = p.build(src)
-		close(p.done)
-	}
-	if p.err != nil {
-		p.leave()
-		return nil, p.err
-	}
-	return p, nil
-}
-
-// leave gives up a use of the program, and releases it with the last. One that failed to build is forgotten by the first, so
-// that the next compilation tries anew.
-func (p *program) leave() {
-	p.dev.mu.Lock()
-	p.users--
-	last := p.users == 0
-	if (last || p.err != nil) && p.dev.programs[p.key] == p {
-		delete(p.dev.programs, p.key)
-	}
-	p.dev.mu.Unlock()
-	if last && p.module != 0 {
-		p.dev.finish() // launches of it may be queued
-		p.release()
-	}
+// unload releases the program, which launches that are queued may use.
+func (p *program) unload() {
+	p.dev.Finish()
+	p.release()
 }
 
 func (p *program) release() {
@@ -142,40 +100,40 @@ func (p *program) release() {
 	p.module = 0
 }
 
-// build makes the program of the PTX in src, or of that in the disk cache, or else compiles the text and puts the PTX there.
-func (p *program) build(src *backend.Source) error {
+// build makes the program of the PTX in src, or of that in the disk cache, or else compiles the
+// text and puts the PTX there.
+func (s *deviceState) build(src *backend.Source) (*program, error) {
+	p := &program{dev: s, name: src.Name}
 	if len(src.PTX) > 0 {
-		return p.load(src, src.PTX)
+		return p, p.load(src, src.PTX)
 	}
-	s := p.dev
 	if text := src.Text; strings.IndexByte(text, 0) >= 0 {
-		return s.failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C", src.FileName())
+		return nil, s.Failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C", src.FileName())
 	}
 	nv, err := s.nvrtc(src)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text := source(src)
 	key := diskcache.KeyOf("ptx 1", nv.id, text)
 	if ptx, ok := s.disk.Get(key); ok {
 		if p.load(src, ptx) == nil {
-			return nil
+			return p, nil
 		}
-		p.release()
-		if err := s.live("Device.Compile", "device", true); err != nil {
-			return err
+		if err := s.Lost("Device.Compile"); err != nil {
+			return nil, err
 		}
 		s.disk.Delete(key) // the driver does not take it any more, or the kernel is not there
 	}
 	ptx, err := nv.compile(src, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.load(src, ptx); err != nil {
-		return err
+		return nil, err
 	}
 	s.disk.Put(key, ptx)
-	return nil
+	return p, nil
 }
 
 // logSize is the room for the log of the driver's compiler.
@@ -187,7 +145,7 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 	s := p.dev
 	var err error
 	if p.entry, err = parseEntry(ptx, src.Name); err != nil {
-		return s.failure(op, backend.ErrBuild, "%s: %v", src.FileName(), err)
+		return s.Failure(op, backend.ErrBuild, "%s: %v", src.FileName(), err)
 	}
 	if err := p.describe(src); err != nil {
 		return err
@@ -214,12 +172,14 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 		return err
 	}
 	p.module = module
-	if err := s.check("cuModuleGetFunction", c.ModuleGetFunction(&p.function, module, capi.CString(src.Name))); err != nil {
+	if err := s.check("cuModuleGetFunction",
+		c.ModuleGetFunction(&p.function, module, capi.CString(src.Name))); err != nil {
 		p.release()
 		return err
 	}
 	var n int32
-	if err := s.check("cuFuncGetAttribute", c.FuncGetAttribute(&n, capi.FuncMaxThreadsPerBlock, p.function)); err != nil {
+	if err := s.check("cuFuncGetAttribute", c.FuncGetAttribute(&n, capi.FuncMaxThreadsPerBlock,
+		p.function)); err != nil {
 		p.release()
 		return err
 	}
@@ -227,12 +187,13 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 	return nil
 }
 
-// describe finds the signature: what the PTX tells, with the names and types of the text where the two agree. PTX tells the sizes; not
-// every compiler says in it which numbers of 64 bits are addresses.
+// describe finds the signature: what the PTX tells, with the names and types of the text where the
+// two agree. PTX tells the sizes; not every compiler says in it which numbers of 64 bits are
+// addresses.
 func (p *program) describe(src *backend.Source) error {
 	undeclared := *src
 	undeclared.Params, undeclared.Group = nil, [3]int{}
-	read, group, err := backend.ParseParams(&undeclared)
+	read, group, err := driverkit.ParseParams(&undeclared)
 	known := err == nil && len(read) == len(p.entry.params)
 	for i := range read {
 		known = known && p.entry.params[i].agrees(read[i])
@@ -265,26 +226,29 @@ func (p *program) describe(src *backend.Source) error {
 	return nil
 }
 
-// fit is the parameters and the group size of a kernel from src, checked against what the compiler made of it.
-func (p *program) fit(src *backend.Source) ([]backend.Param, [3]int, error) {
-	bad := func(format string, v ...any) ([]backend.Param, [3]int, error) {
-		return nil, [3]int{}, p.dev.failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format, append([]any{src.FileName(), src.Name}, v...)...)
+// fit is the signature of a kernel from src, checked against what the compiler made of it.
+func (p *program) fit(src *backend.Source) (driverkit.Signature, error) {
+	bad := func(format string, v ...any) (driverkit.Signature, error) {
+		return driverkit.Signature{}, p.dev.Failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
+			append([]any{src.FileName(), src.Name}, v...)...)
 	}
-	group := p.group
-	if group == [3]int{} {
-		group = src.Group
+	sig := driverkit.Signature{Name: p.name, Params: src.Params, Group: p.group, MaxGroup: p.maxGroup}
+	if sig.Group == [3]int{} {
+		sig.Group = src.Group
 	}
-	if src.Group != [3]int{} && src.Group != group {
-		return bad("the source declares groups of %v, the kernel is for groups of %v", src.Group, group)
+	if src.Group != [3]int{} && src.Group != sig.Group {
+		return bad("the source declares groups of %v, the kernel is for groups of %v", src.Group, sig.Group)
 	}
 	if len(p.entry.params) > maxParams {
 		return bad("%d parameters; a launch takes at most %d", len(p.entry.params), maxParams)
 	}
 	if src.Params == nil {
 		if p.params == nil {
-			return bad("its PTX does not mark which parameters are addresses, nor can they be read from the text; declare them in Source.Params")
+			return bad("its PTX does not mark which parameters are addresses, nor can they be read from the text; " +
+				"declare them in Source.Params")
 		}
-		return p.params, group, nil
+		sig.Params = p.params
+		return sig, nil
 	}
 	if len(src.Params) != len(p.entry.params) {
 		return bad("the source declares %d parameters, the kernel has %d", len(src.Params), len(p.entry.params))
@@ -294,5 +258,5 @@ func (p *program) fit(src *backend.Source) ([]backend.Param, [3]int, error) {
 			return bad("the source declares parameter %d as %s, the kernel has %s", i, d, q)
 		}
 	}
-	return src.Params, group, nil
+	return sig, nil
 }

@@ -14,12 +14,13 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
-// counts counts the calls of the C functions of the driver, and of NVRTC where it is loaded, until the end of the test.
+// counts counts the calls of the C functions of the driver, and of NVRTC where it is loaded, until
+// the end of the test.
 func counts(t testing.TB) func(name string) int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -60,19 +61,49 @@ func TestCompileError(t *testing.T) {
 	}{
 		{
 			"syntax",
-			backend.Source{Name: "k", File: "dir/my kernel.cl", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = 1\n}\n", Macros: map[string]string{"A": "1", "B": ""}},
+			backend.Source{Name: "k", File: "dir/my kernel.cl", Text: "__kernel void k(__global int *a)\n{\n\ta[0] " +
+				"= 1\n}\n", Macros: map[string]string{"A": "1", "B": ""}},
 			[]string{"dir/my kernel.cl(4)", "expected a \";\"", "nvrtcCompileProgram", "NVRTC_ERROR_COMPILATION"},
 		},
-		{"default file name", backend.Source{Name: "k", Text: "\n#error not this way\n"}, []string{"k.cl(2)", "not this way"}},
-		{"quotes in the file name", backend.Source{Name: "k", File: `a"b\c.cl`, Text: "#error no\n"}, []string{`c.cl(1)`}},
-		{"macro's value", backend.Source{Name: "k", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = X;\n}\n", Macros: map[string]string{"X": "nothing"}}, []string{"k.cl(3)", "nothing"}},
-		{"no such kernel", backend.Source{Name: "other", Text: fillSource.Text}, []string{"other.cl", "no kernel other", "fill"}},
+		{
+			"default file name",
+			backend.Source{Name: "k", Text: "\n#error not this way\n"},
+			[]string{"k.cl(2)", "not this way"},
+		},
+		{
+			"quotes in the file name",
+			backend.Source{Name: "k", File: `a"b\c.cl`, Text: "#error no\n"},
+			[]string{`c.cl(1)`},
+		},
+		{"macro's value", backend.Source{
+			Name: "k", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = X;\n}\n",
+			Macros: map[string]string{"X": "nothing"},
+		}, []string{"k.cl(3)", "nothing"}},
+		{
+			"no such kernel",
+			backend.Source{Name: "other", Text: fillSource.Text},
+			[]string{"other.cl", "no kernel other", "fill"},
+		},
 		{"zero byte", backend.Source{Name: "fill", Text: fillSource.Text + "\x00"}, []string{"fill.cl", "zero byte"}},
-		{"local argument", backend.Source{Name: "k", Text: "__kernel void k(__local float *t) { t[0] = 1; }"}, []string{"k.cl(1)", "__local"}},
-		{"too few parameters", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}}}, []string{"1 parameters", "3"}},
-		{"wrong parameter", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}, {Size: 8}, {Size: 4}}}, []string{"parameter 1"}},
-		{"buffer for scalar", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}, {Size: 4}, {Buffer: true}}}, []string{"parameter 2"}},
-		{"wrong group", backend.Source{Name: "k", Text: "__kernel WG_SIZE(4, 2, 1) void k(__global int *a) { a[0] = 1; }", Group: [3]int{4, 4, 1}}, []string{"[4 4 1]", "[4 2 1]"}},
+		{
+			"local argument",
+			backend.Source{Name: "k", Text: "__kernel void k(__local float *t) { t[0] = 1; }"},
+			[]string{"k.cl(1)", "__local"},
+		},
+		{"too few parameters", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}},
+		}, []string{"1 parameters", "3"}},
+		{"wrong parameter", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}, {Size: 8}, {Size: 4}},
+		}, []string{"parameter 1"}},
+		{"buffer for scalar", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}, {Size: 4}, {Buffer: true}},
+		}, []string{"parameter 2"}},
+		{"wrong group", backend.Source{Name: "k", Text: "__kernel WG_SIZE(4, 2, 1) void k(__global int *a) { a[0] = " +
+			"1; }", Group: [3]int{4, 4, 1}}, []string{"[4 4 1]", "[4 2 1]"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +118,7 @@ func TestCompileError(t *testing.T) {
 	wantError(t, err, backend.ErrArgument)
 	_, err = d.Compile(&backend.Source{Text: fillSource.Text})
 	wantError(t, err, backend.ErrArgument)
-	if n := len(d.programs); n != 0 {
+	if n := d.programs.Len(); n != 0 {
 		t.Errorf("%d programs stay behind", n)
 	}
 }
@@ -98,7 +129,8 @@ func TestParams(t *testing.T) {
 	src := &backend.Source{Name: "k", Macros: map[string]string{"T": "double", "TWO": "2"}, Text: `
 typedef T real;
 typedef struct { int a, b, c; } triple;
-__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v, __constant int *c, triple x)
+__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v,
+	__constant int *c, triple x)
 {
 }
 `}
@@ -114,8 +146,8 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 				t.Errorf("%s: parameter %d is %s of %d bytes, want %s of %d", how, i, p, p.Size, want[i], sizes[i])
 			}
 		}
-		if len(k.Params()) != len(want) || k.(*kernel).group != [3]int{4, 2, 1} {
-			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), k.(*kernel).group)
+		if len(k.Params()) != len(want) || k.(*kernel).sig.Group != [3]int{4, 2, 1} {
+			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), k.(*kernel).sig.Group)
 		}
 		check(t, k.Release())
 	}
@@ -127,7 +159,8 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 		t.Errorf("declared parameters became %v", k.Params())
 	}
 	q, b := newQueue(t, d), alloc(t, d, 64)
-	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)), backend.ErrLaunch, "groups of 8")
+	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)),
+		backend.ErrLaunch, "groups of 8")
 	check(t, q.Launch(k, backend.Grid1(2, 8), backend.Buf(b), backend.Int32(16), backend.Int32(0)))
 }
 
@@ -169,27 +202,11 @@ func TestCompileOnce(t *testing.T) {
 	}
 }
 
-// A failed build is told to all who wait for it, and tried anew afterwards.
-func TestCompileFailsForAll(t *testing.T) {
-	d := open(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			_, err := d.Compile(&backend.Source{Name: "k", PTX: []byte("nonsense")})
-			wantError(t, err, backend.ErrBuild, "no kernel k")
-		})
-	}
-	wg.Wait()
-	if len(d.programs) != 0 {
-		t.Error("a failed program stays behind")
-	}
-}
-
 // diskTest is a device with an empty disk cache, and a source in text that no other test compiles.
 func diskTest(t *testing.T) (*device, *backend.Source, func(string) int64) {
 	needNVRTC(t)
 	d := open(t)
-	t.Setenv(diskcache.EnvCache, t.TempDir())
+	t.Setenv(backend.EnvCache, t.TempDir())
 	d.disk = diskcache.Open(diskFolder)
 	src := text(fillSource)
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
@@ -223,7 +240,7 @@ func wantBuilds(t *testing.T, calls func(string) int64, fromText int64) {
 
 func diskFile(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv(diskcache.EnvCache), diskFolder, "*"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv(backend.EnvCache), diskFolder, "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files in the cache: %v, %v", files, err)
 	}
@@ -290,8 +307,8 @@ func TestDiskCacheRejected(t *testing.T) {
 
 func TestDiskCacheOff(t *testing.T) {
 	d, src, calls := diskTest(t)
-	dir := os.Getenv(diskcache.EnvCache)
-	t.Setenv(diskcache.EnvCache, "off")
+	dir := os.Getenv(backend.EnvCache)
+	t.Setenv(backend.EnvCache, "off")
 	d.disk = diskcache.Open(diskFolder)
 	fillWorks(t, d, src)
 	fillWorks(t, d, src)
@@ -308,14 +325,15 @@ func TestLaunchErrors(t *testing.T) {
 	ok := []backend.Arg{backend.Buf(b), backend.Int32(16), backend.Int32(0)}
 	launch := func(g backend.Grid, args ...backend.Arg) error { return q.Launch(k, g, args...) }
 	wantError(t, launch(backend.Grid1(1, 1), ok[:2]...), backend.ErrLaunch, "takes 3 arguments", "not 2")
-	wantError(t, launch(backend.Grid1(1, 1), ok[0], ok[1], backend.Int64(0)), backend.ErrLaunch, "argument 2", "8 bytes")
+	wantError(t, launch(backend.Grid1(1, 1), ok[0], ok[1], backend.Int64(0)), backend.ErrLaunch, "argument 2",
+		"not int64")
 	wantError(t, launch(backend.Grid1(1, 1), ok[1], ok[1], ok[2]), backend.ErrLaunch, "argument 0")
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 2), ok[1], ok[2]), backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 4100), ok[1], ok[2]), backend.ErrLaunch, "offset")
-	wantError(t, launch(backend.Grid1(1, d.info.MaxGroup+1), ok...), backend.ErrLaunch, "at most")
+	wantError(t, launch(backend.Grid1(1, d.Info().MaxGroup+1), ok...), backend.ErrLaunch, "at most")
 	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "at most")
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
-	k.(*kernel).prog.maxGroup = 8
+	k.(*kernel).sig.MaxGroup = 8
 	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")
 
 	// A grid without groups launches nothing, but its arguments are checked.
@@ -331,64 +349,8 @@ func TestLaunchErrors(t *testing.T) {
 	}
 }
 
-// One kernel, 32 goroutines with arguments of their own, on one queue and on a queue each.
-func TestConcurrentLaunches(t *testing.T) {
-	d := open(t)
-	shared := newQueue(t, d)
-	for _, own := range []bool{false, true} {
-		var wg sync.WaitGroup
-		for g := range 32 {
-			wg.Go(func() {
-				q := shared
-				if own {
-					var err error
-					if q, err = d.NewQueue(); err != nil {
-						t.Error(err)
-						return
-					}
-					defer q.Close()
-				}
-				if err := launchMany(d, q, int32(1000*g)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
-func launchMany(d *device, q backend.Queue, base int32) error {
-	k, err := d.Compile(fillSource)
-	if err != nil {
-		return err
-	}
-	defer k.Release()
-	for r := range int32(10) {
-		n := 50 + base%37 + r
-		b, err := d.Alloc(int64(4*n + 4))
-		if err != nil {
-			return err
-		}
-		if err := q.Launch(k, backend.Grid1(3, 5), backend.Buf(b), backend.Int32(n), backend.Int32(base+r)); err != nil {
-			return err
-		}
-		got := make([]int32, n+1)
-		if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-			return err
-		}
-		for i, v := range got {
-			if want := int32(i) + base + r; v != want && i < int(n) || i == int(n) && v != 0 {
-				return fmt.Errorf("base %d, round %d: element %d of %d is %d, want %d", base, r, i, n, v, want)
-			}
-		}
-		if err := b.Free(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Arguments reach the kernel in their order, beyond the parameters that fit a launch's array of buffers too.
+// Arguments reach the kernel in their order, beyond the parameters that fit a launch's array of
+// buffers too.
 func TestManyArguments(t *testing.T) {
 	const n = 40
 	var params, body strings.Builder
@@ -396,7 +358,8 @@ func TestManyArguments(t *testing.T) {
 		fmt.Fprintf(&params, ", .param .u64 .ptr .global .align 4 p%d, .param .u64 x%d", i, i)
 		fmt.Fprintf(&body, "ld.param.u64 %%p, [p%d];\nld.param.u64 %%x, [x%d];\nst.global.u64 [%%p], %%x;\n", i, i)
 	}
-	ptx := ".version 6.4\n.target sm_50\n.address_size 64\n.visible .entry many(.param .u32 n" + params.String() + ")\n{\n.reg .b64 %p, %x;\n" + body.String() + "ret;\n}\n"
+	ptx := ".version 6.4\n.target sm_50\n.address_size 64\n.visible .entry many(.param .u32 n" + params.String() +
+		")\n{\n.reg .b64 %p, %x;\n" + body.String() + "ret;\n}\n"
 	d := open(t)
 	q, b := newQueue(t, d), alloc(t, d, 8*n)
 	k := must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "many", PTX: []byte(ptx)}))

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 //go:embed prelude.h
@@ -23,14 +24,12 @@ type compiler struct {
 
 // nvrtc finds NVRTC, to compile src for the device.
 func (s *deviceState) nvrtc(src *backend.Source) (*compiler, error) {
-	version := s.version
-	if s.drv.simulated {
-		version = 0
-	}
-	table, err := capi.LoadNVRTC(version)
+	table, err := capi.LoadNVRTC(s.version)
 	if err != nil {
-		return nil, s.failure("Device.Compile", backend.ErrUnsupported, "kernel %s of %s comes as text, which NVRTC has to compile, and without PTX. "+
-			"There is no NVRTC here; get it by `pip install nvidia-cuda-nvrtc`, and where it is not found set %s to the file or to pip's --target. %v",
+		return nil, s.Failure("Device.Compile", backend.ErrUnsupported,
+			"kernel %s of %s comes as text, which NVRTC has to compile, and without PTX. "+
+				"There is no NVRTC here; get it by `pip install nvidia-cuda-nvrtc`, and where it is not found "+
+				"set %s to the file or to pip's --target. %v",
 			src.Name, src.FileName(), capi.EnvNVRTC, err)
 	}
 	n := &compiler{drv: s.drv, c: table.Load()}
@@ -47,7 +46,8 @@ func (s *deviceState) nvrtc(src *backend.Source) (*compiler, error) {
 	return n, nil
 }
 
-// arch is the newest architecture that NVRTC knows and the device runs: PTX for an older one runs on all that are newer.
+// arch is the newest architecture that NVRTC knows and the device runs: PTX for an older one runs
+// on all that are newer.
 func (n *compiler) arch(device int) (int, error) {
 	var count int32
 	if err := n.check("nvrtcGetNumSupportedArchs", n.c.GetNumArchs(&count)); err != nil {
@@ -64,37 +64,30 @@ func (n *compiler) arch(device int) (int, error) {
 		}
 	}
 	if best == 0 {
-		return 0, n.drv.failure("Device.Compile", backend.ErrUnsupported, "the device is sm_%d, and this NVRTC knows only %d; "+
-			"use an older NVRTC: `pip install nvidia-cuda-nvrtc-cu12`, or %s", device, archs[:count], capi.EnvNVRTC)
+		return 0, n.drv.failure("Device.Compile", backend.ErrUnsupported,
+			"the device is sm_%d, and this NVRTC knows only %d; "+
+				"use an older NVRTC: `pip install nvidia-cuda-nvrtc-cu12`, or %s", device, archs[:count], capi.EnvNVRTC)
 	}
 	return best, nil
 }
 
-// options are NVRTC's. None of them may change bits: no contraction, no flushing of subnormals, exact division and roots.
+// options are NVRTC's. None of them may change bits: no contraction, no flushing of subnormals,
+// exact division and roots.
 func options(arch int) []string {
 	return []string{
-		fmt.Sprintf("--gpu-architecture=compute_%d", arch), "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true",
+		fmt.Sprintf("--gpu-architecture=compute_%d", arch), "--fmad=false", "--ftz=false", "--prec-div=true",
+		"--prec-sqrt=true",
 		"-default-device", "--generate-line-info", "--diag-suppress=1444", // double4 is deprecated in CUDA 13
 	}
 }
 
-// source is the whole text for the compiler, whose messages show the file and lines of src.
-func source(src *backend.Source) string {
-	var b strings.Builder
-	b.WriteString("#line 1 \"prelude.h\"\n" + prelude + "\n#line 1 \"macros\"\n")
-	for _, d := range src.Defines() {
-		name, value, _ := strings.Cut(d, "=")
-		fmt.Fprintf(&b, "#define %s %s\n", name, strings.ReplaceAll(value, "\n", " "))
-	}
-	file := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(src.FileName())
-	fmt.Fprintf(&b, "#line 1 \"%s\"\n%s", file, src.Text)
-	return b.String()
-}
+func source(src *backend.Source) string { return driverkit.Text(prelude, src) }
 
 // compile makes PTX of text, the whole text of src.
 func (n *compiler) compile(src *backend.Source, text string) ([]byte, error) {
 	var p capi.Program
-	if err := n.check("nvrtcCreateProgram", n.c.CreateProgram(&p, capi.CString(text), capi.CString(src.FileName()), 0, nil, nil)); err != nil {
+	if err := n.check("nvrtcCreateProgram", n.c.CreateProgram(&p, capi.CString(text), capi.CString(src.FileName()), 0,
+		nil, nil)); err != nil {
 		return nil, err
 	}
 	defer n.c.DestroyProgram(&p)

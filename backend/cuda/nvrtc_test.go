@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 // Without NVRTC a kernel that is text alone is refused, with what was tried and what to do.
@@ -24,7 +25,8 @@ func TestNoNVRTC(t *testing.T) {
 	}
 	d := open(t)
 	_, err := d.Compile(text(fillSource))
-	wantError(t, err, backend.ErrUnsupported, "kernel fill of fill.cl", "pip install nvidia-cuda-nvrtc", capi.EnvNVRTC, "nvrtc")
+	wantError(t, err, backend.ErrUnsupported, "kernel fill of fill.cl", "pip install nvidia-cuda-nvrtc", capi.EnvNVRTC,
+		"nvrtc")
 	t.Setenv(capi.EnvNVRTC, t.TempDir())
 	_, err = d.Compile(text(fillSource))
 	wantError(t, err, backend.ErrUnsupported, os.Getenv(capi.EnvNVRTC))
@@ -46,7 +48,8 @@ func fakeNVRTC(archs ...int32) *compiler {
 
 // The PTX is for the newest architecture that NVRTC knows and the device runs.
 func TestArch(t *testing.T) {
-	if _, err := fakeNVRTC(90).arch(75); !errors.Is(err, backend.ErrUnsupported) || !strings.Contains(err.Error(), "sm_75") ||
+	if _, err := fakeNVRTC(90).arch(75); !errors.Is(err, backend.ErrUnsupported) ||
+		!strings.Contains(err.Error(), "sm_75") ||
 		!strings.Contains(err.Error(), "nvidia-cuda-nvrtc-cu12") {
 		t.Errorf("a device that is too old: %v", err)
 	}
@@ -55,9 +58,9 @@ func TestArch(t *testing.T) {
 	}
 	needNVRTC(t)
 	nv := must[*capi.Compiler](t)(capi.LoadNVRTC(0))
-	real := &compiler{drv: under(t), c: nv.Load()}
+	c := &compiler{drv: under(t), c: nv.Load()}
 	for device, want := range map[int]int{75: 75, 79: 75, 80: 80, 90: 90, 91: 90, 999: 121} {
-		got, err := real.arch(device)
+		got, err := c.arch(device)
 		check(t, err)
 		if got != want && device < 100 || got > device {
 			t.Errorf("a device of %d gets %d, want %d", device, got, want)
@@ -82,7 +85,8 @@ func TestEveryNVRTCCallFails(t *testing.T) {
 		return c.Run()
 	})()
 	for _, name := range []string{
-		"nvrtcVersion", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetPTXSize", "nvrtcGetPTX",
+		"nvrtcVersion", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram",
+		"nvrtcCompileProgram", "nvrtcGetPTXSize", "nvrtcGetPTX",
 	} {
 		for code, kind := range map[int32]error{capi.NVRTCOutOfMemory: backend.ErrOutOfMemory, 11: backend.ErrBuild} {
 			restore := capitest.Wrap(nv, func(c *capitest.Call) []reflect.Value {
@@ -112,7 +116,8 @@ func TestEveryNVRTCCallFails(t *testing.T) {
 	fillWorks(t, d, text(fillSource))
 }
 
-// The names of the dialect, and those of OpenCL C that the prelude brings, mean what they mean in OpenCL C.
+// The names of the dialect, and those of OpenCL C that the prelude brings, mean what they mean in
+// OpenCL C.
 func TestPrelude(t *testing.T) {
 	needNVRTC(t)
 	d := open(t)
@@ -177,8 +182,10 @@ void k(__global uint *restrict out, __global const float *in) {
   out[12] = as_uint(sum.x); out[13] = as_uint(sum.y); out[14] = as_uint(sum.z); out[15] = as_uint(sum.w);
   out[16] = as_uint(two.x); out[17] = as_uint(two.y); out[18] = as_uint(two.z); out[19] = as_uint(two.w);
   out[20] = as_uint(c.x); out[21] = as_uint(c.y); out[22] = as_uint(c.z); out[23] = as_uint(c.w);
-  out[24] = clamp(9u, 1u, 3u); out[25] = (uint)clamp(-9, -5, 3); out[26] = as_uint(clamp(0.25f, 0.5f, 2.0f)); out[27] = (uint)clamp(5, -5, 8);
-  out[28] = popcount(0xff00u); out[29] = clz(0xffu); out[30] = mul_hi(1u << 31, 2u); out[31] = rotate(0x70000000u, 2u);
+  out[24] = clamp(9u, 1u, 3u); out[25] = (uint)clamp(-9, -5, 3);
+  out[26] = as_uint(clamp(0.25f, 0.5f, 2.0f)); out[27] = (uint)clamp(5, -5, 8);
+  out[28] = popcount(0xff00u); out[29] = clz(0xffu);
+  out[30] = mul_hi(1u << 31, 2u); out[31] = rotate(0x70000000u, 2u);
   const float4 v = vload4(1, in);
   const float2 w = vload2(1, in);
   out[32] = as_uint(w.x); out[33] = as_uint(w.y); out[34] = as_uint(v.z); out[35] = as_uint(v.w);
@@ -191,22 +198,27 @@ void k(__global uint *restrict out, __global const float *in) {
 // Source lines survive into the PTX, so that the simulator can name them.
 func TestSourceLines(t *testing.T) {
 	needNVRTC(t)
-	drv := simulator(simConfig)
+	drv := simulator(ptxsim.Config{})
 	d := openSim(t, drv)
 	q, b := newQueue(t, d), alloc(t, d, 16)
-	k := must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "k", File: "beyond.cl", Text: `__kernel void k(__global int *a)
+	src := &backend.Source{Name: "k", File: "beyond.cl", Text: `__kernel void k(__global int *a)
 {
 	a[0] = 1;
 	a[4] = 2;
 }
-`}))
-	wantSimError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b)), backend.ErrDeviceLost, "beyond.cl:4", "out-of-bounds")
+`}
+	k := must[backend.Kernel](t)(d.Compile(src))
+	wantSimError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b)), backend.ErrDeviceLost, "beyond.cl:4",
+		"out-of-bounds")
 }
 
 // Options that could change bits stay what they are.
 func TestOptions(t *testing.T) {
 	got := options(75)
-	for _, o := range []string{"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--gpu-architecture=compute_75"} {
+	for _, o := range []string{
+		"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true",
+		"--gpu-architecture=compute_75",
+	} {
 		if !slices.Contains(got, o) {
 			t.Errorf("no %s in %v", o, got)
 		}

@@ -2,20 +2,17 @@ package cuda_test
 
 import (
 	"errors"
-	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/cuda"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -30,9 +27,7 @@ func library(t *testing.T) *faulttest.Library {
 	)
 	return &faulttest.Library{
 		Driver: func() backend.Driver { return cuda.Fresh(t) },
-		Wrap: func(h faulttest.Hook) func() {
-			return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
-		},
+		Wrap:   wrap(api),
 		Live:   live.Count,
 		Memory: capi.OutOfMemory,
 		Lost:   capi.LaunchFailed,
@@ -48,8 +43,29 @@ func library(t *testing.T) *faulttest.Library {
 	}
 }
 
+// wrap puts hooks before the calls of a table.
+func wrap(api *capi.API) func(h faulttest.Hook) (restore func()) {
+	return func(h faulttest.Hook) func() {
+		return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+	}
+}
+
 // Every call fails while linalg works.
 func TestOperations(t *testing.T) { faulttest.Run(t, library(t)) }
+
+// Arrays that the program has forgotten make room for others.
+func TestForgottenArrays(t *testing.T) {
+	l := library(t)
+	faulttest.Forgotten(t, l, "cuMemAlloc", "cuMemFree")
+	faulttest.Many(t, l, func(s *linalg.Session) int64 { return cuda.Used(s.Device()) })
+}
+
+// A session that is given up stays as it is: nobody watches for handles that are left.
+func TestAbandoned(t *testing.T) {
+	faulttest.Abandoned(t, &faulttest.Library{
+		Driver: func() backend.Driver { return cuda.Fresh(t) }, Wrap: wrap(cuda.Table(t)),
+	})
+}
 
 // Sessions come and go, and leave no handle.
 func TestCycles(t *testing.T) { faulttest.Cycles(t, library(t)) }
@@ -59,7 +75,7 @@ func TestOperationsCompiled(t *testing.T) {
 	nvrtc, err := capi.LoadNVRTC(0)
 	backendtest.Require(t, "nvrtc", err)
 	l := library(t)
-	t.Setenv(diskcache.EnvCache, "off")
+	t.Setenv(backend.EnvCache, "off")
 	l.Use = []faulttest.Operation{faulttest.TextKernel}
 	l.Wrap = func(h faulttest.Hook) func() {
 		return capitest.Wrap(nvrtc, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
@@ -82,31 +98,7 @@ func TestOperationsUseAll(t *testing.T) {
 }
 
 // A disk cache that cannot be written, or not be read, costs time and nothing else.
-func TestNoDisk(t *testing.T) {
-	for name, spoil := range map[string]func(f *diskcache.Files){
-		"full": func(f *diskcache.Files) {
-			f.CreateTemp = func(string, string) (diskcache.File, error) { return nil, syscall.ENOSPC }
-		},
-		"read-only": func(f *diskcache.Files) {
-			f.MkdirAll = func(string, fs.FileMode) error { return syscall.EROFS }
-		},
-		"broken": func(f *diskcache.Files) {
-			f.Open = func(string) (fs.File, error) { return nil, syscall.EIO }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(diskcache.EnvCache, t.TempDir())
-			l := library(t)
-			l.Use = []faulttest.Operation{faulttest.UserKernel}
-			system := diskcache.Swap(nil)
-			spoiled := *system
-			spoil(&spoiled)
-			diskcache.Swap(&spoiled)
-			defer diskcache.Swap(system)
-			faulttest.Functions(t, l)
-		})
-	}
-}
+func TestNoDisk(t *testing.T) { faulttest.NoDisk(t, library) }
 
 // outside is a kernel that writes where no buffer is.
 var outside = &backend.Source{
@@ -126,9 +118,12 @@ var outside = &backend.Source{
 `),
 }
 
-// A kernel fails in the middle of a queue of commands: the device is lost, the commands after it and the session end with errors that say so, and another
-// session works once the first is closed.
+// A kernel fails in the middle of a queue of commands: the device is lost, the commands after it
+// and the session end with errors that say so, and another session works once the first is closed.
 func TestLostInMidFlight(t *testing.T) {
+	// Sessions that other tests have given up keep the context, which a lost device must not have.
+	for cuda.Table(t).Load().PrimaryCtxRelease(0) == 0 {
+	}
 	library(t) // watches the handles
 	use := func(s *linalg.Session, k backend.Kernel) error {
 		x, err := linalg.Upload(s, linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
@@ -161,7 +156,8 @@ func TestLostInMidFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := use(s, k); !errors.Is(err, backend.ErrDeviceLost) || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+	if err := use(s, k); !errors.Is(err, backend.ErrDeviceLost) ||
+		!strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
 		t.Errorf("%v, want a lost device", err)
 	}
 	if err := use(s, nil); !errors.Is(err, backend.ErrDeviceLost) {

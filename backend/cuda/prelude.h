@@ -1,16 +1,21 @@
-/* prelude.h - the portable dialect for NVRTC, which compiles CUDA C++; the driver puts it before the text of every kernel.
+/* prelude.h - the portable dialect for NVRTC, which compiles CUDA C++; the driver puts it before
+ * the text of every kernel.
  *
- * The dialect is OpenCL C with the names below, so that a CUDA compiler can take the same text with a prelude of its own:
+ * The dialect is OpenCL C with the names below, so that a CUDA compiler can take the same text with
+ * a prelude of its own:
  *
  *   LOCALMEM ALIGN16 float t[64];   an array in local memory; ALIGN16 wherever it is read or written as vectors
  *   LOCALPTR float *p;              a pointer into one
  *   WG_SIZE(x, y, z)                after __kernel: the group size that the kernel is written for
  *   make_float4(a, b, c, d)         a vector; its parts are .x .y .z .w
- *   READ_VECTOR(V, p)               the vector of type V at p, in global memory that the kernel only reads; p is aligned to V
+ *   READ_VECTOR(V, p)               the vector of type V at p, in global memory that the kernel only reads;
+ *                                   p is aligned to V
  *
- * Local arrays are declared in the kernel, never passed to it. long is 32 bits wide in some CUDA compilers: use ulong, size_t or int.
+ * Local arrays are declared in the kernel, never passed to it. long is 32 bits wide in some CUDA
+ * compilers: use ulong, size_t or int.
  *
- * Functions of OpenCL C beyond these that CUDA has under another name are here too. CUDA's own names stay usable.
+ * Functions of OpenCL C beyond these that CUDA has under another name are here too. CUDA's own
+ * names stay usable.
  */
 typedef unsigned char uchar;
 typedef unsigned short ushort;
@@ -26,15 +31,17 @@ typedef unsigned long long ulong;
 #define LOCALMEM __shared__
 #define LOCALPTR
 #define ALIGN16 __align__(16)
-/* With a bound the assembler may spill registers so that one more group fits on a core. Groups of up to 256 work-items need none to fit: a core has
- * 65,536 registers (a Jetson TX1 or TX2 half of them), and a work-item takes 255 at most. */
+/* With a bound the assembler may spill registers so that one more group fits on a core. Groups of
+ * up to 256 work-items need none to fit: a core has 65,536 registers (a Jetson TX1 or TX2 half of
+ * them), and a work-item takes 255 at most. */
 #define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z) > 256 ? (x) * (y) * (z) : 0)
 #define READ_VECTOR(V, p) __ldg((const V *)(p))
 
 #define PRELUDE static __device__ __forceinline__
 
 /* Work-items. */
-#define PRELUDE_DIM(name, v) PRELUDE size_t name(uint d) { return d == 0 ? v.x : d == 1 ? v.y : d == 2 ? v.z : PRELUDE_BEYOND; }
+#define PRELUDE_DIM(name, v) \
+  PRELUDE size_t name(uint d) { return d == 0 ? v.x : d == 1 ? v.y : d == 2 ? v.z : PRELUDE_BEYOND; }
 #define PRELUDE_BEYOND 0
 PRELUDE_DIM(get_local_id, threadIdx)
 PRELUDE_DIM(get_group_id, blockIdx)
@@ -45,7 +52,7 @@ PRELUDE_DIM(get_num_groups, gridDim)
 PRELUDE size_t get_global_offset(uint) { return 0; }
 PRELUDE size_t get_global_id(uint d) { return get_group_id(d) * get_local_size(d) + get_local_id(d); }
 PRELUDE size_t get_global_size(uint d) { return get_num_groups(d) * get_local_size(d); }
-PRELUDE uint get_work_dim() { return 3; }
+PRELUDE uint get_work_dim() { return get_global_size(2) > 1 ? 3 : get_global_size(1) > 1 ? 2 : 1; }
 
 /* Synchronisation. */
 #define CLK_LOCAL_MEM_FENCE 1
@@ -101,11 +108,15 @@ PRELUDE_VECTOR(float, float2, float4)
 PRELUDE_VECTOR(double, double2, double4)
 PRELUDE_VECTOR(int, int2, int4)
 PRELUDE_VECTOR(uint, uint2, uint4)
-#define PRELUDE_FMA(T, T2, T4) \
+#define PRELUDE_REAL_VECTOR(T, T2, T4) \
+  PRELUDE T dot(T2 a, T2 b) { return a.x * b.x + a.y * b.y; } \
+  PRELUDE T dot(T4 a, T4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; } \
   PRELUDE T2 fma(T2 a, T2 b, T2 c) { return make_##T2(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y)); } \
-  PRELUDE T4 fma(T4 a, T4 b, T4 c) { return make_##T4(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)); }
-PRELUDE_FMA(float, float2, float4)
-PRELUDE_FMA(double, double2, double4)
+  PRELUDE T4 fma(T4 a, T4 b, T4 c) { \
+    return make_##T4(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)); \
+  }
+PRELUDE_REAL_VECTOR(float, float2, float4)
+PRELUDE_REAL_VECTOR(double, double2, double4)
 
 /* Functions. */
 #define PRELUDE_CLAMP(T) PRELUDE T clamp(T x, T low, T high) { return min(max(x, low), high); }
@@ -113,6 +124,37 @@ PRELUDE_CLAMP(int)
 PRELUDE_CLAMP(uint)
 PRELUDE_CLAMP(float)
 PRELUDE_CLAMP(double)
+#define PRELUDE_REAL(T) \
+  PRELUDE T sign(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? x : (T)0; } \
+  PRELUDE T step(T edge, T x) { return x < edge ? (T)0 : (T)1; } \
+  PRELUDE T mix(T x, T y, T a) { return x + (y - x) * a; } \
+  PRELUDE T smoothstep(T low, T high, T x) { \
+    const T t = clamp((x - low) / (high - low), (T)0, (T)1); \
+    return t * t * (3 - 2 * t); \
+  } \
+  PRELUDE T degrees(T x) { return x * (T)57.295779513082320877; } \
+  PRELUDE T radians(T x) { return x * (T)0.017453292519943295769; } \
+  PRELUDE T powr(T x, T y) { return pow(x, y); } \
+  PRELUDE T pown(T x, int n) { return pow(x, (T)n); }
+PRELUDE_REAL(float)
+PRELUDE_REAL(double)
+template <class T, class C> PRELUDE T select(T a, T b, C c) { return c ? b : a; }
+#define PRELUDE_CONVERT(T) template <class X> PRELUDE T convert_##T(X x) { return (T)x; }
+PRELUDE_CONVERT(char)
+PRELUDE_CONVERT(uchar)
+PRELUDE_CONVERT(short)
+PRELUDE_CONVERT(ushort)
+PRELUDE_CONVERT(int)
+PRELUDE_CONVERT(uint)
+PRELUDE_CONVERT(ulong)
+PRELUDE_CONVERT(float)
+PRELUDE_CONVERT(double)
+PRELUDE int convert_int_rte(float x) { return __float2int_rn(x); }
+PRELUDE int convert_int_rte(double x) { return __double2int_rn(x); }
+PRELUDE int mul24(int a, int b) { return a * b; }
+PRELUDE uint mul24(uint a, uint b) { return a * b; }
+PRELUDE int mad24(int a, int b, int c) { return a * b + c; }
+PRELUDE uint mad24(uint a, uint b, uint c) { return a * b + c; }
 PRELUDE int popcount(int x) { return __popc((uint)x); }
 PRELUDE uint popcount(uint x) { return (uint)__popc(x); }
 PRELUDE ulong popcount(ulong x) { return (ulong)__popcll(x); }
@@ -124,6 +166,22 @@ PRELUDE uint mul_hi(uint a, uint b) { return __umulhi(a, b); }
 PRELUDE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
 PRELUDE uint rotate(uint x, uint n) { return __funnelshift_l(x, x, n); }
 PRELUDE int rotate(int x, int n) { return (int)__funnelshift_l((uint)x, (uint)x, (uint)n); }
+
+/* Fast and less exact. */
+#define native_sin __sinf
+#define native_cos __cosf
+#define native_tan __tanf
+#define native_exp __expf
+#define native_exp2 exp2f
+#define native_exp10 __exp10f
+#define native_log __logf
+#define native_log2 __log2f
+#define native_log10 __log10f
+#define native_powr __powf
+#define native_sqrt sqrtf
+#define native_rsqrt rsqrtf
+#define native_recip(x) __fdividef(1.0f, x)
+#define native_divide __fdividef
 
 /* Atomic operations on 32 bits; each returns what was there before. */
 #define PRELUDE_ATOMIC(name, f, T) PRELUDE T name(volatile T *p, T v) { return f((T *)p, v); }

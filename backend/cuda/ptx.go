@@ -47,7 +47,8 @@ var (
 	ptxName     = regexp.MustCompile(`([\w$%]+)\s*(?:\[(\d+)\])?\s*$`)
 )
 
-// maxPTXParam is the bytes that all parameters of a kernel have at most, maxPTXGroup more work-items than any device has in a group.
+// maxPTXParam is the bytes that all parameters of a kernel have at most, maxPTXGroup more
+// work-items than any device has in a group.
 const (
 	maxPTXParam = 32764
 	maxPTXGroup = 1 << 20
@@ -96,7 +97,8 @@ func parseParam(s string) (ptxParam, error) {
 	if n[2] != "" {
 		count, err := strconv.Atoi(n[2])
 		if err != nil || count < 1 || count > maxPTXParam/p.size {
-			return ptxParam{}, fmt.Errorf("%q is no parameter of a kernel in PTX: all of them together have at most %d bytes", s, maxPTXParam)
+			return ptxParam{}, fmt.Errorf("%q is no parameter of a kernel in PTX: all of them together have at most "+
+				"%d bytes", s, maxPTXParam)
 		}
 		p.size *= count
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 func TestParseEntry(t *testing.T) {
@@ -36,9 +36,15 @@ func TestParseEntry(t *testing.T) {
 `
 	for name, want := range map[string]ptxEntry{
 		"marked": {params: []ptxParam{
-			{"marked_param_0", 8, true, true}, {"marked_param_1", 4, false, false}, {"marked_param_2", 16, false, false}, {"marked_param_3", 8, false, false},
+			{"marked_param_0", 8, true, true},
+			{"marked_param_1", 4, false, false},
+			{"marked_param_2", 16, false, false},
+			{"marked_param_3", 8, false, false},
 		}},
-		"plain":     {params: []ptxParam{{"a", 8, true, false}, {"b", 8, true, false}, {"n", 4, false, false}}, reqntid: [3]int{16, 4, 1}},
+		"plain": {
+			params:  []ptxParam{{"a", 8, true, false}, {"b", 8, true, false}, {"n", 4, false, false}},
+			reqntid: [3]int{16, 4, 1},
+		},
 		"none":      {params: []ptxParam{}},
 		"$odd%name": {params: []ptxParam{}, reqntid: [3]int{8, 1, 1}},
 	} {
@@ -47,12 +53,18 @@ func TestParseEntry(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}
 	}
-	for name, word := range map[string]string{"hidden": "marked, plain, none, $odd%name", "comment": "comment", "plai": "plai"} {
+	for name, word := range map[string]string{
+		"hidden": "marked, plain, none, $odd%name", "comment": "comment",
+		"plai": "plai",
+	} {
 		if _, err := parseEntry([]byte(ptx), name); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, want it to say %q", name, err, word)
 		}
 	}
-	for _, bad := range []string{"", "garbage", ".entry k(", ".entry k(.param .pred p) {", ".entry k(.reg .u32 n) {", "\x00\xff"} {
+	for _, bad := range []string{
+		"", "garbage", ".entry k(", ".entry k(.param .pred p) {", ".entry k(.reg .u32 n) {",
+		"\x00\xff",
+	} {
 		if e, err := parseEntry([]byte(bad), "k"); err == nil {
 			t.Errorf("%q gives %+v", bad, e)
 		}
@@ -71,13 +83,41 @@ func TestPTXParams(t *testing.T) {
 		want  []string
 		group [3]int
 	}{
-		"marked, no text":     {backend.Source{PTX: []byte(testPTX)}, []string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"}, [3]int{}},
-		"marked and text":     {backend.Source{PTX: []byte(testPTX), Text: fillSource.Text}, []string{"buffer (int*) a", "int n", "int v"}, [3]int{}},
-		"unmarked and text":   {backend.Source{PTX: []byte(unmarked), Text: fillSource.Text}, []string{"buffer (int*) a", "int n", "int v"}, [3]int{}},
-		"text of another":     {backend.Source{PTX: []byte(testPTX), Text: stale}, []string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"}, [3]int{}},
-		"declared":            {backend.Source{PTX: []byte(unmarked), Params: declared}, []string{"buffer x", "scalar of 4 bytes y", "scalar of 4 bytes z"}, [3]int{}},
-		"group of the text":   {backend.Source{PTX: []byte(testPTX), Text: grouped}, []string{"buffer (int*) a", "int n", "int v"}, [3]int{8, 2, 1}},
-		"group of the source": {backend.Source{PTX: []byte(testPTX), Group: [3]int{4, 1, 1}}, []string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"}, [3]int{4, 1, 1}},
+		"marked, no text": {
+			backend.Source{PTX: []byte(testPTX)},
+			[]string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"},
+			[3]int{},
+		},
+		"marked and text": {
+			backend.Source{PTX: []byte(testPTX), Text: fillSource.Text},
+			[]string{"buffer (int*) a", "int n", "int v"},
+			[3]int{},
+		},
+		"unmarked and text": {
+			backend.Source{PTX: []byte(unmarked), Text: fillSource.Text},
+			[]string{"buffer (int*) a", "int n", "int v"},
+			[3]int{},
+		},
+		"text of another": {
+			backend.Source{PTX: []byte(testPTX), Text: stale},
+			[]string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"},
+			[3]int{},
+		},
+		"declared": {
+			backend.Source{PTX: []byte(unmarked), Params: declared},
+			[]string{"buffer x", "scalar of 4 bytes y", "scalar of 4 bytes z"},
+			[3]int{},
+		},
+		"group of the text": {
+			backend.Source{PTX: []byte(testPTX), Text: grouped},
+			[]string{"buffer (int*) a", "int n", "int v"},
+			[3]int{8, 2, 1},
+		},
+		"group of the source": {
+			backend.Source{PTX: []byte(testPTX), Group: [3]int{4, 1, 1}},
+			[]string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"},
+			[3]int{4, 1, 1},
+		},
 		"group of the PTX": {
 			backend.Source{PTX: []byte(strings.ReplaceAll(testPTX, "v)\n{", "v)\n.reqntid 16, 1, 1\n{"))},
 			[]string{"buffer a", "scalar of 4 bytes n", "scalar of 4 bytes v"},
@@ -94,8 +134,8 @@ func TestPTXParams(t *testing.T) {
 		for _, p := range k.Params() {
 			got = append(got, p.String())
 		}
-		if !reflect.DeepEqual(got, c.want) || k.(*kernel).group != c.group {
-			t.Errorf("%s: %q, groups %v, want %q, %v", name, got, k.(*kernel).group, c.want, c.group)
+		if !reflect.DeepEqual(got, c.want) || k.(*kernel).sig.Group != c.group {
+			t.Errorf("%s: %q, groups %v, want %q, %v", name, got, k.(*kernel).sig.Group, c.want, c.group)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -103,14 +143,37 @@ func TestPTXParams(t *testing.T) {
 		words []string
 	}{
 		"unmarked, no text": {backend.Source{PTX: []byte(unmarked)}, []string{"Source.Params"}},
-		"too few":           {backend.Source{PTX: []byte(testPTX), Params: declared[:1]}, []string{"1 parameters", "3"}},
-		"wrong size":        {backend.Source{PTX: []byte(testPTX), Params: []backend.Param{{Buffer: true}, {Size: 8}, {Size: 4}}}, []string{"parameter 1", "8 bytes", "4 bytes"}},
-		"number as buffer":  {backend.Source{PTX: []byte(testPTX), Params: []backend.Param{{Buffer: true}, {Size: 4}, {Buffer: true}}}, []string{"parameter 2"}},
-		"buffer as number":  {backend.Source{PTX: []byte(testPTX), Params: []backend.Param{{Size: 8}, {Size: 4}, {Size: 4}}}, []string{"parameter 0", "an address"}},
-		"groups":            {backend.Source{PTX: []byte(testPTX), Text: grouped, Group: [3]int{4, 4, 1}}, []string{"[4 4 1]", "[8 2 1]"}},
-		"no such kernel":    {backend.Source{PTX: []byte(strings.ReplaceAll(testPTX, "fill", "other"))}, []string{"no kernel fill", "other, inc, race"}},
-		"not PTX":           {backend.Source{PTX: []byte("garbage")}, []string{"no kernel fill"}},
-		"broken PTX":        {backend.Source{PTX: []byte(strings.ReplaceAll(testPTX, "mov.u32", "mov.u33"))}, []string{"cuModuleLoadDataEx", "fill.cl", "line"}},
+		"too few": {
+			backend.Source{PTX: []byte(testPTX), Params: declared[:1]},
+			[]string{"1 parameters", "3"},
+		},
+		"wrong size": {backend.Source{PTX: []byte(testPTX), Params: []backend.Param{
+			{Buffer: true},
+			{Size: 8},
+			{Size: 4},
+		}}, []string{"parameter 1", "8 bytes", "4 bytes"}},
+		"number as buffer": {backend.Source{PTX: []byte(testPTX), Params: []backend.Param{
+			{Buffer: true},
+			{Size: 4},
+			{Buffer: true},
+		}}, []string{"parameter 2"}},
+		"buffer as number": {backend.Source{
+			PTX:    []byte(testPTX),
+			Params: []backend.Param{{Size: 8}, {Size: 4}, {Size: 4}},
+		}, []string{"parameter 0", "an address"}},
+		"groups": {
+			backend.Source{PTX: []byte(testPTX), Text: grouped, Group: [3]int{4, 4, 1}},
+			[]string{"[4 4 1]", "[8 2 1]"},
+		},
+		"no such kernel": {
+			backend.Source{PTX: []byte(strings.ReplaceAll(testPTX, "fill", "other"))},
+			[]string{"no kernel fill", "other, inc, race"},
+		},
+		"not PTX": {backend.Source{PTX: []byte("garbage")}, []string{"no kernel fill"}},
+		"broken PTX": {
+			backend.Source{PTX: []byte(strings.ReplaceAll(testPTX, "mov.u32", "mov.u33"))},
+			[]string{"cuModuleLoadDataEx", "fill.cl", "line"},
+		},
 	} {
 		c.src.Name = "fill"
 		_, err := d.Compile(&c.src)
@@ -119,12 +182,13 @@ func TestPTXParams(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	if n := len(d.programs); n == 0 {
+	if n := d.programs.Len(); n == 0 {
 		t.Error("programs are not shared")
 	}
 }
 
-// The driver's log arrives where it is read, though the stack of the goroutine moves while the driver compiles.
+// The driver's log arrives where it is read, though the stack of the goroutine moves while the
+// driver compiles.
 func TestLogStaysInPlace(t *testing.T) {
 	d := open(t)
 	defer capitest.Wrap(d.api, func(c *capitest.Call) []reflect.Value {
@@ -135,7 +199,10 @@ func TestLogStaysInPlace(t *testing.T) {
 	})()
 	result := make(chan error)
 	go func() { // with a small stack
-		_, err := d.Compile(&backend.Source{Name: "fill", PTX: []byte(strings.ReplaceAll(testPTX, "mov.u32", "mov.u33"))})
+		_, err := d.Compile(&backend.Source{
+			Name: "fill",
+			PTX:  []byte(strings.ReplaceAll(testPTX, "mov.u32", "mov.u33")),
+		})
 		result <- err
 	}()
 	wantError(t, <-result, backend.ErrBuild, "fill.cl", "line")

@@ -1,13 +1,13 @@
 package cuda
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // A queue is a stream in the hands of the caller.
@@ -17,105 +17,82 @@ type queue struct {
 }
 
 type queueState struct {
-	ref
-	dev      *deviceState
-	released chan struct{} // closed when err is set and the queue is released
-	err      error         // of the last commands
-
-	streamMu  sync.RWMutex // locked while the stream is destroyed, so that finish can wait for it at any time
-	stream    capi.Stream
-	destroyed bool
+	driverkit.Queue
+	dev    *deviceState
+	stream capi.Stream
 }
 
-// NewQueue makes an in-order queue. It waits for no other stream of the program, not even CUDA's default stream.
+// NewQueue makes an in-order queue. It waits for no other stream of the program, not even CUDA's
+// default stream.
 func (d *device) NewQueue() (backend.Queue, error) {
 	const op = "Device.NewQueue"
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
-	s := &queueState{dev: d.deviceState, released: make(chan struct{})}
-	err := d.call("cuStreamCreate", func(c *capi.Table) int32 { return c.StreamCreate(&s.stream, capi.StreamNonBlocking) })
+	defer d.Drop()
+	s := &queueState{dev: d.deviceState}
+	err := d.call("cuStreamCreate",
+		func(c *capi.Table) int32 { return c.StreamCreate(&s.stream, capi.StreamNonBlocking) })
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	d.queues[s] = struct{}{}
-	d.mu.Unlock()
-	if err := d.adopt(op, &s.ref, s.release); err != nil {
+	if err := d.AdoptQueue(op, &s.Queue, s.finish, s.destroy); err != nil {
 		return nil, err
 	}
 	q := &queue{s, d}
-	runtime.AddCleanup(q, func(s *queueState) { go s.close() }, s)
+	runtime.AddCleanup(q, func(s *queueState) { go s.Close() }, s)
 	return q, nil
 }
 
-// release is the ref's free: no call is in progress that could queue more.
-func (s *queueState) release() {
-	s.err = s.finish()
-	s.streamMu.Lock()
-	s.dev.dispose(func(c *capi.Table) int32 { return c.StreamDestroy(s.stream) })
-	s.destroyed = true
-	s.streamMu.Unlock()
-	s.dev.mu.Lock()
-	delete(s.dev.queues, s)
-	s.dev.mu.Unlock()
-	close(s.released)
-}
-
-// Close waits for the queue's commands and releases it. It is idempotent. The error is that of the commands.
+// Close waits for the queue's commands and releases it. It is idempotent. The error is that of the
+// commands.
 func (q *queue) Close() error {
-	err := q.queueState.close()
+	err := q.queueState.Close()
 	runtime.KeepAlive(q)
 	return err
 }
 
-func (s *queueState) close() error {
-	if !s.acquire() {
-		return nil
-	}
-	s.ref.close()
-	s.drop()
-	<-s.released // calls of other goroutines end first
-	return s.err
-}
-
-// enter begins a call on the queue. Without an error, drop ends it.
+// enter begins a call on the queue. Without an error, Drop ends it.
 func (q *queue) enter(op string) error {
-	err := q.queueState.dev.begin(op, "queue", &q.ref)
+	err := q.Enter(op)
 	runtime.KeepAlive(q)
 	return err
 }
 
 // Write copies src to dst and blocks until it is done.
 func (q *queue) Write(dst backend.Buffer, off int64, src []byte) error {
-	err := q.transfer("Queue.Write", dst, off, int64(len(src)), "cuMemcpyHtoDAsync", func(c *capi.Table, at capi.Pointer) int32 {
-		return c.MemcpyHtoDAsync(at, unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)), q.stream)
-	})
+	err := q.transfer("Queue.Write", dst, off, int64(len(src)), "cuMemcpyHtoDAsync",
+		func(c *capi.Table, at capi.Pointer) int32 {
+			return c.MemcpyHtoDAsync(at, unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)), q.stream)
+		})
 	runtime.KeepAlive(src)
 	return err
 }
 
 // Read copies from src to dst and blocks until it is done.
 func (q *queue) Read(dst []byte, src backend.Buffer, off int64) error {
-	err := q.transfer("Queue.Read", src, off, int64(len(dst)), "cuMemcpyDtoHAsync", func(c *capi.Table, at capi.Pointer) int32 {
-		return c.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(dst)), at, uintptr(len(dst)), q.stream)
-	})
+	err := q.transfer("Queue.Read", src, off, int64(len(dst)), "cuMemcpyDtoHAsync",
+		func(c *capi.Table, at capi.Pointer) int32 {
+			return c.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(dst)), at, uintptr(len(dst)), q.stream)
+		})
 	runtime.KeepAlive(dst)
 	return err
 }
 
-// transfer queues a copy of n bytes at off of b from or to the host by the C function name, and waits for it, unless there is nothing to copy.
-func (q *queue) transfer(op string, b backend.Buffer, off, n int64, name string, copy func(c *capi.Table, at capi.Pointer) int32) error {
+// transfer queues a copy of n bytes at off of b from or to the host by the C function name, and
+// waits for it, unless there is nothing to copy.
+func (q *queue) transfer(op string, b backend.Buffer, off, n int64, name string,
+	move func(c *capi.Table, at capi.Pointer) int32,
+) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	m, err := q.target(op, b, off, n)
 	if err != nil {
 		return err
 	}
-	defer m.drop()
+	defer m.Drop()
 	if n == 0 {
 		return nil
 	}
@@ -125,7 +102,7 @@ func (q *queue) transfer(op string, b backend.Buffer, off, n int64, name string,
 		return err
 	}
 	defer leave()
-	if err := s.check(name, copy(c, m.addr+capi.Pointer(off))); err != nil {
+	if err := s.check(name, move(c, m.addr+capi.Pointer(off))); err != nil {
 		return err
 	}
 	return s.check("cuStreamSynchronize", c.StreamSynchronize(q.stream))
@@ -133,64 +110,67 @@ func (q *queue) transfer(op string, b backend.Buffer, off, n int64, name string,
 
 // target finds and acquires the memory that a copy of n bytes at off of b reads or writes.
 func (q *queueState) target(op string, b backend.Buffer, off, n int64) (*memory, error) {
-	m, err := q.dev.object(op, b)
+	m, err := driverkit.Memory[*memory](&q.dev.Device, op, b)
 	if err != nil {
 		return nil, err
 	}
 	if m.staging {
 		err = q.dev.stagingError(op)
 	} else {
-		err = backend.CheckRange(q.dev.drv.name, op, off, n, m.size)
+		err = driverkit.CheckRange(q.dev.drv.name, op, off, n, m.size)
 	}
 	if err != nil {
-		m.drop()
+		m.Drop()
 		return nil, err
 	}
 	return m, nil
 }
 
 func (s *deviceState) stagingError(op string) error {
-	return s.failure(op, backend.ErrUnsupported,
-		"%s has memory of its own, and host memory is no buffer; copy it by WriteAsync or ReadAsync", s.info.Name)
+	return s.Failure(op, backend.ErrUnsupported,
+		"%s has memory of its own, and host memory is no buffer; copy it by WriteAsync or ReadAsync", s.Info.Name)
 }
 
 // WriteAsync copies n bytes of host memory to dst.
 func (q *queue) WriteAsync(dst backend.Buffer, off int64, src backend.HostBuffer, srcOff, n int64) error {
-	return q.async("Queue.WriteAsync", dst, off, src, srcOff, n, "cuMemcpyHtoDAsync", func(c *capi.Table, at capi.Pointer, host []byte) int32 {
-		return c.MemcpyHtoDAsync(at, unsafe.Pointer(unsafe.SliceData(host)), uintptr(n), q.stream)
-	})
+	return q.async("Queue.WriteAsync", dst, off, src, srcOff, n, "cuMemcpyHtoDAsync",
+		func(c *capi.Table, at capi.Pointer, host []byte) int32 {
+			return c.MemcpyHtoDAsync(at, unsafe.Pointer(unsafe.SliceData(host)), uintptr(n), q.stream)
+		})
 }
 
 // ReadAsync copies n bytes of src to host memory.
 func (q *queue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buffer, off, n int64) error {
-	return q.async("Queue.ReadAsync", src, off, dst, dstOff, n, "cuMemcpyDtoHAsync", func(c *capi.Table, at capi.Pointer, host []byte) int32 {
-		return c.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(host)), at, uintptr(n), q.stream)
-	})
+	return q.async("Queue.ReadAsync", src, off, dst, dstOff, n, "cuMemcpyDtoHAsync",
+		func(c *capi.Table, at capi.Pointer, host []byte) int32 {
+			return c.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(host)), at, uintptr(n), q.stream)
+		})
 }
 
-// async queues a copy of n bytes between b at off and h at hostOff by the C function name, unless there is nothing to copy.
+// async queues a copy of n bytes between b at off and h at hostOff by the C function name, unless
+// there is nothing to copy.
 func (q *queue) async(op string, b backend.Buffer, off int64, h backend.HostBuffer, hostOff, n int64, name string,
-	copy func(c *capi.Table, at capi.Pointer, host []byte) int32,
+	move func(c *capi.Table, at capi.Pointer, host []byte) int32,
 ) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	m, err := q.target(op, b, off, n)
 	if err != nil {
 		return err
 	}
-	defer m.drop()
+	defer m.Drop()
 	s := q.queueState.dev
-	host, err := s.object(op, h)
+	host, err := driverkit.Memory[*memory](&s.Device, op, h)
 	if err != nil {
 		return err
 	}
-	defer host.drop()
-	if err := backend.CheckRange(s.drv.name, op, hostOff, n, host.size); err != nil || n == 0 {
+	defer host.Drop()
+	if err := driverkit.CheckRange(s.drv.name, op, hostOff, n, host.size); err != nil || n == 0 {
 		return err
 	}
-	return s.call(name, func(c *capi.Table) int32 { return copy(c, m.addr+capi.Pointer(off), host.bytes[hostOff:]) })
+	return s.call(name, func(c *capi.Table) int32 { return move(c, m.addr+capi.Pointer(off), host.bytes[hostOff:]) })
 }
 
 // Copy copies n bytes between buffers of the device.
@@ -199,19 +179,19 @@ func (q *queue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOf
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	to, err := q.target(op, dst, dstOff, n)
 	if err != nil {
 		return err
 	}
-	defer to.drop()
+	defer to.Drop()
 	from, err := q.target(op, src, srcOff, n)
 	if err != nil {
 		return err
 	}
-	defer from.drop()
+	defer from.Drop()
 	if to == from {
-		if err := backend.CheckOverlap(to.dev.drv.name, op, dstOff, srcOff, n); err != nil {
+		if err := driverkit.CheckOverlap(to.dev.drv.name, op, dstOff, srcOff, n); err != nil {
 			return err
 		}
 	}
@@ -229,36 +209,33 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	s := q.queueState.dev
 	kn, ok := k.(*kernel)
 	if !ok || kn == nil || kn.prog.dev != s {
-		return s.failure(op, backend.ErrLaunch, "the kernel (%T) is not of this device", k)
+		return s.Failure(op, backend.ErrLaunch, "the kernel (%T) is not of this device", k)
 	}
 	if err := kn.enter(op); err != nil {
 		return err
 	}
-	defer kn.drop()
-	if err := backend.CheckLaunch(&s.info, kn.Name(), kn.params, kn.group, g, args); err != nil {
-		return err
-	}
-	if err := kn.checkGroup(g); err != nil {
+	defer kn.Drop()
+	if err := kn.sig.Check(&s.Info, g, args); err != nil {
 		return err
 	}
 	var array [16]*memory // most launches need no more, and allocate nothing here
 	mems := array[:0]
 	defer func() {
 		for _, m := range mems {
-			m.drop()
+			m.Drop()
 		}
 	}()
 	for i := range args {
 		if args[i].Buffer == nil {
 			continue
 		}
-		m, err := s.object(op, args[i].Buffer)
+		m, err := driverkit.Memory[*memory](&s.Device, op, args[i].Buffer)
 		if err != nil {
-			return kn.argumentError(i, err)
+			return kn.sig.ArgumentError(i, err)
 		}
 		mems = append(mems, m)
 		if m.staging {
@@ -271,17 +248,8 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	return q.launch(kn.prog, g, args, mems)
 }
 
-// argumentError is the error of a buffer that argument i cannot be: it names kernel and argument, and a wrong buffer is a wrong launch.
-func (k *kernelState) argumentError(i int, err error) error {
-	e := err.(*backend.Error)
-	if e.Err == backend.ErrArgument {
-		e.Err = backend.ErrLaunch
-	}
-	e.Detail = fmt.Sprintf("kernel %s: argument %d (%s): %s", k.prog.name, i, k.params[i], e.Detail)
-	return e
-}
-
-// A paramBlock is the arguments of a launch as CUDA takes them: an address for each. It is on the heap, where C can read it.
+// A paramBlock is the arguments of a launch as CUDA takes them: an address for each. It is on the
+// heap, where C can read it.
 type paramBlock struct {
 	values [maxParams]uint64
 	addrs  [maxParams]unsafe.Pointer
@@ -319,36 +287,28 @@ func (q *queueState) launch(p *program, g backend.Grid, args []backend.Arg, mems
 		uint32(l[0]), uint32(l[1]), uint32(l[2]), 0, q.stream, &b.addrs[0], nil))
 }
 
-// checkGroup refuses groups that are too large for the kernel: its registers may allow fewer work-items than the device.
-func (k *kernelState) checkGroup(g backend.Grid) error {
-	if n := g.Items(); n > k.prog.maxGroup {
-		return k.prog.dev.failure("Queue.Launch", backend.ErrLaunch,
-			"kernel %s: grid of %s: %d work-items a group; this kernel runs with at most %d on %s",
-			k.prog.name, g, n, k.prog.maxGroup, k.prog.dev.info.Name)
-	}
-	return nil
-}
-
 // Record marks the present end of the queue.
 func (q *queue) Record() (backend.Event, error) {
 	const op = "Queue.Record"
 	if err := q.enter(op); err != nil {
 		return nil, err
 	}
-	defer q.drop()
+	defer q.Drop()
 	s := &eventState{dev: q.queueState.dev}
-	if err := s.dev.call("cuEventCreate", func(c *capi.Table) int32 { return c.EventCreate(&s.ev, capi.EventDefault) }); err != nil {
+	if err := s.dev.call("cuEventCreate",
+		func(c *capi.Table) int32 { return c.EventCreate(&s.ev, capi.EventDefault) }); err != nil {
 		return nil, err
 	}
-	if err := s.dev.call("cuEventRecord", func(c *capi.Table) int32 { return c.EventRecord(s.ev, q.stream) }); err != nil {
+	if err := s.dev.call("cuEventRecord",
+		func(c *capi.Table) int32 { return c.EventRecord(s.ev, q.stream) }); err != nil {
 		s.destroy()
 		return nil, err
 	}
-	if err := s.dev.adopt(op, &s.ref, s.destroy); err != nil {
+	if err := s.dev.Adopt(op, "event", &s.Object, s.destroy); err != nil {
 		return nil, err
 	}
 	e := &event{s, q.dev}
-	runtime.AddCleanup(e, func(s *eventState) { s.close() }, s)
+	runtime.AddCleanup(e, func(s *eventState) { s.Close() }, s)
 	return e, nil
 }
 
@@ -358,34 +318,30 @@ func (q *queue) WaitEvent(e backend.Event) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	s := q.queueState.dev
 	on, ok := e.(*event)
 	if !ok || on == nil || on.eventState.dev != s {
-		return s.failure(op, backend.ErrArgument, "the event (%T) is of another device", e)
+		return s.Failure(op, backend.ErrArgument, "the event (%T) is of another device", e)
 	}
 	if err := on.enter(op); err != nil {
 		return err
 	}
-	defer on.drop()
+	defer on.Drop()
 	return s.call("cuStreamWaitEvent", func(c *capi.Table) int32 { return c.StreamWaitEvent(q.stream, on.ev, 0) })
 }
 
 // Wait blocks until everything queued is done.
 func (q *queue) Wait() error {
-	if err := q.enter("Queue.Wait"); err != nil {
-		return err
-	}
-	defer q.drop()
-	return q.finish()
+	err := q.queueState.Wait()
+	runtime.KeepAlive(q)
+	return err
 }
 
-// finish waits for the stream. Unlike other calls it may be made of a queue that is closed.
 func (s *queueState) finish() error {
-	s.streamMu.RLock()
-	defer s.streamMu.RUnlock()
-	if s.destroyed {
-		return nil
-	}
 	return s.dev.call("cuStreamSynchronize", func(c *capi.Table) int32 { return c.StreamSynchronize(s.stream) })
+}
+
+func (s *queueState) destroy() {
+	s.dev.dispose(func(c *capi.Table) int32 { return c.StreamDestroy(s.stream) })
 }

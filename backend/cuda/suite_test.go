@@ -6,19 +6,19 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cuda"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // under the other tests, too
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
 // The suite's kernels come with PTX: without NVRTC only the cases that compile text are left out.
-func TestSuite(t *testing.T)          { backendtest.Run(t, backend.Lookup("cuda")) }
-func TestSuiteSimulated(t *testing.T) { backendtest.Run(t, backend.Lookup("cudasim")) }
+func TestSuite(t *testing.T) { backendtest.Run(t, backend.Lookup("cuda")) }
 
 // The same kernels compiled by NVRTC.
 func TestSuiteNVRTC(t *testing.T) {
 	_, err := capi.LoadNVRTC(0)
 	backendtest.Require(t, "nvrtc", err)
 	for _, name := range []string{"cuda", "cudasim"} {
-		t.Run(name, func(t *testing.T) { backendtest.Run(t, textDriver{backend.Lookup(name)}) })
+		t.Run(name, func(t *testing.T) { backendtest.Run(t, textDriver{backend.Lookup(name)}, backendtest.Again()) })
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda/internal/capi/capitest"
+	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 // withoutContext are the functions, or their first letters, that CUDA takes on any thread.
 var withoutContext = []string{"cuInit", "cuDriver", "cuDevice", "cuGetError", "cuCtxSetCurrent"}
 
-// CUDA keeps the context by thread. Each call that needs one is made on a thread on which the context was made current during the same call
-// of the driver.
+// CUDA keeps the context by thread. Each call that needs one is made on a thread on which the
+// context was made current during the same call of the driver.
 func TestContextIsCurrent(t *testing.T) {
 	api := table(t)
 	var mu sync.Mutex

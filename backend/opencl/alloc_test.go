@@ -15,7 +15,9 @@ func TestLaunchAllocatesNothing(t *testing.T) {
 	q, b := newQueue(t, d), alloc(t, d, 64)
 	k := must[backend.Kernel](t)(d.Compile(fillSource))
 	quiet := *capi.Current()
-	quiet.EnqueueNDRangeKernel = func(capi.Queue, capi.Kernel, uint32, *[3]uintptr, *[3]uintptr, *[3]uintptr, uint32, *capi.Event, *capi.Event) int32 {
+	quiet.EnqueueNDRangeKernel = func(
+		capi.Queue, capi.Kernel, uint32, *[3]uintptr, *[3]uintptr, *[3]uintptr, uint32, *capi.Event, *capi.Event,
+	) int32 {
 		return capi.Success
 	}
 	quiet.Flush = func(capi.Queue) int32 { return capi.Success }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
@@ -14,7 +15,7 @@ type event struct {
 }
 
 type eventState struct {
-	ref
+	driverkit.Object
 	dev *deviceState
 	ev  *cl.Event
 }
@@ -25,11 +26,12 @@ func (e *event) Wait() error {
 	if err := e.enter(op); err != nil {
 		return err
 	}
-	defer e.drop()
+	defer e.Drop()
 	return e.wait()
 }
 
-// Since is the device's time in nanoseconds from the end of the commands before earlier to the end of those before e.
+// Since is the device's time in nanoseconds from the end of the commands before earlier to the end
+// of those before e.
 func (e *event) Since(earlier backend.Event) (int64, error) {
 	const op = "Event.Since"
 	from, ok := earlier.(*event)
@@ -42,7 +44,7 @@ func (e *event) Since(earlier backend.Event) (int64, error) {
 			return 0, err
 		}
 		end, err := ev.end()
-		ev.drop()
+		ev.Drop()
 		if err != nil {
 			return 0, err
 		}
@@ -53,14 +55,14 @@ func (e *event) Since(earlier backend.Event) (int64, error) {
 
 // Release gives the event back. It is idempotent.
 func (e *event) Release() error {
-	e.close()
+	e.Close()
 	runtime.KeepAlive(e)
 	return nil
 }
 
-// enter begins a call on the event. Without an error, drop ends it.
+// enter begins a call on the event. Without an error, Drop ends it.
 func (e *event) enter(op string) error {
-	err := e.eventState.dev.begin(op, "event", &e.ref)
+	err := e.Enter(op)
 	runtime.KeepAlive(e)
 	return err
 }

@@ -15,10 +15,11 @@ const (
 	Discrete         // the device has memory of its own
 )
 
-// Fresh is a driver that has listed no devices yet, and whose devices share memory as s says. The test is skipped where there is no device.
+// Fresh is a driver that has listed no devices yet, and whose devices share memory as s says. The
+// test is skipped where there is no device.
 func Fresh(t testing.TB, s Sharing) backend.Driver {
 	need(t)
-	return sharing{new(driver), s}
+	return sharing{newDriver(), s}
 }
 
 type sharing struct {
@@ -35,7 +36,10 @@ func (s sharing) Open(i int) (backend.Device, error) {
 	case Mapped:
 		d.(*device).mapped = true
 	case Discrete:
-		d.(*device).info.UnifiedMemory = false
+		d.(*device).deviceState.Info.UnifiedMemory = false
 	}
 	return d, nil
 }
+
+// Used is how many bytes the buffers of a device have.
+func Used(d backend.Device) int64 { return d.(*device).Usage.Bytes() }

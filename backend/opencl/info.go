@@ -6,11 +6,15 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
-// oclgrind is the platform of a simulator that looks for errors of kernels. Its check for uninitialized values takes what the host
-// writes to registered memory, and what clEnqueueFillBuffer writes, for uninitialized, and may crash on it: neither is used there.
+// oclgrind is the platform of a simulator that looks for errors of kernels. Its check for
+// uninitialized values takes what the host writes to registered memory, and what
+// clEnqueueFillBuffer writes, for uninitialized, and may crash on it: neither is used there. Nor
+// does it know all that clang's optimizer writes, such as what it makes of a rotation: kernels
+// written in Go are compiled without.
 const oclgrind = "Oclgrind"
 
 // newEntry describes a device as its driver does.
@@ -62,13 +66,14 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	}
 	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), text, dev.DriverVersion()}, "\n")
 	return &entry{
-		dev: dev, id: id, options: options(arithmetic), kind: kind, old: old, untold: untold(&info, kind, arithmetic, text), info: info,
+		dev: dev, id: id, options: options(arithmetic), kind: kind, old: old,
+		missing: missing(&info, kind, arithmetic, text), claimed: info,
 	}
 }
 
-// untold names a property that every device has and that this one did not tell, "" where it told all of them. Without it the device would be
-// chosen, checked or compiled for wrongly.
-func untold(info *backend.Info, kind cl.DeviceType, arithmetic cl.FPConfig, version string) string {
+// missing names a property that every device has and that this one did not tell, "" where it told
+// all of them. Without it the device would be chosen, checked or compiled for wrongly.
+func missing(info *backend.Info, kind cl.DeviceType, arithmetic cl.FPConfig, version string) string {
 	switch {
 	case kind == 0:
 		return "the type"
@@ -88,8 +93,8 @@ func untold(info *backend.Info, kind cl.DeviceType, arithmetic cl.FPConfig, vers
 	return ""
 }
 
-// arch is the architecture that a device's name tells: gfx90a of AMD's "gfx90a:sramecc+:xnack-". A CPU is what this program
-// runs on; other devices are known by their name alone.
+// arch is the architecture that a device's name tells: gfx90a of AMD's "gfx90a:sramecc+:xnack-". A
+// CPU is what this program runs on; other devices are known by their name alone.
 func arch(name string, kind cl.DeviceType) string {
 	switch {
 	case strings.HasPrefix(name, "gfx"):
@@ -112,10 +117,11 @@ func version(s string) (major, minor int) {
 	return major, minor
 }
 
-// known is the device with what is known of it before it is opened: from a probe of this process or from the cache.
-func (e *entry) known() backend.Info {
-	info := e.info
-	if f := e.remembered(); f != nil {
+// Known is the device with what is known of it before it is opened: from a probe of this process or
+// from the cache.
+func (e *entry) Known() backend.Info {
+	info := e.claimed
+	if f := e.probed.Recall(diskcache.Open(driverName), e.probeKey()); f != nil {
 		f.apply(&info)
 	}
 	return info

@@ -2,7 +2,6 @@ package opencl
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed" // the prelude
 	"encoding/gob"
 	"errors"
@@ -12,8 +11,9 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
 )
 
 //go:embed prelude.h
@@ -26,22 +26,16 @@ type kernel struct {
 }
 
 type kernelState struct {
-	ref
-	prog   *program
-	label  string // "kernel NAME", for errors
-	params []backend.Param
-	group  [3]int
+	driverkit.Object
+	prog *program
+	sig  driverkit.Signature
 }
 
-// A program is what kernels of one source share: the compiled code, and the kernel object with the arguments of the launch in the making.
+// A program is what kernels of one source share: the compiled code, and the kernel object with the
+// arguments of the launch in the making.
 type program struct {
-	dev   *deviceState
-	key   programKey
-	name  string
-	users int           // kernels of it, and compilations that wait for it. Guarded by dev.mu
-	done  chan struct{} // closed when the rest below is set
-	err   error
-
+	dev    *deviceState
+	name   string
 	prog   *cl.Program
 	kernel *cl.Kernel
 	signature
@@ -51,8 +45,6 @@ type program struct {
 	args      []argument // that the kernel object has now. Guarded by launching
 }
 
-type programKey = [sha256.Size]byte
-
 // A signature is what a launch is checked against.
 type signature struct {
 	Params []backend.Param // nil where neither the compiler nor the text tells
@@ -60,21 +52,21 @@ type signature struct {
 }
 
 // Name is the entry point.
-func (k *kernel) Name() string { return k.prog.name }
+func (k *kernel) Name() string { return k.sig.Name }
 
 // Params describes the arguments.
-func (k *kernel) Params() []backend.Param { return k.params }
+func (k *kernel) Params() []backend.Param { return k.sig.Params }
 
 // Release gives the kernel back. Launches that are queued still run. It is idempotent.
 func (k *kernel) Release() error {
-	k.close()
+	k.Close()
 	runtime.KeepAlive(k)
 	return nil
 }
 
-// enter begins a launch of the kernel. Without an error, drop ends it.
+// enter begins a launch of the kernel. Without an error, Drop ends it.
 func (k *kernel) enter(op string) error {
-	err := k.prog.dev.begin(op, k.label, &k.ref)
+	err := k.Enter(op)
 	runtime.KeepAlive(k)
 	return err
 }
@@ -85,65 +77,25 @@ func (d *device) Compile(src *backend.Source) (backend.Kernel, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
+	defer d.Drop()
 	if src == nil || src.Name == "" {
 		return nil, failure(op, backend.ErrArgument, "a source without the name of its kernel")
 	}
-	p, err := d.program(src)
+	p, leave, err := d.programs.Get(src)
 	if err != nil {
 		return nil, err
 	}
-	params, group, err := p.fit(src)
-	if err != nil {
-		p.leave()
+	s := &kernelState{prog: p}
+	if s.sig, err = p.fit(src); err != nil {
+		leave()
 		return nil, err
 	}
-	s := &kernelState{prog: p, label: "kernel " + p.name, params: params, group: group}
-	if err := d.adopt(op, &s.ref, p.leave); err != nil {
+	if err := d.Adopt(op, "kernel "+p.name, &s.Object, leave); err != nil {
 		return nil, err
 	}
 	k := &kernel{s, d}
-	runtime.AddCleanup(k, func(s *kernelState) { s.close() }, s)
+	runtime.AddCleanup(k, func(s *kernelState) { s.Close() }, s)
 	return k, nil
-}
-
-// program finds the program of src or builds it, once for all that ask at the same time. leave gives it back.
-func (s *deviceState) program(src *backend.Source) (*program, error) {
-	key := src.Key()
-	s.mu.Lock()
-	p, ok := s.programs[key]
-	if !ok {
-		p = &program{dev: s, key: key, name: src.Name, done: make(chan struct{})}
-		s.programs[key] = p
-	}
-	p.users++
-	s.mu.Unlock()
-	if ok {
-		<-p.done
-	} else {
-		p.err = p.build(src)
-		close(p.done)
-	}
-	if p.err != nil {
-		p.leave()
-		return nil, p.err
-	}
-	return p, nil
-}
-
-// leave gives up a use of the program, and releases it with the last. One that failed to build is forgotten by the first, so
-// that the next compilation tries anew.
-func (p *program) leave() {
-	p.dev.mu.Lock()
-	p.users--
-	last := p.users == 0
-	if (last || p.err != nil) && p.dev.programs[p.key] == p {
-		delete(p.dev.programs, p.key)
-	}
-	p.dev.mu.Unlock()
-	if last {
-		p.release()
-	}
 }
 
 func (p *program) release() {
@@ -156,53 +108,43 @@ func (p *program) release() {
 	p.kernel, p.prog = nil, nil
 }
 
-// An image is a compiled program in the disk cache. The compiler's knowledge of the parameters does not survive in every
-// driver's binaries, and is therefore kept beside.
+// An image is a compiled program in the disk cache. The compiler's knowledge of the parameters does
+// not survive in every driver's binaries, and is therefore kept beside.
 type image struct {
 	Signature signature
 	Binary    []byte
 }
 
 // build takes the program from the disk cache, or else compiles it and puts it there.
-func (p *program) build(src *backend.Source) error {
-	text, options := source(src), p.dev.options
-	key := diskcache.KeyOf("program 1", p.dev.id, options, text, src.Name)
-	if data, ok := p.dev.disk.Get(key); ok {
-		if p.load(data, options) == nil {
-			return nil
+func (s *deviceState) build(src *backend.Source) (*program, error) {
+	p, text := &program{dev: s, name: src.Name}, source(src)
+	key := diskcache.KeyOf("program 2", s.id, s.options, text, src.Name)
+	if data, ok := s.disk.Get(key); ok {
+		if p.load(data) == nil {
+			return p, nil
 		}
 		p.release()
-		if err := p.dev.live("Device.Compile", "device", true); err != nil {
-			return err
+		if err := s.Lost("Device.Compile"); err != nil {
+			return nil, err
 		}
-		p.dev.disk.Delete(key) // the driver does not take it any more
+		s.disk.Delete(key) // the driver does not take it any more
 	}
-	if err := p.compile(src, text, options); err != nil {
+	if err := p.compile(src, text); err != nil {
 		p.release()
-		return err
+		return nil, err
 	}
-	if p.dev.disk.Keeps() {
+	if s.disk.Keeps() {
 		if data := p.image(); data != nil {
-			p.dev.disk.Put(key, data)
+			s.disk.Put(key, data)
 		}
 	}
-	return nil
+	return p, nil
 }
 
-// source is the whole text for the compiler, whose messages show the file and lines of src.
-func source(src *backend.Source) string {
-	var b strings.Builder
-	b.WriteString("#line 1 \"prelude.h\"\n" + prelude + "\n#line 1 \"macros\"\n")
-	for _, d := range src.Defines() {
-		name, value, _ := strings.Cut(d, "=")
-		fmt.Fprintf(&b, "#define %s %s\n", name, strings.ReplaceAll(value, "\n", " "))
-	}
-	file := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(src.FileName())
-	fmt.Fprintf(&b, "#line 1 \"%s\"\n%s", file, src.Text)
-	return b.String()
-}
+func source(src *backend.Source) string { return driverkit.Text(prelude, src) }
 
-// options are the compiler's. None of them may change bits: no fast math, no flushing of subnormals, no mad.
+// options are the compiler's. None of them may change bits: no fast math, no flushing of
+// subnormals, no mad.
 func options(arithmetic cl.FPConfig) string {
 	options := "-cl-std=CL1.2 -cl-kernel-arg-info"
 	if arithmetic&cl.FPConfigCorrectlyRoundedDivideSqrt != 0 {
@@ -212,7 +154,7 @@ func options(arithmetic cl.FPConfig) string {
 }
 
 // load makes the program from an image.
-func (p *program) load(data []byte, options string) error {
+func (p *program) load(data []byte) error {
 	var im image
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&im); err != nil {
 		return err
@@ -221,7 +163,7 @@ func (p *program) load(data []byte, options string) error {
 	if p.prog, err = p.dev.ctx.CreateProgramWithBinary([]*cl.Device{p.dev.dev}, [][]byte{im.Binary}); err != nil {
 		return p.dev.check("clCreateProgramWithBinary", err)
 	}
-	if err := p.prog.BuildProgram([]*cl.Device{p.dev.dev}, options); err != nil {
+	if err := p.prog.BuildProgram([]*cl.Device{p.dev.dev}, p.dev.options); err != nil {
 		return p.dev.check("clBuildProgram", err)
 	}
 	p.signature = im.Signature
@@ -242,13 +184,17 @@ func (p *program) image() []byte {
 }
 
 // compile makes the program from its text.
-func (p *program) compile(src *backend.Source, text, options string) error {
+func (p *program) compile(src *backend.Source, text string) error {
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		return failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C", src.FileName())
 	}
 	var err error
 	if p.prog, err = p.dev.ctx.CreateProgramWithSource([]string{text}); err != nil {
 		return p.dev.check("clCreateProgramWithSource", err)
+	}
+	options := p.dev.options
+	if src.Params != nil && p.dev.Info.Platform == oclgrind {
+		options += " -cl-opt-disable"
 	}
 	if err := p.prog.BuildProgram([]*cl.Device{p.dev.dev}, options); err != nil {
 		return p.buildError(err)
@@ -277,11 +223,20 @@ func (p *program) buildError(err error) error {
 	return e
 }
 
-// create makes the kernel object.
+// create makes the kernel object, unless the device has less local memory than it takes: PoCL (3.1)
+// ends the process where such a kernel is launched.
 func (p *program) create() error {
 	var err error
 	if p.kernel, err = p.prog.CreateKernel(p.name); err != nil {
 		return p.dev.check("clCreateKernel", err)
+	}
+	local, err := p.kernel.LocalMemSize(p.dev.dev)
+	if err != nil {
+		return p.dev.check("clGetKernelWorkGroupInfo", err)
+	}
+	if limit := p.dev.Info.LocalMemory; limit > 0 && local > limit {
+		return failure("Device.Compile", backend.ErrUnsupported,
+			"kernel %s takes %d bytes of local memory a group, the device has %d", p.name, local, limit)
 	}
 	p.maxGroup, err = p.kernel.WorkGroupSize(p.dev.dev)
 	return p.dev.check("clGetKernelWorkGroupInfo", err)
@@ -299,7 +254,7 @@ func (p *program) describe(src *backend.Source) error {
 	}
 	undeclared := *src
 	undeclared.Params = nil
-	read, _, readErr := backend.ParseParams(&undeclared)
+	read, _, readErr := driverkit.ParseParams(&undeclared)
 	known := readErr == nil && len(read) == n
 	p.Params = make([]backend.Param, n)
 	for i := range p.Params {
@@ -308,14 +263,15 @@ func (p *program) describe(src *backend.Source) error {
 		case !ok && !known:
 			p.Params = nil // only a source that declares its parameters can be launched
 			return nil
-		case !ok || known && !told.Buffer && told.Size == 0:
+		case !ok || known && told.Buffer == read[i].Buffer && told.Size == 0: // typedefs are resolved there
 			p.Params[i] = read[i]
 		default:
 			p.Params[i] = told
 		}
 		if t := p.Params[i]; ok && told.Type != "" && !told.Buffer && strings.HasSuffix(told.Type, "*") {
 			return failure("Device.Compile", backend.ErrBuild,
-				"%s: parameter %d (%s) of %s is __local; declare the array in the kernel with LOCALMEM", src.FileName(), i, t, p.name)
+				"%s: parameter %d (%s) of %s is __local; declare the array in the kernel with LOCALMEM", src.FileName(),
+				i, t, p.name)
 		}
 	}
 	return nil
@@ -328,32 +284,35 @@ func (p *program) param(i int) (backend.Param, bool) {
 	name, err3 := p.kernel.ArgName(i)
 	t := backend.Param{Name: name, Type: typ, Buffer: global}
 	if !global {
-		t.Size = backend.TypeSize(typ)
+		t.Size = driverkit.TypeSize(typ)
 	}
 	return t, errors.Join(err1, err2, err3) == nil
 }
 
-// fit is the parameters and the group size of a kernel from src, checked against what the compiler made of it.
-func (p *program) fit(src *backend.Source) ([]backend.Param, [3]int, error) {
-	bad := func(format string, v ...any) ([]backend.Param, [3]int, error) {
-		return nil, [3]int{}, failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format, append([]any{src.FileName(), src.Name}, v...)...)
+// fit is the signature of a kernel from src, checked against what the compiler made of it.
+func (p *program) fit(src *backend.Source) (driverkit.Signature, error) {
+	bad := func(format string, v ...any) (driverkit.Signature, error) {
+		return driverkit.Signature{}, failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
+			append([]any{src.FileName(), src.Name}, v...)...)
 	}
-	group := p.Group
-	if group == [3]int{} {
-		group = src.Group
+	sig := driverkit.Signature{Name: p.name, Params: src.Params, Group: p.Group, MaxGroup: p.maxGroup}
+	if sig.Group == [3]int{} {
+		sig.Group = src.Group
 	}
-	if src.Group != [3]int{} && src.Group != group {
-		return bad("the source declares groups of %v, the text groups of %v", src.Group, group)
+	if src.Group != [3]int{} && src.Group != sig.Group {
+		return bad("the source declares groups of %v, the text groups of %v", src.Group, sig.Group)
 	}
 	if src.Params == nil {
 		if p.Params == nil {
-			return bad("the driver does not tell the parameters, nor can they be read from the text; declare them in Source.Params")
+			return bad("the driver does not tell the parameters, nor can they be read from the text; declare them " +
+				"in Source.Params")
 		}
-		return p.Params, group, nil
+		sig.Params = p.Params
+		return sig, nil
 	}
 	n, err := p.kernel.NumArgs()
 	if err != nil {
-		return nil, group, p.dev.check("clGetKernelInfo", err)
+		return sig, p.dev.check("clGetKernelInfo", err)
 	}
 	if len(src.Params) != n {
 		return bad("the source declares %d parameters, the text has %d", len(src.Params), n)
@@ -364,5 +323,5 @@ func (p *program) fit(src *backend.Source) ([]backend.Param, [3]int, error) {
 			return bad("the source declares parameter %d as %s, the text as %s", i, declared, known)
 		}
 	}
-	return src.Params, group, nil
+	return sig, nil
 }

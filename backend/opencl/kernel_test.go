@@ -15,8 +15,9 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 )
 
 // counts counts the calls of C functions until the end of the test.
@@ -49,23 +50,53 @@ func TestCompileError(t *testing.T) {
 	}{
 		{
 			"syntax",
-			backend.Source{Name: "k", File: "dir/my kernel.cl", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = 1\n}\n", Macros: map[string]string{"A": "1", "B": ""}},
+			backend.Source{Name: "k", File: "dir/my kernel.cl", Text: "__kernel void k(__global int *a)\n{\n\ta[0] " +
+				"= 1\n}\n", Macros: map[string]string{"A": "1", "B": ""}},
 			[]string{"dir/my kernel.cl:3", "expected ';'", "clBuildProgram", "CL_BUILD_PROGRAM_FAILURE"},
 		},
-		{"default file name", backend.Source{Name: "k", Text: "\n#error not this way\n"}, []string{"k.cl:2", "not this way"}},
-		{"quotes in the file name", backend.Source{Name: "k", File: `a"b\c.cl`, Text: "#error no\n"}, []string{`c.cl:1`}},
-		{"macro's value", backend.Source{Name: "k", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = X;\n}\n", Macros: map[string]string{"X": "nothing"}}, []string{"k.cl:3", "nothing"}},
-		{"no such kernel", backend.Source{Name: "other", Text: fillSource.Text}, []string{"other.cl has no kernel other"}},
+		{
+			"default file name",
+			backend.Source{Name: "k", Text: "\n#error not this way\n"},
+			[]string{"k.cl:2", "not this way"},
+		},
+		{
+			"quotes in the file name",
+			backend.Source{Name: "k", File: `a"b\c.cl`, Text: "#error no\n"},
+			[]string{`c.cl:1`},
+		},
+		{"macro's value", backend.Source{
+			Name: "k", Text: "__kernel void k(__global int *a)\n{\n\ta[0] = X;\n}\n",
+			Macros: map[string]string{"X": "nothing"},
+		}, []string{"k.cl:3", "nothing"}},
+		{
+			"no such kernel",
+			backend.Source{Name: "other", Text: fillSource.Text},
+			[]string{"other.cl has no kernel other"},
+		},
 		{"zero byte", backend.Source{Name: "fill", Text: fillSource.Text + "\x00"}, []string{"fill.cl", "zero byte"}},
-		{"local argument", backend.Source{Name: "k", Text: "__kernel void k(__local float *t) { t[0] = 1; }"}, []string{"k.cl", "LOCALMEM"}},
-		{"too few parameters", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}}}, []string{"1 parameters", "3"}},
-		{"wrong parameter", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}, {Size: 8}, {Size: 4}}}, []string{"parameter 1"}},
-		{"buffer for scalar", backend.Source{Name: "fill", Text: fillSource.Text, Params: []backend.Param{{Buffer: true}, {Size: 4}, {Buffer: true}}}, []string{"parameter 2"}},
-		{"wrong group", backend.Source{Name: "k", Text: "__kernel WG_SIZE(4, 2, 1) void k(__global int *a) { a[0] = 1; }", Group: [3]int{4, 4, 1}}, []string{"[4 4 1]", "[4 2 1]"}},
+		{
+			"local argument",
+			backend.Source{Name: "k", Text: "__kernel void k(__local float *t) { t[0] = 1; }"},
+			[]string{"k.cl", "LOCALMEM"},
+		},
+		{"too few parameters", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}},
+		}, []string{"1 parameters", "3"}},
+		{"wrong parameter", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}, {Size: 8}, {Size: 4}},
+		}, []string{"parameter 1"}},
+		{"buffer for scalar", backend.Source{
+			Name: "fill", Text: fillSource.Text,
+			Params: []backend.Param{{Buffer: true}, {Size: 4}, {Buffer: true}},
+		}, []string{"parameter 2"}},
+		{"wrong group", backend.Source{Name: "k", Text: "__kernel WG_SIZE(4, 2, 1) void k(__global int *a) { a[0] = " +
+			"1; }", Group: [3]int{4, 4, 1}}, []string{"[4 4 1]", "[4 2 1]"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if d.info.Platform == oclgrind {
+			if d.Info().Platform == oclgrind {
 				c.words = nil // its messages have the lines of the whole text
 			}
 			_, err := d.Compile(&c.src)
@@ -76,7 +107,7 @@ func TestCompileError(t *testing.T) {
 	wantError(t, err, backend.ErrArgument)
 	_, err = d.Compile(&backend.Source{Text: fillSource.Text})
 	wantError(t, err, backend.ErrArgument)
-	if n := len(d.programs); n != 0 {
+	if n := d.programs.Len(); n != 0 {
 		t.Errorf("%d programs stay behind", n)
 	}
 }
@@ -86,11 +117,12 @@ func TestParams(t *testing.T) {
 	src := &backend.Source{Name: "k", Macros: map[string]string{"T": "double", "TWO": "2"}, Text: `
 typedef T real;
 typedef struct { int a, b, c; } triple;
-__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v, __constant int *c, triple x)
+__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v,
+	__constant int *c, triple x)
 {
 }
 `}
-	want := []string{"buffer (real*) a", "double s", "uint n", "ulong m", "float4 v", "buffer (int*) c", "triple x"}
+	want := []string{"buffer (double*) a", "double s", "uint n", "ulong m", "float4 v", "buffer (int*) c", "triple x"}
 	sizes := []int{0, 8, 4, 8, 16, 0, 0}
 	for _, how := range []string{"compiled", "from the disk cache"} {
 		k := must[backend.Kernel](t)(d.Compile(src))
@@ -102,8 +134,8 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 				t.Errorf("%s: parameter %d is %s of %d bytes, want %s of %d", how, i, p, p.Size, want[i], sizes[i])
 			}
 		}
-		if len(k.Params()) != len(want) || k.(*kernel).group != [3]int{4, 2, 1} {
-			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), k.(*kernel).group)
+		if len(k.Params()) != len(want) || k.(*kernel).sig.Group != [3]int{4, 2, 1} {
+			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), k.(*kernel).sig.Group)
 		}
 		check(t, k.Release())
 	}
@@ -115,14 +147,15 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 		t.Errorf("declared parameters became %v", k.Params())
 	}
 	q, b := newQueue(t, d), alloc(t, d, 64)
-	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)), backend.ErrLaunch, "groups of 8")
+	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)),
+		backend.ErrLaunch, "groups of 8")
 	check(t, q.Launch(k, backend.Grid1(2, 8), backend.Buf(b), backend.Int32(16), backend.Int32(0)))
 }
 
 // Many goroutines that compile one source build it once, and each holds it until its own Release.
 func TestCompileOnce(t *testing.T) {
 	d := open(t)
-	t.Setenv(diskcache.EnvCache, "off")
+	t.Setenv(backend.EnvCache, "off")
 	d.disk = diskcache.Open(driverName)
 	calls := counts(t)
 	src := *fillSource
@@ -161,23 +194,10 @@ func TestCompileOnce(t *testing.T) {
 	}
 }
 
-// A failed build is told to all who wait for it, and tried anew afterwards.
-func TestCompileFailsForAll(t *testing.T) {
-	d := open(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			_, err := d.Compile(&backend.Source{Name: "k", Text: "nonsense"})
-			wantError(t, err, backend.ErrBuild, "nonsense")
-		})
-	}
-	wg.Wait()
-}
-
 // diskTest is a device with an empty disk cache, and a source that no other test compiles.
 func diskTest(t *testing.T) (*device, *backend.Source, func(string) int64) {
 	d := open(t)
-	t.Setenv(diskcache.EnvCache, t.TempDir())
+	t.Setenv(backend.EnvCache, t.TempDir())
 	d.disk = diskcache.Open(driverName)
 	src := *fillSource
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
@@ -204,14 +224,15 @@ func fillWorks(t *testing.T, d *device, src *backend.Source) {
 
 func wantBuilds(t *testing.T, calls func(string) int64, fromText, fromBinary int64) {
 	t.Helper()
-	if s, b := calls("clCreateProgramWithSource"), calls("clCreateProgramWithBinary"); s != fromText || b != fromBinary {
+	if s, b := calls("clCreateProgramWithSource"), calls("clCreateProgramWithBinary"); s != fromText ||
+		b != fromBinary {
 		t.Errorf("%d programs from text and %d from binaries, want %d and %d", s, b, fromText, fromBinary)
 	}
 }
 
 func diskFile(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv(diskcache.EnvCache), driverName, "*"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv(backend.EnvCache), driverName, "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files in the cache: %v, %v", files, err)
 	}
@@ -272,8 +293,8 @@ func TestDiskCacheNoBinary(t *testing.T) {
 func TestSelfCaching(t *testing.T) {
 	d := open(t)
 	defer func(old []string) { selfCaching = old }(selfCaching)
-	selfCaching = []string{d.info.Platform}
-	t.Setenv(diskcache.EnvCache, t.TempDir())
+	selfCaching = []string{d.Info().Platform}
+	t.Setenv(backend.EnvCache, t.TempDir())
 	calls := counts(t)
 	src := *fillSource
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
@@ -281,7 +302,7 @@ func TestSelfCaching(t *testing.T) {
 	if n := calls("clGetProgramInfo"); n != 0 {
 		t.Errorf("clGetProgramInfo was called %d times", n)
 	}
-	if files, err := os.ReadDir(os.Getenv(diskcache.EnvCache)); err != nil || len(files) != 0 {
+	if files, err := os.ReadDir(os.Getenv(backend.EnvCache)); err != nil || len(files) != 0 {
 		t.Errorf("files in the cache: %v, %v", files, err)
 	}
 	selfCaching = nil
@@ -293,10 +314,13 @@ func TestSelfCaching(t *testing.T) {
 
 // An entry that is sound but that the driver does not take is made anew, and replaced.
 func TestDiskCacheRejected(t *testing.T) {
-	for _, fail := range []string{"clCreateProgramWithBinary", "clBuildProgram", "clCreateKernel", "garbage", "no image"} {
+	for _, fail := range []string{
+		"clCreateProgramWithBinary", "clBuildProgram", "clCreateKernel", "garbage",
+		"no image",
+	} {
 		t.Run(fail, func(t *testing.T) {
 			d, src, calls := diskTest(t)
-			key := diskcache.KeyOf("program 1", d.id, d.options, source(src), src.Name)
+			key := diskcache.KeyOf("program 2", d.id, d.options, source(src), src.Name)
 			fillWorks(t, d, src)
 			binaries := int64(1)
 			switch fail {
@@ -326,8 +350,8 @@ func TestDiskCacheRejected(t *testing.T) {
 
 func TestDiskCacheOff(t *testing.T) {
 	d, src, calls := diskTest(t)
-	dir := os.Getenv(diskcache.EnvCache)
-	t.Setenv(diskcache.EnvCache, "off")
+	dir := os.Getenv(backend.EnvCache)
+	t.Setenv(backend.EnvCache, "off")
 	d.disk = diskcache.Open(driverName)
 	fillWorks(t, d, src)
 	fillWorks(t, d, src)
@@ -335,7 +359,7 @@ func TestDiskCacheOff(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("files in the cache: %v, %v", entries, err)
 	}
-	t.Setenv(diskcache.EnvCache, filepath.Join(os.DevNull, "tandem"))
+	t.Setenv(backend.EnvCache, filepath.Join(os.DevNull, "tandem"))
 	d.disk = diskcache.Open(driverName)
 	fillWorks(t, d, src)
 	wantBuilds(t, calls, 3, 0)
@@ -343,9 +367,9 @@ func TestDiskCacheOff(t *testing.T) {
 
 // failNth makes the nth call of a C function fail with code, until restore.
 func failNth(name string, nth int64, code int32) (restore func()) {
-	var n atomic.Int64
+	f := fault.Fault{Name: name, Nth: nth}
 	return capitest.Wrap(func(c *capitest.Call) []reflect.Value {
-		if c.Name != name || n.Add(1) != nth {
+		if !f.Due(c.Name) {
 			return c.Run()
 		}
 		if strings.HasPrefix(name, "clRelease") {
@@ -362,14 +386,16 @@ func TestLaunchErrors(t *testing.T) {
 	ok := []backend.Arg{backend.Buf(b), backend.Int32(16), backend.Int32(0)}
 	launch := func(g backend.Grid, args ...backend.Arg) error { return q.Launch(k, g, args...) }
 	wantError(t, launch(backend.Grid1(1, 1), ok[:2]...), backend.ErrLaunch, "takes 3 arguments", "not 2")
-	wantError(t, launch(backend.Grid1(1, 1), ok[0], ok[1], backend.Int64(0)), backend.ErrLaunch, "argument 2", "8 bytes")
+	wantError(t, launch(backend.Grid1(1, 1), ok[0], ok[1], backend.Int64(0)), backend.ErrLaunch, "argument 2",
+		"not int64")
 	wantError(t, launch(backend.Grid1(1, 1), ok[1], ok[1], ok[2]), backend.ErrLaunch, "argument 0")
-	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, int64(d.info.OffsetAlign)/2), ok[1], ok[2]), backend.ErrLaunch, "offset")
+	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, int64(d.Info().OffsetAlign)/2), ok[1], ok[2]),
+		backend.ErrLaunch, "offset")
 	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 4097), ok[1], ok[2]), backend.ErrLaunch, "offset")
-	wantError(t, launch(backend.Grid1(1, d.info.MaxGroup+1), ok...), backend.ErrLaunch, "at most")
+	wantError(t, launch(backend.Grid1(1, d.Info().MaxGroup+1), ok...), backend.ErrLaunch, "at most")
 	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "too many work-items")
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
-	k.(*kernel).prog.maxGroup = 8
+	k.(*kernel).sig.MaxGroup = 8
 	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")
 
 	// A grid without groups launches nothing, but its arguments are checked.
@@ -390,14 +416,18 @@ var idSource = &backend.Source{Name: "ids", Text: `
 __kernel void ids(__global uint *a)
 {
 	const size_t i = get_global_id(0) + get_global_size(0)*(get_global_id(1) + get_global_size(1)*get_global_id(2));
-	a[i] = (uint)(get_group_id(0) + 10*get_group_id(1) + 100*get_group_id(2) + 1000*get_local_id(0) + 10000*get_local_id(1) + 100000*get_local_id(2)) + 1;
+	a[i] = (uint)(get_group_id(0) + 10*get_group_id(1) + 100*get_group_id(2)
+		+ 1000*get_local_id(0) + 10000*get_local_id(1) + 100000*get_local_id(2)) + 1;
 }
 `}
 
 func TestGrid(t *testing.T) {
 	d := open(t)
 	q, k := newQueue(t, d), must[backend.Kernel](t)(d.Compile(idSource))
-	for _, g := range []backend.Grid{backend.Grid1(1, 1), backend.Grid1(5, 3), backend.Grid2(1, 4, 1, 2), backend.Grid2(3, 2, 2, 5), backend.Grid3(2, 3, 4, 5, 2, 3), backend.Grid3(1, 1, 2, 1, 1, 1)} {
+	for _, g := range []backend.Grid{
+		backend.Grid1(1, 1), backend.Grid1(5, 3), backend.Grid2(1, 4, 1, 2),
+		backend.Grid2(3, 2, 2, 5), backend.Grid3(2, 3, 4, 5, 2, 3), backend.Grid3(1, 1, 2, 1, 1, 1),
+	} {
 		n := g.Count() * g.Items()
 		b := alloc(t, d, int64(4*n+4))
 		check(t, q.Launch(k, g, backend.Buf(b)))
@@ -408,7 +438,8 @@ func TestGrid(t *testing.T) {
 			for y := range g.Groups[1] * g.Local[1] {
 				for x := range g.Groups[0] * g.Local[0] {
 					l := g.Local
-					want = append(want, uint32(x/l[0]+10*(y/l[1])+100*(z/l[2])+1000*(x%l[0])+10000*(y%l[1])+100000*(z%l[2]))+1)
+					group, local := x/l[0]+10*(y/l[1])+100*(z/l[2]), x%l[0]+10*(y%l[1])+100*(z%l[2])
+					want = append(want, uint32(group+1000*local)+1)
 				}
 			}
 		}
@@ -431,7 +462,8 @@ func TestScalars(t *testing.T) {
 	q, k := newQueue(t, d), must[backend.Kernel](t)(d.Compile(scalarSource))
 	b := alloc(t, d, 48)
 	args := []backend.Arg{
-		backend.Buf(b), backend.Int32(-2), backend.Uint32(1<<32 - 3), backend.Int64(-1 << 62), backend.Uint64(1<<64 - 5),
+		backend.Buf(b), backend.Int32(-2), backend.Uint32(1<<32 - 3), backend.Int64(-1 << 62),
+		backend.Uint64(1<<64 - 5),
 		{Bits: 0x00000001, Size: 4},
 		{Bits: 0x8000000000000001, Size: 8},
 	}
@@ -441,63 +473,6 @@ func TestScalars(t *testing.T) {
 	if want := []uint64{1<<64 - 2, 1<<32 - 3, 3 << 62, 1<<64 - 5, 1, 0x8000000000000001}; !slices.Equal(got, want) {
 		t.Errorf("%#x, want %#x", got, want)
 	}
-}
-
-// One kernel, 32 goroutines with arguments of their own, on one queue and on a queue each.
-func TestConcurrentLaunches(t *testing.T) {
-	d := open(t)
-	shared := newQueue(t, d)
-	for _, own := range []bool{false, true} {
-		var wg sync.WaitGroup
-		for g := range 32 {
-			wg.Go(func() {
-				q := shared
-				if own {
-					var err error
-					if q, err = d.NewQueue(); err != nil {
-						t.Error(err)
-						return
-					}
-					defer q.Close()
-				}
-				if err := launchMany(d, q, int32(1000*g)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
-func launchMany(d *device, q backend.Queue, base int32) error {
-	k, err := d.Compile(fillSource)
-	if err != nil {
-		return err
-	}
-	defer k.Release()
-	for r := range int32(10) {
-		n := 50 + base%37 + r
-		b, err := d.Alloc(int64(4*n + 4))
-		if err != nil {
-			return err
-		}
-		if err := q.Launch(k, backend.Grid1(3, 5), backend.Buf(b), backend.Int32(n), backend.Int32(base+r)); err != nil {
-			return err
-		}
-		got := make([]int32, n+1)
-		if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-			return err
-		}
-		for i, v := range got {
-			if want := int32(i) + base + r; v != want && i < int(n) || i == int(n) && v != 0 {
-				return fmt.Errorf("base %d, round %d: element %d of %d is %d, want %d", base, r, i, n, v, want)
-			}
-		}
-		if err := b.Free(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A launch sets the arguments that the launch before did not have, and all that failed to be set.

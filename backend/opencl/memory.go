@@ -1,26 +1,26 @@
 package opencl
 
 import (
-	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
 // Host memory comes in three ways.
 //
-//   - On a CPU device, registered memory is the device's own: commands and the host see each other's writes as soon as the
-//     queue is done. Package cl keeps it pinned until then.
-//   - On another device that shares the host's memory, OpenCL asks that the host maps it before touching it. It is mapped from
-//     the start, lent to the device when a command uses it (lend), and mapped again by Queue.Wait (reclaim).
-//   - On a device with memory of its own, AllocHost maps page-locked memory of the OpenCL driver for good. It is there for
-//     asynchronous copies alone.
+//   - On a CPU device, registered memory is the device's own: commands and the host see each
+//     other's writes as soon as the queue is done. Package cl keeps it pinned until then.
+//   - On another device that shares the host's memory, OpenCL asks that the host maps it before
+//     touching it. It is mapped from the start, lent to the device when a command uses it (lend),
+//     and mapped again by Queue.Wait (reclaim).
+//   - On a device with memory of its own, AllocHost maps page-locked memory of the OpenCL driver
+//     for good. It is there for asynchronous copies alone.
 
 // A buffer is device memory in the hands of the caller.
 type buffer struct {
@@ -35,7 +35,7 @@ type hostBuffer struct {
 
 // memory is a memory object of a device.
 type memory struct {
-	ref
+	driverkit.Object
 	dev  *deviceState
 	mem  *cl.MemObject
 	size int64
@@ -50,29 +50,31 @@ func (b *buffer) Len() int64 { return b.size }
 
 // Free releases the memory. Commands that are queued still run on it. It is idempotent.
 func (b *buffer) Free() error {
-	b.memory.close()
+	b.memory.Close()
 	runtime.KeepAlive(b)
 	return nil
 }
 
-// Bytes is the memory itself, nil after Free. Memory of AllocHost may be the OpenCL driver's: hold the HostBuffer while using it.
+// Bytes is the memory itself, nil after Free. Memory of AllocHost may be the OpenCL driver's: hold
+// the HostBuffer while using it.
 func (b *hostBuffer) Bytes() []byte {
-	if !b.acquire() {
+	if !b.Acquire() {
 		return nil
 	}
-	defer b.drop()
+	defer b.Drop()
 	return b.bytes
 }
 
-// Free waits for the device, which may still use the memory, and leaves it to the host alone. It is idempotent.
+// Free waits for the device, which may still use the memory, and leaves it to the host alone. It is
+// idempotent.
 func (b *hostBuffer) Free() error {
 	err := b.memory.giveBack("Buffer.Free")
 	runtime.KeepAlive(b)
 	return err
 }
 
-// object is the memory behind any buffer of this driver.
-func (b *buffer) object() *memory { return b.memory }
+// Memory is the memory behind any buffer of this driver.
+func (b *buffer) Memory() *memory { return b.memory }
 
 // Alloc makes a buffer of n zero bytes.
 func (d *device) Alloc(n int64) (backend.Buffer, error) {
@@ -80,12 +82,30 @@ func (d *device) Alloc(n int64) (backend.Buffer, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
-	m, err := d.newMemory(op, cl.MemReadWrite, n, nil)
+	defer d.Drop()
+	if err := d.CheckSize(op, n); err != nil {
+		return nil, err
+	}
+	s := d.deviceState
+	m, err := driverkit.Allocate(s.Usage.Bytes, func() (*memory, error) { return s.newZeroed(n) })
 	if err != nil {
 		return nil, err
 	}
-	if d.onHost() {
+	if err := d.AdoptMemory(op, &m.Object, n, m.mem.Release); err != nil {
+		return nil, err
+	}
+	b := &buffer{m, d}
+	runtime.AddCleanup(b, func(m *memory) { m.Close() }, m)
+	return b, nil
+}
+
+// newZeroed makes a memory object of n zero bytes.
+func (s *deviceState) newZeroed(n int64) (*memory, error) {
+	m, err := s.newMemory(cl.MemReadWrite, n, nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.onHost() {
 		err = m.adviseHuge()
 	}
 	if err == nil {
@@ -95,29 +115,35 @@ func (d *device) Alloc(n int64) (backend.Buffer, error) {
 		m.mem.Release()
 		return nil, err
 	}
-	if err := d.adopt(op, &m.ref, m.mem.Release); err != nil {
-		return nil, err
-	}
-	b := &buffer{m, d}
-	runtime.AddCleanup(b, func(m *memory) { m.close() }, m)
-	return b, nil
+	return m, nil
 }
 
-// AllocHost makes n zero bytes of host memory for asynchronous copies: registered Go memory where the device shares the host's memory,
-// page-locked memory of the OpenCL driver elsewhere.
+// AllocHost makes n zero bytes of host memory for asynchronous copies: registered Go memory where
+// the device shares the host's memory, page-locked memory of the OpenCL driver elsewhere.
 func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
 	const op = "Device.AllocHost"
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
-	if err := d.checkSize(op, n); err != nil {
+	defer d.Drop()
+	if err := d.CheckSize(op, n); err != nil {
 		return nil, err
 	}
-	if d.info.UnifiedMemory {
-		return d.register(op, hugepage.Make(int(n), os.Getpagesize())) // a driver that can share whole pages alone can share these
+	if d.deviceState.Info.UnifiedMemory {
+		// a driver that can share whole pages alone can share these
+		return d.register(op, hugepage.Make(int(n), os.Getpagesize()))
 	}
-	m, err := d.newMemory(op, cl.MemReadWrite|cl.MemAllocHostPtr, n, nil)
+	s := d.deviceState
+	m, err := driverkit.Allocate(s.Usage.Bytes, func() (*memory, error) { return s.newStaging(n) })
+	if err != nil {
+		return nil, err
+	}
+	return d.keepHost(op, m)
+}
+
+// newStaging makes n zero bytes of page-locked memory.
+func (s *deviceState) newStaging(n int64) (*memory, error) {
+	m, err := s.newMemory(cl.MemReadWrite|cl.MemAllocHostPtr, n, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +154,7 @@ func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
 	}
 	m.bytes = m.mapping.ByteSlice()[:n]
 	clear(m.bytes)
-	return d.keepHost(op, m)
+	return m, nil
 }
 
 // Register makes a buffer of mem itself.
@@ -137,35 +163,49 @@ func (d *device) Register(mem []byte) (backend.HostBuffer, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
-	if !d.info.UnifiedMemory {
+	defer d.Drop()
+	if !d.deviceState.Info.UnifiedMemory {
 		return nil, failure(op, backend.ErrUnsupported,
-			"%s has memory of its own; use AllocHost with WriteAsync and ReadAsync, or Queue.Write and Queue.Read", d.info.Name)
+			"%s has memory of its own; use AllocHost with WriteAsync and ReadAsync, or Queue.Write and Queue.Read",
+			d.deviceState.Info.Name)
 	}
 	return d.register(op, mem)
 }
 
 func (d *device) register(op string, mem []byte) (backend.HostBuffer, error) {
+	if err := d.CheckSize(op, int64(len(mem))); err != nil {
+		return nil, err
+	}
+	s := d.deviceState
+	m, err := driverkit.Allocate(s.Usage.Bytes, func() (*memory, error) { return s.newRegistered(mem) })
+	if err != nil {
+		return nil, err
+	}
+	return d.keepHost(op, m)
+}
+
+// newRegistered makes a memory object of mem itself.
+func (s *deviceState) newRegistered(mem []byte) (*memory, error) {
 	flags := cl.MemReadWrite
 	if len(mem) > 0 {
 		flags |= cl.MemUseHostPtr
 	}
-	m, err := d.newMemory(op, flags, int64(len(mem)), mem)
+	m, err := s.newMemory(flags, int64(len(mem)), mem)
 	if err != nil {
 		return nil, err
 	}
-	if d.mapped {
+	if s.mapped {
 		if err := m.mapForHost(); err != nil {
 			m.mem.Release()
 			return nil, err
 		}
 	}
-	return d.keepHost(op, m)
+	return m, nil
 }
 
 // keepHost makes m a part of the device and puts it into the caller's hands.
 func (d *device) keepHost(op string, m *memory) (backend.HostBuffer, error) {
-	if err := d.adopt(op, &m.ref, m.freeHost); err != nil {
+	if err := d.Adopt(op, "buffer", &m.Object, m.freeHost); err != nil {
 		return nil, err
 	}
 	b := &hostBuffer{buffer{m, d}}
@@ -173,44 +213,22 @@ func (d *device) keepHost(op string, m *memory) (backend.HostBuffer, error) {
 	return b, nil
 }
 
-// checkSize refuses sizes that no buffer of the device can have.
-func (s *deviceState) checkSize(op string, n int64) error {
-	if n < 0 {
-		return failure(op, backend.ErrArgument, "a buffer of %d bytes", n)
-	}
-	if n > s.info.MaxAlloc {
-		return failure(op, backend.ErrOutOfMemory, "a buffer of %d bytes: %s takes at most %d bytes in one buffer, and has %d bytes in all",
-			n, s.info.Name, s.info.MaxAlloc, s.info.Memory)
-	}
-	return nil
-}
-
-// newMemory makes a memory object of n bytes, of the host memory in host if flags say so. OpenCL has no objects of no bytes: it makes one.
-func (s *deviceState) newMemory(op string, flags cl.MemFlag, n int64, host []byte) (*memory, error) {
-	if err := s.checkSize(op, n); err != nil {
-		return nil, err
-	}
+// newMemory makes a memory object of n bytes, of the host memory in host if flags say so. OpenCL
+// has no objects of no bytes: it makes one.
+func (s *deviceState) newMemory(flags cl.MemFlag, n int64, host []byte) (*memory, error) {
 	var p unsafe.Pointer
 	if flags&cl.MemUseHostPtr != 0 {
 		p = unsafe.Pointer(unsafe.SliceData(host))
 	}
 	mem, err := s.ctx.CreateBufferUnsafe(flags, int(max(1, n)), p)
 	if err != nil {
-		return nil, s.sized(s.check("clCreateBuffer", err), n)
+		return nil, s.Sized(s.check("clCreateBuffer", err), n)
 	}
 	return &memory{dev: s, mem: mem, size: n, bytes: host}, nil
 }
 
-// sized adds the size that was asked for to an error.
-func (s *deviceState) sized(err error, n int64) error {
-	if e, ok := err.(*backend.Error); ok {
-		e.Detail = fmt.Sprintf("a buffer of %d bytes on %s with %d bytes: %s", n, s.info.Name, s.info.Memory, e.Detail)
-	}
-	return err
-}
-
 // onHost tells whether the device computes in the host's memory without further ado, as CPUs do.
-func (s *deviceState) onHost() bool { return s.info.UnifiedMemory && !s.mapped }
+func (s *deviceState) onHost() bool { return s.Info.UnifiedMemory && !s.mapped }
 
 // adviseHuge asks for large pages for a new buffer of a CPU.
 func (m *memory) adviseHuge() error {
@@ -224,17 +242,19 @@ func (m *memory) adviseHuge() error {
 	return m.unmap()
 }
 
-// zero fills a new buffer and waits for it: OpenCL allocates on first use, and this is where a lack of memory shows.
+// zero fills a new buffer and waits for it: OpenCL allocates on first use, and this is where a lack
+// of memory shows.
 func (m *memory) zero() error {
 	size := max(1, int(m.size))
-	if m.dev.info.Platform == oclgrind {
-		ev, err := m.dev.inner.EnqueueWriteBuffer(m.mem, true, 0, size, unsafe.Pointer(unsafe.SliceData(make([]byte, size))), nil)
+	if m.dev.Info.Platform == oclgrind {
+		ev, err := m.dev.inner.EnqueueWriteBuffer(m.mem, true, 0, size,
+			unsafe.Pointer(unsafe.SliceData(make([]byte, size))), nil)
 		return m.dev.await("clEnqueueWriteBuffer", ev, err)
 	}
 	var zeros [16]byte
 	pattern := size & -size // the largest power of 2 that divides size
 	ev, err := m.dev.inner.EnqueueFillBuffer(m.mem, unsafe.Pointer(&zeros), min(pattern, len(zeros)), 0, size, nil)
-	return m.dev.sized(m.dev.await("clEnqueueFillBuffer", ev, err), m.size)
+	return m.dev.Sized(m.dev.await("clEnqueueFillBuffer", ev, err), m.size)
 }
 
 // await waits for the event of the C function op, and returns what went wrong with either.
@@ -246,7 +266,8 @@ func (s *deviceState) await(op string, ev *cl.Event, err error) error {
 	return s.wait(op, ev)
 }
 
-// wait waits for the event of the C function op. Where the command failed, op did; otherwise it is the wait that failed.
+// wait waits for the event of the C function op. Where the command failed, op did; otherwise it is
+// the wait that failed.
 func (s *deviceState) wait(op string, ev *cl.Event) error {
 	err := cl.WaitForEvents([]*cl.Event{ev})
 	if err == cl.ErrExecStatusErrorForEventsInWaitList {
@@ -259,7 +280,8 @@ func (s *deviceState) wait(op string, ev *cl.Event) error {
 
 // mapForHost lets the host read and write m.
 func (m *memory) mapForHost() error {
-	mapping, ev, err := m.dev.inner.EnqueueMapBuffer(m.mem, true, cl.MapFlagRead|cl.MapFlagWrite, 0, max(1, int(m.size)), nil)
+	mapping, ev, err := m.dev.inner.EnqueueMapBuffer(m.mem, true, cl.MapFlagRead|cl.MapFlagWrite, 0,
+		max(1, int(m.size)), nil)
 	if err != nil {
 		return m.dev.check("clEnqueueMapBuffer", err)
 	}
@@ -280,7 +302,8 @@ func (m *memory) unmap() error {
 	return m.dev.await("clEnqueueUnmapMemObject", ev, err)
 }
 
-// using calls queue, which queues commands on mems. What of them the host has mapped is lent to the device before.
+// using calls queue, which queues commands on mems. What of them the host has mapped is lent to the
+// device before.
 func (s *deviceState) using(mems []*memory, queue func() error) error {
 	isMapped := func(m *memory) bool { return m.bytes != nil && !m.staging }
 	if !s.mapped || !slices.ContainsFunc(mems, isMapped) {
@@ -306,7 +329,7 @@ func (s *deviceState) reclaim() error {
 	if len(s.lent) == 0 {
 		return nil
 	}
-	if err := s.finish(); err != nil {
+	if err := s.Finish(); err != nil {
 		return err
 	}
 	for m := range s.lent {
@@ -318,34 +341,18 @@ func (s *deviceState) reclaim() error {
 	return nil
 }
 
-// finish waits for all queues of the device.
-func (s *deviceState) finish() error {
-	s.mu.Lock()
-	queues := slices.Collect(maps.Keys(s.queues))
-	s.mu.Unlock()
-	var first error
-	for _, q := range queues {
-		if q.acquire() {
-			if err := q.finish(); first == nil {
-				first = err
-			}
-			q.drop()
-		}
-	}
-	return first
-}
-
-// giveBack waits until no command uses host memory, shows the host what the device wrote, and closes it.
+// giveBack waits until no command uses host memory, shows the host what the device wrote, and
+// closes it.
 func (m *memory) giveBack(op string) error {
-	if !m.acquire() {
+	if !m.Acquire() {
 		return nil
 	}
-	err := m.dev.finish()
+	err := m.dev.Finish()
 	if m.dev.mapped && err == nil {
 		err = m.dev.reclaim()
 	}
-	m.close()
-	m.drop()
+	m.Close()
+	m.Drop()
 	return err
 }
 
@@ -356,25 +363,4 @@ func (m *memory) freeHost() {
 	delete(m.dev.lent, m)
 	m.unmap()
 	m.mem.Release()
-}
-
-// object finds the memory of this device behind b and acquires it: a buffer argument of op.
-func (s *deviceState) object(op string, b backend.Buffer) (*memory, error) {
-	if backend.IsNil(b) {
-		return nil, failure(op, backend.ErrArgument, "the buffer is nil")
-	}
-	o, ok := b.(interface{ object() *memory })
-	if !ok {
-		return nil, failure(op, backend.ErrArgument, "a buffer of another driver (%T)", b)
-	}
-	m := o.object()
-	if m.dev != s {
-		return nil, failure(op, backend.ErrArgument, "a buffer of another device (%s), or of this one opened another time", m.dev.info.Name)
-	}
-	open := m.acquire()
-	runtime.KeepAlive(b)
-	if !open {
-		return nil, s.live(op, "buffer", false)
-	}
-	return m, nil
 }

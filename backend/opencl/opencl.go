@@ -1,27 +1,36 @@
-// Package opencl is the driver "opencl": GPUs and CPUs through the system's OpenCL library, version 1.2 or later.
+// Package opencl is the driver "opencl": GPUs and CPUs through the system's OpenCL library, version
+// 1.2 or later.
 //
-// Importing the package registers the driver. The library is loaded when devices are first asked for.
+// Importing the package registers the driver. The library is loaded when devices are first asked
+// for.
 package opencl
 
 import (
 	"fmt"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
 const driverName = "opencl"
 
-func init() { backend.Register(new(driver)) }
+func init() { backend.Register(newDriver()) }
 
-// driver lists the devices once; a list without any is not kept, and asked for again.
 type driver struct {
-	mu      sync.Mutex
-	entries []*entry
+	driverkit.List[*entry]
 }
+
+func newDriver() *driver {
+	return &driver{driverkit.List[*entry]{Driver: driverName, Find: findDevices}}
+}
+
+// Name is "opencl".
+func (*driver) Name() string { return driverName }
 
 // An entry is one device of the list.
 type entry struct {
@@ -29,59 +38,21 @@ type entry struct {
 	id      string // all that a compiled program or a probe's result depends on, apart from the options
 	options string // the compiler's
 	kind    cl.DeviceType
-	old     bool   // has no OpenCL 1.2
-	untold  string // a property without which the device is of no use, and that it did not tell
-	info    backend.Info
-
-	probing sync.Mutex
-	found   *findings // what the probe found; nil before. Guarded by probing.
-}
-
-// Name is "opencl".
-func (*driver) Name() string { return driverName }
-
-// Devices lists the devices of every platform, in the order of the OpenCL library. A platform that fails does not hide the others.
-func (d *driver) Devices() ([]backend.Info, error) {
-	entries, err := d.list()
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]backend.Info, len(entries))
-	for i, e := range entries {
-		infos[i] = e.known()
-	}
-	return infos, nil
-}
-
-// Open opens device i, and probes its arithmetic the first time.
-func (d *driver) Open(i int) (backend.Device, error) {
-	entries, err := d.list()
-	if err != nil {
-		return nil, err
-	}
-	if i < 0 || i >= len(entries) {
-		return nil, failure("Driver.Open", backend.ErrNoDevice, "device %d of %d", i, len(entries))
-	}
-	return entries[i].open()
-}
-
-func (d *driver) list() ([]*entry, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.entries == nil {
-		entries, err := findDevices()
-		if err != nil {
-			return nil, err
-		}
-		d.entries = entries
-	}
-	return slices.Clone(d.entries), nil
+	old     bool         // has no OpenCL 1.2
+	missing string       // a property without which the device is of no use, and that it did not tell
+	claimed backend.Info // what the driver says of it
+	probed  driverkit.Memo[findings]
 }
 
 // remedy says what to do where there is no device.
-const remedy = "install the OpenCL driver of the GPU's vendor, or PoCL for the CPU (Debian: pocl-opencl-icd); clinfo lists what is installed"
+const remedy = "install the OpenCL driver of the GPU's vendor, or PoCL for the CPU (Debian: pocl-opencl-icd); " +
+	"clinfo lists what is installed"
 
-// findDevices asks every platform for its devices.
+// pocl is the name of PoCL's platform.
+const pocl = "Portable Computing Language"
+
+// findDevices lists the devices of every platform, in the order of the OpenCL library. A platform
+// that fails does not hide the others.
 func findDevices() ([]*entry, error) {
 	if err := cl.Load(); err != nil {
 		return nil, failure("dlopen", backend.ErrNoDevice, "%v; %s", err, remedy)
@@ -89,7 +60,11 @@ func findDevices() ([]*entry, error) {
 	platforms, err := cl.GetPlatforms()
 	if err != nil {
 		e := callError("clGetPlatformIDs", err)
-		e.Err, e.Detail = backend.ErrNoDevice, "the OpenCL library is installed, but no driver is registered with it; "+remedy
+		e.Err, e.Detail = backend.ErrNoDevice,
+			"the OpenCL library is installed, but no driver is registered with it; "+remedy
+		if why := unloadable(); why != "" {
+			e.Detail = "the OpenCL library is installed, but no driver that is registered with it loads: " + why
+		}
 		return nil, e
 	}
 	var entries []*entry
@@ -97,13 +72,19 @@ func findDevices() ([]*entry, error) {
 	for _, p := range platforms {
 		devices, err := p.GetDevices(cl.DeviceTypeAll)
 		if err != nil {
-			without = append(without, fmt.Sprintf("platform %q: %v", p.Name(), callError("clGetDeviceIDs", err)))
+			e := callError("clGetDeviceIDs", err)
+			if err == cl.ErrDeviceNotFound && p.Name() == pocl {
+				e.Detail = "it has none where it cannot write its cache: POCL_CACHE_DIR, or HOME, must name a folder " +
+					"that can be written"
+			}
+			without = append(without, fmt.Sprintf("platform %q: %v", p.Name(), e))
 			continue
 		}
 		for _, dev := range devices {
 			e := newEntry(p, dev, len(entries))
-			if e.untold != "" {
-				without = append(without, fmt.Sprintf("platform %q: clGetDeviceInfo does not tell %s of a device", p.Name(), e.untold))
+			if e.missing != "" {
+				without = append(without, fmt.Sprintf("platform %q: clGetDeviceInfo does not tell %s of a device",
+					p.Name(), e.missing))
 				continue
 			}
 			entries = append(entries, e)
@@ -115,10 +96,47 @@ func findDevices() ([]*entry, error) {
 	return entries, nil
 }
 
-// open makes a device of its own context, with what the probe found.
-func (e *entry) open() (*device, error) {
+// unloadable says why the drivers that are registered with the loader of Linux do not load, ""
+// where they do or there are none. The loader leaves such a driver out without a word.
+// OCL_ICD_VENDORS is a folder of .icd files, each with the name of a library, or one such file, or
+// a library.
+func unloadable() string {
+	vendors := os.Getenv("OCL_ICD_VENDORS")
+	if vendors == "" {
+		vendors = "/etc/OpenCL/vendors"
+	}
+	files, _ := filepath.Glob(filepath.Join(vendors, "*.icd"))
+	if files == nil {
+		files = []string{vendors}
+	}
+	var why []string
+	for _, name := range files {
+		if strings.HasSuffix(name, ".icd") {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				why = append(why, err.Error())
+				continue
+			}
+			name = strings.TrimSpace(string(text))
+		}
+		if !strings.Contains(name, ".so") {
+			continue // a folder without files
+		}
+		if _, err := dl.Open(name); err != nil {
+			why = append(why, err.Error())
+		}
+	}
+	text := strings.Join(why, "; ")
+	if strings.Contains(text, "libsvml.so") {
+		text += "; pip's package intel-cmplr-lib-rt has libsvml.so, which belongs beside libintelocl.so"
+	}
+	return text
+}
+
+// Open makes a device of its own context, and probes its arithmetic the first time.
+func (e *entry) Open() (backend.Device, error) {
 	if e.old {
-		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: %s", e.info.Name, e.info.Note)
+		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: %s", e.claimed.Name, e.claimed.Note)
 	}
 	d, err := newDevice(e)
 	if err != nil {
@@ -129,7 +147,7 @@ func (e *entry) open() (*device, error) {
 		d.Close()
 		return nil, err
 	}
-	f.apply(&d.info)
+	f.apply(&d.deviceState.Info)
 	d.mapped = f.Mapped
 	return d, nil
 }

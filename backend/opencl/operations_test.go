@@ -1,20 +1,18 @@
 package opencl_test
 
 import (
-	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
-	"github.com/tandem-gpu/tandem/internal/diskcache"
-	"github.com/tandem-gpu/tandem/internal/dl"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // library is OpenCL's function table under linalg.
@@ -29,15 +27,14 @@ func library(t *testing.T, sharing opencl.Sharing) *faulttest.Library {
 	)
 	return &faulttest.Library{
 		Driver: func() backend.Driver { return opencl.Fresh(t, sharing) },
-		Wrap: func(h faulttest.Hook) func() {
-			return capitest.Wrap(func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
-		},
+		Wrap:   wrap,
 		Live:   live.Count,
 		Memory: -6, // CL_OUT_OF_HOST_MEMORY
 		Lost:   -2, // CL_DEVICE_NOT_AVAILABLE
 		Allocs: []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueMapBuffer", "clCreateSubBuffer"},
 		Quiet: map[string]string{
-			"clReleaseContext": lost, "clReleaseCommandQueue": lost, "clReleaseMemObject": lost, "clReleaseProgram": lost, "clReleaseKernel": lost,
+			"clReleaseContext": lost, "clReleaseCommandQueue": lost, "clReleaseMemObject": lost,
+			"clReleaseProgram": lost, "clReleaseKernel": lost,
 			"clReleaseEvent":              lost,
 			"clGetDeviceInfo":             property,
 			"clGetPlatformInfo":           property,
@@ -51,15 +48,38 @@ func library(t *testing.T, sharing opencl.Sharing) *faulttest.Library {
 	}
 }
 
+// wrap puts a hook before the calls of OpenCL.
+func wrap(h faulttest.Hook) (restore func()) {
+	return capitest.Wrap(func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+}
+
 // Every call fails while linalg works.
 func TestOperations(t *testing.T) { faulttest.Run(t, library(t, opencl.AsFound)) }
+
+// Arrays that the program has forgotten make room for others.
+func TestForgottenArrays(t *testing.T) {
+	l := library(t, opencl.AsFound)
+	faulttest.Forgotten(t, l, "clCreateBuffer", "clReleaseMemObject")
+	faulttest.Many(t, l, func(s *linalg.Session) int64 { return opencl.Used(s.Device()) })
+}
+
+// A session that is given up stays as it is: nobody watches for handles that are left.
+func TestAbandoned(t *testing.T) {
+	faulttest.Abandoned(t, &faulttest.Library{
+		Driver: func() backend.Driver { return opencl.Fresh(t, opencl.AsFound) }, Wrap: wrap,
+	})
+}
 
 // Sessions come and go, and leave no handle.
 func TestCycles(t *testing.T) { faulttest.Cycles(t, library(t, opencl.AsFound)) }
 
-// The same for the calls that use memory, with large matrices as well, on devices that share it in all ways.
+// The same for the calls that use memory, with large matrices as well, on devices that share it in
+// all ways.
 func TestOperationsOfMemory(t *testing.T) {
-	for name, sharing := range map[string]opencl.Sharing{"shared": opencl.AsFound, "mapped": opencl.Mapped, "discrete": opencl.Discrete} {
+	for name, sharing := range map[string]opencl.Sharing{
+		"shared": opencl.AsFound, "mapped": opencl.Mapped,
+		"discrete": opencl.Discrete,
+	} {
 		t.Run(name, func(t *testing.T) {
 			l := library(t, sharing)
 			l.Use = append(slices.Clone(faulttest.Operations), faulttest.Large)
@@ -70,18 +90,21 @@ func TestOperationsOfMemory(t *testing.T) {
 }
 
 var memoryCalls = map[string]bool{
-	"clCreateBuffer": true, "clReleaseMemObject": true, "clEnqueueMapBuffer": true, "clEnqueueUnmapMemObject": true, "clEnqueueReadBuffer": true,
-	"clEnqueueWriteBuffer": true, "clEnqueueCopyBuffer": true, "clFinish": true, "clFlush": true, "clWaitForEvents": true,
+	"clCreateBuffer": true, "clReleaseMemObject": true, "clEnqueueMapBuffer": true, "clEnqueueUnmapMemObject": true,
+	"clEnqueueReadBuffer":  true,
+	"clEnqueueWriteBuffer": true, "clEnqueueCopyBuffer": true, "clFinish": true, "clFlush": true,
+	"clWaitForEvents": true,
 }
 
-// The same for the calls that compile a program, which the disk cache spares otherwise. The device has been probed before.
+// The same for the calls that compile a program, which the disk cache spares otherwise. The device
+// has been probed before.
 func TestOperationsCompiled(t *testing.T) {
 	l := library(t, opencl.AsFound)
 	l.Use = []faulttest.Operation{faulttest.UserKernel}
 	driver := l.Driver()
 	l.Driver = func() backend.Driver { return driver }
 	faulttest.Functions(t, l)
-	t.Setenv(diskcache.EnvCache, "off")
+	t.Setenv(backend.EnvCache, "off")
 	l.Only = func(name string) bool { return compileCalls[name] }
 	faulttest.Run(t, l)
 }
@@ -95,7 +118,7 @@ var compileCalls = map[string]bool{
 func TestOperationsUseAll(t *testing.T) {
 	l := library(t, opencl.Discrete)
 	used := faulttest.Functions(t, l)
-	t.Setenv(diskcache.EnvCache, "off")
+	t.Setenv(backend.EnvCache, "off")
 	used = append(used, faulttest.Functions(t, l)...)
 	functions := reflect.TypeFor[capi.Table]()
 	for i := range functions.NumField() {
@@ -106,33 +129,15 @@ func TestOperationsUseAll(t *testing.T) {
 	}
 }
 
-// others are the calls that serve package cl alone, those that are made after another failed, as TestWaitFails and TestCompileError show, and the one that asks for
-// a program to keep: see TestDiskCacheNoBinary.
-var others = []string{"clCreateUserEvent", "clSetUserEventStatus", "clEnqueueTask", "clGetEventInfo", "clGetProgramBuildInfo", "clGetProgramInfo"}
+// others are the calls that serve package cl alone, those that are made after another failed, as
+// TestWaitFails and TestCompileError show, and the one that asks for a program to keep: see
+// TestDiskCacheNoBinary.
+var others = []string{
+	"clCreateUserEvent", "clSetUserEventStatus", "clEnqueueTask", "clGetEventInfo",
+	"clGetProgramBuildInfo", "clGetProgramInfo",
+}
 
 // A disk cache that cannot be written, or not be read, costs time and nothing else.
 func TestNoDisk(t *testing.T) {
-	for name, spoil := range map[string]func(f *diskcache.Files){
-		"full": func(f *diskcache.Files) {
-			f.CreateTemp = func(string, string) (diskcache.File, error) { return nil, syscall.ENOSPC }
-		},
-		"read-only": func(f *diskcache.Files) {
-			f.MkdirAll = func(string, fs.FileMode) error { return syscall.EROFS }
-		},
-		"broken": func(f *diskcache.Files) {
-			f.Open = func(string) (fs.File, error) { return nil, syscall.EIO }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(diskcache.EnvCache, t.TempDir())
-			l := library(t, opencl.AsFound)
-			l.Use = []faulttest.Operation{faulttest.UserKernel}
-			system := diskcache.Swap(nil)
-			spoiled := *system
-			spoil(&spoiled)
-			diskcache.Swap(&spoiled)
-			defer diskcache.Swap(system)
-			faulttest.Functions(t, l)
-		})
-	}
+	faulttest.NoDisk(t, func(t *testing.T) *faulttest.Library { return library(t, opencl.AsFound) })
 }

@@ -1,13 +1,12 @@
 package opencl
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
@@ -18,11 +17,9 @@ type queue struct {
 }
 
 type queueState struct {
-	ref
-	dev      *deviceState
-	cq       *cl.CommandQueue
-	released chan struct{} // closed when err is set and the queue is released
-	err      error         // of the last commands
+	driverkit.Queue
+	dev *deviceState
+	cq  *cl.CommandQueue
 }
 
 // NewQueue makes an in-order queue whose events know the device's time.
@@ -31,53 +28,31 @@ func (d *device) NewQueue() (backend.Queue, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
-	defer d.drop()
+	defer d.Drop()
 	cq, err := d.ctx.CreateCommandQueue(d.deviceState.dev, cl.CommandQueueProfilingEnable)
 	if err != nil {
 		return nil, d.check("clCreateCommandQueue", err)
 	}
-	s := &queueState{dev: d.deviceState, cq: cq, released: make(chan struct{})}
-	d.mu.Lock()
-	d.queues[s] = struct{}{}
-	d.mu.Unlock()
-	if err := d.adopt(op, &s.ref, s.release); err != nil {
+	s := &queueState{dev: d.deviceState, cq: cq}
+	if err := d.AdoptQueue(op, &s.Queue, s.finish, cq.Release); err != nil {
 		return nil, err
 	}
 	q := &queue{s, d}
-	runtime.AddCleanup(q, func(s *queueState) { go s.close() }, s)
+	runtime.AddCleanup(q, func(s *queueState) { go s.Close() }, s)
 	return q, nil
 }
 
-// release is the ref's free: no call is in progress that could queue more.
-func (s *queueState) release() {
-	s.err = s.finish()
-	s.cq.Release()
-	s.dev.mu.Lock()
-	delete(s.dev.queues, s)
-	s.dev.mu.Unlock()
-	close(s.released)
-}
-
-// Close waits for the queue's commands and releases it. It is idempotent. The error is that of the commands.
+// Close waits for the queue's commands and releases it. It is idempotent. The error is that of the
+// commands.
 func (q *queue) Close() error {
-	err := q.queueState.close()
+	err := q.queueState.Close()
 	runtime.KeepAlive(q)
 	return err
 }
 
-func (s *queueState) close() error {
-	if !s.acquire() {
-		return nil
-	}
-	s.ref.close()
-	s.drop()
-	<-s.released // calls of other goroutines end first
-	return errors.Join(s.err, s.dev.reclaim())
-}
-
-// enter begins a call on the queue. Without an error, drop ends it.
+// enter begins a call on the queue. Without an error, Drop ends it.
 func (q *queue) enter(op string) error {
-	err := q.queueState.dev.begin(op, "queue", &q.ref)
+	err := q.Enter(op)
 	runtime.KeepAlive(q)
 	return err
 }
@@ -98,36 +73,37 @@ func (q *queue) Read(dst []byte, src backend.Buffer, off int64) error {
 	})
 }
 
-// transfer calls copy, which copies n bytes at off of b from or to the host, unless there is nothing to copy.
-func (q *queue) transfer(op string, b backend.Buffer, off, n int64, copy func(*memory) error) error {
+// transfer calls move, which copies n bytes at off of b from or to the host, unless there is
+// nothing to copy.
+func (q *queue) transfer(op string, b backend.Buffer, off, n int64, move func(*memory) error) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	m, err := q.target(op, b, off, n)
 	if err != nil {
 		return err
 	}
-	defer m.drop()
+	defer m.Drop()
 	if n == 0 {
 		return nil
 	}
-	return q.queueState.dev.using([]*memory{m}, func() error { return copy(m) })
+	return q.queueState.dev.using([]*memory{m}, func() error { return move(m) })
 }
 
 // target finds and acquires the memory that a copy of n bytes at off of b reads or writes.
 func (q *queueState) target(op string, b backend.Buffer, off, n int64) (*memory, error) {
-	m, err := q.dev.object(op, b)
+	m, err := driverkit.Memory[*memory](&q.dev.Device, op, b)
 	if err != nil {
 		return nil, err
 	}
 	if m.staging {
 		err = stagingError(op, q.dev)
 	} else {
-		err = backend.CheckRange(driverName, op, off, n, m.size)
+		err = driverkit.CheckRange(driverName, op, off, n, m.size)
 	}
 	if err != nil {
-		m.drop()
+		m.Drop()
 		return nil, err
 	}
 	return m, nil
@@ -135,7 +111,7 @@ func (q *queueState) target(op string, b backend.Buffer, off, n int64) (*memory,
 
 func stagingError(op string, s *deviceState) error {
 	return failure(op, backend.ErrUnsupported,
-		"%s cannot use host memory as a buffer; copy it by WriteAsync or ReadAsync", s.info.Name)
+		"%s cannot use host memory as a buffer; copy it by WriteAsync or ReadAsync", s.Info.Name)
 }
 
 // done releases the event of the C function op.
@@ -169,28 +145,30 @@ func (q *queue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buff
 	})
 }
 
-// async calls copy, which copies n bytes between b at off and h at hostOff, unless there is nothing to copy. Where the device reaches host
-// memory, that is a copy between two buffers.
-func (q *queue) async(op string, b backend.Buffer, off int64, h backend.HostBuffer, hostOff, n int64, copy func(m, host *memory) error) error {
+// async calls move, which copies n bytes between b at off and h at hostOff, unless there is nothing
+// to copy. Where the device reaches host memory, that is a copy between two buffers.
+func (q *queue) async(op string, b backend.Buffer, off int64, h backend.HostBuffer, hostOff, n int64,
+	move func(m, host *memory) error,
+) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	m, err := q.target(op, b, off, n)
 	if err != nil {
 		return err
 	}
-	defer m.drop()
-	host, err := q.queueState.dev.object(op, h)
+	defer m.Drop()
+	host, err := driverkit.Memory[*memory](&q.queueState.dev.Device, op, h)
 	if err != nil {
 		return err
 	}
-	defer host.drop()
-	if err := backend.CheckRange(driverName, op, hostOff, n, host.size); err != nil || n == 0 {
+	defer host.Drop()
+	if err := driverkit.CheckRange(driverName, op, hostOff, n, host.size); err != nil || n == 0 {
 		return err
 	}
 	return q.queueState.dev.using([]*memory{m, host}, func() error {
-		if err := copy(m, host); err != nil {
+		if err := move(m, host); err != nil {
 			return err
 		}
 		return q.flush()
@@ -203,19 +181,19 @@ func (q *queue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOf
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	to, err := q.target(op, dst, dstOff, n)
 	if err != nil {
 		return err
 	}
-	defer to.drop()
+	defer to.Drop()
 	from, err := q.target(op, src, srcOff, n)
 	if err != nil {
 		return err
 	}
-	defer from.drop()
+	defer from.Drop()
 	if to == from {
-		if err := backend.CheckOverlap(driverName, op, dstOff, srcOff, n); err != nil {
+		if err := driverkit.CheckOverlap(driverName, op, dstOff, srcOff, n); err != nil {
 			return err
 		}
 	}
@@ -236,7 +214,7 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	s := q.queueState.dev
 	kn, ok := k.(*kernel)
 	if !ok || kn == nil || kn.prog.dev != s {
@@ -245,8 +223,8 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if err := kn.enter(op); err != nil {
 		return err
 	}
-	defer kn.drop()
-	if err := backend.CheckLaunch(&s.info, kn.Name(), kn.params, kn.group, g, args); err != nil {
+	defer kn.Drop()
+	if err := kn.sig.Check(&s.Info, g, args); err != nil {
 		return err
 	}
 	global, err := kn.globalSize(g)
@@ -257,16 +235,16 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	mems := array[:0]
 	defer func() {
 		for _, m := range mems {
-			m.drop()
+			m.Drop()
 		}
 	}()
 	for i := range args {
 		if args[i].Buffer == nil {
 			continue
 		}
-		m, err := s.object(op, args[i].Buffer)
+		m, err := driverkit.Memory[*memory](&s.Device, op, args[i].Buffer)
 		if err != nil {
-			return kn.argumentError(i, err)
+			return kn.sig.ArgumentError(i, err)
 		}
 		mems = append(mems, m)
 		if m.staging {
@@ -279,17 +257,8 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	return s.using(mems, func() error { return q.launch(kn.prog, global, g.Local, args, mems) })
 }
 
-// argumentError is the error of a buffer that argument i cannot be: it names kernel and argument, and a wrong buffer is a wrong launch.
-func (k *kernelState) argumentError(i int, err error) error {
-	e := err.(*backend.Error)
-	if e.Err == backend.ErrArgument {
-		e.Err = backend.ErrLaunch
-	}
-	e.Detail = fmt.Sprintf("kernel %s: argument %d (%s): %s", k.prog.name, i, k.params[i], e.Detail)
-	return e
-}
-
-// launch sets p's arguments and queues it. A kernel object holds its arguments: p is locked in between. mems are the buffers among args.
+// launch sets p's arguments and queues it. A kernel object holds its arguments: p is locked in
+// between. mems are the buffers among args.
 func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg, mems []*memory) error {
 	var parts []*cl.MemObject // buffers from an offset on; commands keep what they use
 	defer func() {
@@ -339,7 +308,8 @@ type argument struct {
 	size int
 }
 
-// set makes a the kernel object's argument i, which takes a C call only where the last launch had another. p is locked.
+// set makes a the kernel object's argument i, which takes a C call only where the last launch had
+// another. p is locked.
 func (p *program) set(i int, a argument) error {
 	for len(p.args) <= i {
 		p.args = append(p.args, argument{})
@@ -361,16 +331,12 @@ func (p *program) set(i int, a argument) error {
 	return nil
 }
 
-// globalSize is the number of work-items of a launch, of which the kernel may have fewer in a group than the device.
+// globalSize is the number of work-items of a launch.
 func (k *kernelState) globalSize(g backend.Grid) (global [3]int, err error) {
-	if n := g.Items(); k.prog.maxGroup > 0 && n > k.prog.maxGroup {
-		return global, failure("Queue.Launch", backend.ErrLaunch,
-			"kernel %s: grid of %s: %d work-items a group; this kernel runs with at most %d on %s",
-			k.prog.name, g, n, k.prog.maxGroup, k.prog.dev.info.Name)
-	}
 	for d := range global {
 		if g.Groups[d] > math.MaxInt/g.Local[d] {
-			return global, failure("Queue.Launch", backend.ErrLaunch, "kernel %s: grid of %s: too many work-items", k.prog.name, g)
+			return global, failure("Queue.Launch", backend.ErrLaunch, "kernel %s: grid of %s: too many work-items",
+				k.sig.Name, g)
 		}
 		global[d] = g.Groups[d] * g.Local[d]
 	}
@@ -383,7 +349,7 @@ func (q *queue) Record() (backend.Event, error) {
 	if err := q.enter(op); err != nil {
 		return nil, err
 	}
-	defer q.drop()
+	defer q.Drop()
 	ev, err := q.cq.EnqueueMarkerWithWaitList(nil)
 	if err != nil {
 		return nil, q.queueState.dev.check("clEnqueueMarkerWithWaitList", err)
@@ -393,11 +359,11 @@ func (q *queue) Record() (backend.Event, error) {
 		return nil, err
 	}
 	s := &eventState{dev: q.queueState.dev, ev: ev}
-	if err := s.dev.adopt(op, &s.ref, ev.Release); err != nil {
+	if err := s.dev.Adopt(op, "event", &s.Object, ev.Release); err != nil {
 		return nil, err
 	}
 	e := &event{s, q.dev}
-	runtime.AddCleanup(e, func(s *eventState) { s.close() }, s)
+	runtime.AddCleanup(e, func(s *eventState) { s.Close() }, s)
 	return e, nil
 }
 
@@ -407,7 +373,7 @@ func (q *queue) WaitEvent(e backend.Event) error {
 	if err := q.enter(op); err != nil {
 		return err
 	}
-	defer q.drop()
+	defer q.Drop()
 	on, ok := e.(*event)
 	if !ok || on == nil || on.eventState.dev != q.queueState.dev {
 		return failure(op, backend.ErrArgument, "the event (%T) is of another device", e)
@@ -415,21 +381,16 @@ func (q *queue) WaitEvent(e backend.Event) error {
 	if err := on.enter(op); err != nil {
 		return err
 	}
-	defer on.drop()
+	defer on.Drop()
 	ev, err := q.cq.EnqueueBarrierWithWaitList([]*cl.Event{on.ev})
 	return q.done("clEnqueueBarrierWithWaitList", ev, err)
 }
 
 // Wait blocks until everything queued is done.
 func (q *queue) Wait() error {
-	if err := q.enter("Queue.Wait"); err != nil {
-		return err
-	}
-	defer q.drop()
-	if err := q.finish(); err != nil {
-		return err
-	}
-	return q.queueState.dev.reclaim()
+	err := q.queueState.Wait()
+	runtime.KeepAlive(q)
+	return err
 }
 
 func (s *queueState) finish() error { return s.dev.check("clFinish", s.cq.Finish()) }

@@ -59,7 +59,7 @@ func TestBadInput(t *testing.T) {
 	text := write(t, at("text.npy"), []byte("1 2 3\n"))
 	empty := write(t, at("empty.npy"), nil)
 	int64s := write(t, at("int64.npy"), []byte(strings.Replace(file, "<f4", "<i8", 1)))
-	scalar := write(t, at("scalar.npy"), []byte(strings.Replace(file, "(2, 3)", "()    ", 1)))
+	scalar := write(t, at("scalar.npy"), whole([]int{}, linalg.NewMatrix(1, 1, []float32{2})))
 	cube := write(t, at("cube.npy"), []byte(strings.Replace(file, "(2, 3)", "(1,2,3)", 1)))
 	huge := write(t, at("huge.npy"), []byte(strings.Replace(file, "(2, 3), }        ", "(999999, 99999), }", 1)))
 	out := at("out.npy")
@@ -82,16 +82,23 @@ func TestBadInput(t *testing.T) {
 		{1, "does not begin as one", []string{"transpose", text, "-o", out}},
 		{1, "ends within the header", []string{"transpose", empty, "-o", out}},
 		{1, "astype", []string{"transpose", int64s, "-o", out}},
-		{1, "0-dimensional", []string{"transpose", scalar, "-o", out}},
+		{1, "(float32 number) is no matrix: 'tandem scale'", []string{"matmul", scalar, a, "-o", out}},
+		{1, "(float32 number) is no matrix: 'tandem scale'", []string{"matmul", a, scalar, "-o", out}},
 		{1, "3 dimensions", []string{"transpose", cube, "-o", out}},
 		{1, "promises 399995600004 bytes", []string{"transpose", huge, "-o", out}},
 		{1, "out of memory", []string{"matmul", long, wide, "-o", out}},
 		{1, "is a directory; name a file", []string{"transpose", a, "-o", dir}},
-		{1, "cannot create a file there", []string{"transpose", a, "-o", filepath.Join(dir, "no", "such", "folder.npy")}},
+		{
+			1, "cannot create a file there",
+			[]string{"transpose", a, "-o", filepath.Join(dir, "no", "such", "folder.npy")},
+		},
 		{1, "cannot create a file there", []string{"transpose", a, "-o", filepath.Join(a, "below-a-file.npy")}},
 
 		// backends
-		{1, "unknown driver", []string{"transpose", a, "-o", out, "--backend", "abacus"}},
+		{
+			1, "unknown driver; there are auto, cpu, cuda, cudasim, opencl",
+			[]string{"transpose", a, "-o", out, "--backend", "abacus"},
+		},
 		{1, "auto takes no device", []string{"transpose", a, "-o", out, "--backend", "auto:1"}},
 		{1, "no device after the colon", []string{"transpose", a, "-o", out, "--backend", "cpu:"}},
 		{1, "there are only the devices", []string{"transpose", a, "-o", out, "--backend", "cpu:99"}},
@@ -102,14 +109,19 @@ func TestBadInput(t *testing.T) {
 		{2, "no output file: give -o", []string{"transpose", "nothing.npy"}},
 		{2, "2 files for 1 results", []string{"transpose", a, "-o", out, "-o", at("other.npy")}},
 		{2, "given twice", []string{"transpose", a, "-o", out, "-o", filepath.Join(dir, ".", "out.npy")}},
-		{2, "results go to files only", []string{"transpose", a, "-o", "-"}},
+		{2, "-o - is given twice", []string{"transpose", a, "-o", "-", "-o", "-"}},
+		{2, "-, standard input, is given twice", []string{"add", "-", "-", "-o", out}},
+		{1, "-: not a whole .npy file", []string{"transpose", "-", "-o", out}},
+		{1, "file name too long", []string{"transpose", "nothing.npy", "-o", at(strings.Repeat("x", 300))}},
 		{2, "needs a file name", []string{"transpose", a, "-o", ""}},
 		{2, "accepts 2 arg(s), received 1", []string{"matmul", a, "-o", out}},
 		{2, "accepts 1 arg(s), received 2", []string{"transpose", a, a, "-o", out}},
 		{2, "unknown flag: --fast", []string{"matmul", a, d, "-o", out, "--fast"}},
 		{2, "flag needs an argument", []string{"matmul", a, d, "-o"}},
 		{2, "invalid argument \"maybe\"", []string{"devices", "--json=maybe"}},
-		{2, `unknown command "multiply"`, []string{"multiply", a, a}},
+		{2, "\"multiply\" for \"tandem\"\n\nDid you mean this?\n\tmatmul\n", []string{"multiply", a, a}},
+		{2, "Did you mean this?\n\ttranspose\n", []string{"tranpose", a}},
+		{2, `unknown command "abacus"`, []string{"abacus"}},
 		{2, `unknown command "extra"`, []string{"devices", "extra"}},
 		{2, "no factor", []string{"scale", a, "-o", out}},
 		{2, "not a float32, as the elements of " + a, []string{"scale", a, "--by", "two", "-o", out}},

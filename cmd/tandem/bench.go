@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +18,11 @@ import (
 
 // benchFlags are the flags of tandem bench.
 type benchFlags struct {
-	json, plot string
-	table      bool
-	sizes      []int
-	types      []string
-	minutes    float64
+	output, plot string
+	table        bool
+	sizes        []int
+	types        []string
+	minutes      float64
 	bench.Options
 }
 
@@ -51,8 +52,8 @@ samples. It takes minutes and wants the machine for itself. A wrong result of
 Tandem makes the exit code 1; a wrong one of another library is shown, without
 figures.`,
 		Example: `  tandem bench --peers
-  tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json out.json
-  tandem bench --peers --table --json out.json --plot plots
+  tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json
+  tandem bench --peers --table -o out.json --plot plots
   tandem bench --scaling --type f4 --plot plots
   tandem bench --quick`,
 		Args:              cobra.NoArgs,
@@ -65,24 +66,26 @@ figures.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.json, "json", "", "write the report with every sample to `file`")
+	flags.StringVarP(&f.output, "output", "o", "", "write the report with every sample, as JSON, to `file`")
 	flags.StringVar(&f.plot, "plot", "", "write plots as SVG into `folder`")
 	flags.BoolVar(&f.Peers, "peers", false, "measure other libraries, too")
 	flags.IntSliceVar(&f.sizes, "sizes", nil, "n of the products n by n (default: what suits the device)")
 	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
-	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and nothing else")
+	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and "+
+		"nothing else")
 	flags.BoolVar(&f.table, "table", false, "print ratios as tables in Markdown, not all figures")
 	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
-	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with --quick)")
+	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with "+
+		"--quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
-	cmd.MarkFlagFilename("json", "json")
+	cmd.MarkFlagFilename("output", "json")
 	cmd.MarkFlagDirname("plot")
 	return cmd
 }
 
 // check reads the flags that cobra does not check.
 func (f *benchFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"json", "plot"} {
+	for _, name := range []string{"output", "plot"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return usagef("--%s needs a name", name)
 		}
@@ -107,7 +110,7 @@ var errWrong = errors.New("results are wrong")
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	p := newProgress(a.stderr)
 	defer p.close()
-	files, err := f.open()
+	files, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,11 +128,14 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err := files.write(r); err != nil {
 		return err
 	}
-	print := r.WriteText
-	if f.table {
-		print = r.WriteTable
+	write := r.WriteText
+	switch {
+	case a.json:
+		write = func(io.Writer) error { return a.printJSON(r) }
+	case f.table:
+		write = r.WriteTable
 	}
-	if err := print(a.stdout); err != nil {
+	if err := write(a.stdout); err != nil {
 		return err
 	}
 	if bad := r.Failures(); len(bad) > 0 {
@@ -138,7 +144,8 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	return nil
 }
 
-// commandLine is the arguments of the program as a report shows them: names without the folders of this machine.
+// commandLine is the arguments of the program as a report shows them: names without the folders of
+// this machine.
 func commandLine(args []string) []string {
 	line := []string{}
 	for i, arg := range args {
@@ -156,7 +163,8 @@ func commandLine(args []string) []string {
 	return line
 }
 
-// benchFiles are the outputs: the report and the plots. All are begun before the work, so that a wrong name fails at once.
+// benchFiles are the outputs: the report and the plots. All are begun before the work, so that a
+// wrong name fails at once.
 type benchFiles struct {
 	all   outputs
 	json  *output // nil: none
@@ -164,26 +172,24 @@ type benchFiles struct {
 	dir   string // made for the plots; "": it was there, or there are none
 }
 
-func (f *benchFlags) open() (files *benchFiles, err error) {
+func (f *benchFlags) open(ctx context.Context) (files *benchFiles, err error) {
 	files = &benchFiles{plots: map[string]*output{}}
 	defer func() {
 		if err != nil {
 			files.abort()
 		}
 	}()
-	create := func(flag, path string) *output {
-		var o *output
-		if err == nil {
-			if o, err = createOutput(path); err == nil {
-				files.all = append(files.all, o)
-			} else {
-				err = flagError{flag, err}
-			}
+	create := func(flag, path string) (o *output) {
+		if err != nil {
+			return nil
+		}
+		if o, err = createOutput(ctx, flag, path); err == nil {
+			files.all = append(files.all, o)
 		}
 		return o
 	}
-	if f.json != "" {
-		files.json = create("--json", f.json)
+	if f.output != "" {
+		files.json = create("-o", f.output)
 	}
 	if f.plot == "" || err != nil {
 		return files, err
@@ -204,15 +210,6 @@ func (f *benchFlags) open() (files *benchFiles, err error) {
 	return files, err
 }
 
-// A flagError is createOutput's error, which names the flag -o, for another flag.
-type flagError struct {
-	flag string
-	err  error
-}
-
-func (e flagError) Error() string { return e.flag + strings.TrimPrefix(e.err.Error(), "-o") }
-func (e flagError) Unwrap() error { return e.err }
-
 // write fills and names the files. Plots that the report has nothing for do not come into being.
 func (b *benchFiles) write(r *bench.Report) error {
 	var whole outputs
@@ -220,7 +217,7 @@ func (b *benchFiles) write(r *bench.Report) error {
 		e := json.NewEncoder(b.json.f)
 		e.SetIndent("", "  ")
 		if err := e.Encode(r); err != nil {
-			return fmt.Errorf("--json %s: %w", b.json.path, err)
+			return fmt.Errorf("-o %s: %w", b.json.path, err)
 		}
 		whole = append(whole, b.json)
 	}
@@ -238,7 +235,7 @@ func (b *benchFiles) write(r *bench.Report) error {
 		}
 	}
 	if err := whole.commit(); err != nil {
-		return flagError{"writing", err}
+		return err
 	}
 	b.dir = "" // it is to stay
 	return nil

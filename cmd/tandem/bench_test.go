@@ -23,8 +23,11 @@ func TestBench(t *testing.T) {
 
 func testBench(t *testing.T, name string) {
 	at := in(t.TempDir())
-	out := must(t, "bench", "--quick", "--backend", name, "--type", "f4", "--sizes", "24", "--peers", "--json", at("r.json"), "--plot", at("plots"))
-	for _, want := range []string{"device   " + name + ":0", "float32 product 24x24x24\n", "int32 transpose 256x256\n", "peer     gonum: v"} {
+	out := must(t, "bench", "--quick", "--backend", name, "--type", "f4", "--sizes", "24", "--peers", "-o",
+		at("r.json"), "--plot", at("plots"))
+	for _, want := range []string{
+		"device   " + name + ":0", "float32 product 24x24x24\n", "int32 transpose 256x256\n", "peer     gonum: v",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it prints no %q:\n%s", want, out)
 		}
@@ -40,10 +43,12 @@ func testBench(t *testing.T, name string) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 || !slices.Equal(r.Command, commandLine(os.Args)) {
+	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 ||
+		!slices.Equal(r.Command, commandLine(os.Args)) {
 		t.Errorf("the report is\n%s", text)
 	}
-	if got := inFolder(t, at("plots")); !slices.Contains(got, "products-float32.svg") || !slices.Contains(got, "transposes.svg") || slices.ContainsFunc(got, unfinished) {
+	if got := inFolder(t, at("plots")); !slices.Contains(got, "products-float32.svg") ||
+		!slices.Contains(got, "transposes.svg") || slices.ContainsFunc(got, unfinished) {
 		t.Errorf("plots: %q", got)
 	}
 	if got := inFolder(t, at("")); len(got) != 2 {
@@ -53,7 +58,8 @@ func testBench(t *testing.T, name string) {
 
 func TestBenchScaling(t *testing.T) {
 	at := in(t.TempDir())
-	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "16,24", "--scaling", "--table", "--plot", at("plots"))
+	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "16,24", "--scaling", "--table",
+		"--plot", at("plots"))
 	if !strings.Contains(out, "- scaling, float32, fast, threads: 1: 16: ") || strings.Contains(out, "product") {
 		t.Errorf("it prints\n%s", out)
 	}
@@ -64,14 +70,30 @@ func TestBenchScaling(t *testing.T) {
 
 func TestBenchTable(t *testing.T) {
 	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "16", "--peers", "--table")
-	if !strings.Contains(out, "| problem | fast | of peak |") || !strings.Contains(out, "| float32 product 16x16x16 | ") || !strings.Contains(out, "| int32 transpose 256x256 | ") {
+	if !strings.Contains(out, "| problem | fast | of peak |") ||
+		!strings.Contains(out, "| float32 product 16x16x16 | ") ||
+		!strings.Contains(out, "| int32 transpose 256x256 | ") {
 		t.Errorf("it prints\n%s", out)
 	}
 }
 
+// With --json it prints the report and nothing else, as every command does.
+func TestBenchJSON(t *testing.T) {
+	var r bench.Report
+	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "24", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Device.Driver != "cpu" || len(r.Peaks) == 0 {
+		t.Errorf("%v in\n%s", err, out)
+	}
+}
+
 func TestCommandLine(t *testing.T) {
-	got := commandLine([]string{"/home/me/bin/tandem", "bench", "--backend", "opencl:0", "--json", "/home/me/r.json", "--plot=/home/me/plots", "--type=f4,f8", "-x", ""})
-	want := []string{"tandem", "bench", "--backend", "opencl:0", "--json", "r.json", "--plot=plots", "--type=f4,f8", "-x", ""}
+	got := commandLine([]string{
+		"/home/me/bin/tandem", "bench", "--backend", "opencl:0", "--json", "/home/me/r.json",
+		"--plot=/home/me/plots", "--type=f4,f8", "-x", "",
+	})
+	want := []string{
+		"tandem", "bench", "--backend", "opencl:0", "--json", "r.json", "--plot=plots", "--type=f4,f8", "-x", "",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -89,19 +111,19 @@ func TestBenchErrors(t *testing.T) {
 		want string // of stderr
 		args []string
 	}{
-		{exitUsage, "f2: there are f4, f8 and i4", []string{"--type", "f2"}},
+		{exitUsage, `type "f2": there are f4, f8 and i4`, []string{"--type", "f2"}},
 		{exitUsage, "not 0", []string{"--sizes", "0"}},
 		{exitUsage, "invalid argument", []string{"--sizes", "many"}},
 		{exitUsage, "odd number", []string{"--rounds", "6"}},
 		{exitUsage, "odd number", []string{"--rounds", "3"}},
 		{exitUsage, "--minutes", []string{"--minutes", "-1"}},
 		{exitUsage, "--minutes", []string{"--minutes", "NaN"}},
-		{exitUsage, "--json needs a name", []string{"--json", ""}},
+		{exitUsage, "--output needs a name", []string{"-o", ""}},
 		{exitUsage, "--plot needs a name", []string{"--plot", ""}},
 		{exitUsage, "unknown command", []string{"extra"}},
-		{exitError, `"abacus"`, []string{"--backend", "abacus", "--json", at("r.json"), "--plot", at("plots")}},
-		{exitError, "--json " + at("no/r.json"), []string{"--json", at("no/r.json"), "--plot", at("plots")}},
-		{exitError, "--plot", []string{"--json", at("r.json"), "--plot", filepath.Join(file, "plots")}},
+		{exitError, `"abacus"`, []string{"--backend", "abacus", "-o", at("r.json"), "--plot", at("plots")}},
+		{exitError, "-o " + at("no/r.json"), []string{"-o", at("no/r.json"), "--plot", at("plots")}},
+		{exitError, "--plot", []string{"-o", at("r.json"), "--plot", filepath.Join(file, "plots")}},
 	} {
 		code, stdout, stderr := tandem(append([]string{"bench", "--quick"}, c.args...)...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
@@ -120,7 +142,8 @@ func TestBenchInterrupted(t *testing.T) {
 	write(t, at("r.json"), []byte("before"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	code, _, stderr := tandemContext(ctx, "bench", "--quick", "--backend", "cpu", "--json", at("r.json"), "--plot", at("plots"))
+	code, _, stderr := tandemContext(ctx, "bench", "--quick", "--backend", "cpu", "-o", at("r.json"), "--plot",
+		at("plots"))
 	if code != exitError || !strings.Contains(stderr, "interrupted") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}

@@ -5,22 +5,23 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 	"unsafe"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 func newMatMul(a *app) *cobra.Command {
 	var out []string
+	var mpi bool
 	cmd := &cobra.Command{
-		Use:   "matmul A.npy B.npy -o C.npy",
-		Short: "Multiply two matrices",
+		Use:        "matmul A.npy B.npy -o C.npy",
+		Short:      "Multiply two matrices",
+		SuggestFor: []string{"multiply", "mul", "gemm", "product", "dot"},
 		Long: `Matmul writes C = A*B, where A is M x K and B is K x N. Both files hold one type.
 Every element of C is one chain of correctly rounded fused multiply-adds for
 k = 0, 1, ... K-1 in the element type, so the bytes of C do not depend on the
@@ -31,16 +32,25 @@ column, and that dimension is missing in the result. The product of two vectors
 is a number, a 0-dimensional array.
 
 A product that takes less than a second is computed twice, the second time to
-measure it: the first run may have to compile.`,
+measure it: the first run may have to compile.
+
+--mpi shares the product out to the processes that mpirun or srun started, each
+of which reads and writes its own part of the files, on a device of its own. The
+bytes of C are the same.`,
 		Example: `  tandem matmul a.npy b.npy -o c.npy
-  tandem matmul a.npy b.npy -o c.npy --backend opencl --json`,
+  tandem matmul a.npy b.npy -o c.npy --backend opencl --json
+  mpirun -n 4 tandem matmul a.npy b.npy -o c.npy --mpi`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: files(2, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "matmul", args, out, planners{planMatMul[float32], planMatMul[float64], planMatMul[int32]})
+			if mpi {
+				return a.matMulMPI(ctx, args, out)
+			}
+			return a.compute(ctx, "matmul", args, out, func(o operations) executor { return o.matmul })
 		}),
 	}
-	outputFlag(cmd, &out)
+	cmd.Flags().BoolVar(&mpi, "mpi", false, "share the work with the other processes of an MPI job")
+	a.outputFlag(cmd, &out)
 	return cmd
 }
 
@@ -55,10 +65,10 @@ stays as it is, as in NumPy.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "transpose", args, out, planners{planTranspose[float32], planTranspose[float64], planTranspose[int32]})
+			return a.compute(ctx, "transpose", args, out, func(o operations) executor { return o.transpose })
 		}),
 	}
-	outputFlag(cmd, &out)
+	a.outputFlag(cmd, &out)
 	return cmd
 }
 
@@ -73,10 +83,10 @@ shape: nothing is broadcast. int32 wraps.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: files(2, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "add", args, out, planners{planAdd[float32], planAdd[float64], planAdd[int32]})
+			return a.compute(ctx, "add", args, out, func(o operations) executor { return o.add })
 		}),
 	}
-	outputFlag(cmd, &out)
+	a.outputFlag(cmd, &out)
 	return cmd
 }
 
@@ -97,26 +107,23 @@ product wraps.`,
 			if by == "" {
 				return usagef("no factor: give --by NUMBER")
 			}
-			return a.compute(ctx, "scale", args, out, planners{planScale[float32](by), planScale[float64](by), planScale[int32](by)})
+			return a.compute(ctx, "scale", args, out, func(o operations) executor { return o.scale(by) })
 		}),
 	}
 	cmd.Flags().StringVar(&by, "by", "", "the factor (required)")
-	outputFlag(cmd, &out)
+	a.outputFlag(cmd, &out)
 	return cmd
 }
 
-func outputFlag(cmd *cobra.Command, out *[]string) {
+func (a *app) outputFlag(cmd *cobra.Command, out *[]string) {
 	cmd.Flags().StringArrayVarP(out, "output", "o", nil, "file for the result (required)")
 	cmd.MarkFlagFilename("output", "npy")
+	a.fortranFlag(cmd)
 }
 
-// An operand is a file that was read.
-type operand struct {
-	path string
-	*npy.Array
+func (a *app) fortranFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.fortran, "fortran", false, "write results column by column, in Fortran order")
 }
-
-func (o operand) String() string { return describe(o.path, o.Type(), o.Shape) }
 
 // A plan is a computation on matrices of one type: checked, and not yet done.
 type plan[T linalg.Element] struct {
@@ -134,25 +141,14 @@ type (
 	planner[T linalg.Element]         func(in []operand) (plan[T], error)
 )
 
-// planners is one planner for each type that files hold.
-type planners struct {
-	float32 planner[float32]
-	float64 planner[float64]
-	int32   planner[int32]
-}
-
 func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
-	a, b := in[0].Matrix.(linalg.Matrix[T]), in[1].Matrix.(linalg.Matrix[T])
-	shape := []int{a.Rows, b.Cols}
+	shape, err := productShape(in[0], in[1])
+	if err != nil {
+		return plan[T]{}, err
+	}
+	a, b := matrix[T](in[0]), matrix[T](in[1])
 	if len(in[1].Shape) == 1 {
 		b = linalg.Matrix[T]{Rows: b.Cols, Cols: 1, Stride: 1, Data: b.Data}
-		shape = shape[:1]
-	}
-	if len(in[0].Shape) == 1 {
-		shape = shape[1:]
-	}
-	if a.Cols != b.Rows {
-		return plan[T]{}, fmt.Errorf("%s times %s: the columns of the first (%d) are not the rows of the second (%d)", in[0], in[1], a.Cols, b.Rows)
 	}
 	return plan[T]{
 		in: []linalg.Matrix[T]{a, b}, rows: a.Rows, cols: b.Cols, shape: shape,
@@ -164,8 +160,31 @@ func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
 	}, nil
 }
 
+// productShape is the shape of the product of two files, as NumPy's matmul has it.
+func productShape(a, b operand) ([]int, error) {
+	for _, o := range []operand{a, b} {
+		if len(o.Shape) == 0 {
+			return nil, fmt.Errorf("%s is no matrix: 'tandem scale' multiplies by a number", o)
+		}
+	}
+	m, k := a.Dims()
+	rows, n := b.Dims()
+	shape := []int{m, n}
+	if len(b.Shape) == 1 {
+		rows, shape = n, shape[:1]
+	}
+	if len(a.Shape) == 1 {
+		shape = shape[1:]
+	}
+	if k != rows {
+		return nil, fmt.Errorf("%s times %s: the columns of the first (%d) are not the rows of the second (%d)", a, b,
+			k, rows)
+	}
+	return shape, nil
+}
+
 func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
-	a := in[0].Matrix.(linalg.Matrix[T])
+	a := matrix[T](in[0])
 	if len(in[0].Shape) == 1 { // its transpose is itself: a row that stays one
 		a = linalg.Matrix[T]{Rows: a.Cols, Cols: 1, Stride: 1, Data: a.Data}
 	}
@@ -181,7 +200,7 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 }
 
 func planAdd[T linalg.Element](in []operand) (plan[T], error) {
-	a, b := in[0].Matrix.(linalg.Matrix[T]), in[1].Matrix.(linalg.Matrix[T])
+	a, b := matrix[T](in[0]), matrix[T](in[1])
 	if !slices.Equal(in[0].Shape, in[1].Shape) {
 		return plan[T]{}, fmt.Errorf("%s plus %s: the shapes differ, and nothing is broadcast", in[0], in[1])
 	}
@@ -196,7 +215,7 @@ func planAdd[T linalg.Element](in []operand) (plan[T], error) {
 
 func planScale[T linalg.Element](by string) planner[T] {
 	return func(in []operand) (plan[T], error) {
-		a := in[0].Matrix.(linalg.Matrix[T])
+		a := matrix[T](in[0])
 		alpha, err := parseNumber[T](by)
 		if err != nil {
 			return plan[T]{}, usagef("--by %s: %v, as the elements of %s are", by, err, in[0])
@@ -211,32 +230,18 @@ func planScale[T linalg.Element](by string) planner[T] {
 	}
 }
 
-// parseNumber reads a number of type T.
-func parseNumber[T linalg.Element](text string) (T, error) {
-	var t T
-	switch any(t).(type) {
-	case int32:
-		v, err := strconv.ParseInt(text, 0, 32)
-		if err != nil {
-			return t, fmt.Errorf("not a whole number from %d to %d (int32)", math.MinInt32, math.MaxInt32)
-		}
-		return T(v), nil
-	default:
-		v, err := strconv.ParseFloat(text, int(8*unsafe.Sizeof(t)))
-		if err != nil {
-			return t, fmt.Errorf("not a %T", t)
-		}
-		return T(v), nil
-	}
-}
-
 // compute is what all commands on matrices do: read, compute, write, report.
-func (a *app) compute(ctx context.Context, name string, paths, out []string, p planners) error {
+func (a *app) compute(ctx context.Context, name string, paths, out []string,
+	choose func(operations) executor,
+) error {
 	start := time.Now()
+	if err := checkInputs(paths); err != nil {
+		return err
+	}
 	if err := checkOutputs(out, 1); err != nil {
 		return err
 	}
-	outs, err := createOutputs(out)
+	outs, err := a.createOutputs(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -245,24 +250,16 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string, p p
 	defer bar.close()
 	in := make([]operand, len(paths))
 	for i, path := range paths {
-		if in[i].Array, err = load(ctx, path, bar); err != nil {
+		if in[i], err = a.load(ctx, path, bar); err != nil {
 			return err
 		}
-		in[i].path = path
-		if in[i].Type() != in[0].Type() {
-			return fmt.Errorf("%s and %s: both must hold one type; convert one with numpy, as in x.astype('%s')", in[0], in[i], in[0].Type())
+		if err := sameType(in[0], in[i]); err != nil {
+			return err
 		}
 	}
 	rec := &record{Command: name, Inputs: fileRecords(in)}
-	switch in[0].Matrix.(type) {
-	case linalg.Matrix[float32]:
-		err = execute(ctx, a, p.float32, in, outs[0], bar, rec)
-	case linalg.Matrix[float64]:
-		err = execute(ctx, a, p.float64, in, outs[0], bar, rec)
-	default:
-		err = execute(ctx, a, p.int32, in, outs[0], bar, rec)
-	}
-	if err != nil {
+	execute := choose(operationsIn(in[0].Type))
+	if err := execute(ctx, a, in, outs[0], bar, rec); err != nil {
 		return err
 	}
 	if err := outs.commit(); err != nil {
@@ -270,24 +267,34 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string, p p
 	}
 	bar.close()
 	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec)
+	return a.report(rec, outs)
+}
+
+// sameType refuses files of different types.
+func sameType(a, b operand) error {
+	if a.Type == b.Type {
+		return nil
+	}
+	return fmt.Errorf("%s and %s: both must hold one type; convert one with numpy, as in x.astype('%s')", a, b, a.Type)
 }
 
 // execute computes the result and writes it to out, which it does not commit.
-func execute[T linalg.Element](ctx context.Context, a *app, planner planner[T], in []operand, out *output, bar *progress, rec *record) error {
-	p, err := planner(in)
+func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *output, bar *progress,
+	rec *record,
+) error {
+	p, err := f(in)
 	if err != nil {
 		return err
 	}
 	bar.begin("opening the device")
-	m, err := await(ctx, func() (linalg.Matrix[T], error) {
+	m, err := await(ctx, grace, func() (linalg.Matrix[T], error) {
 		s, err := linalg.Open(a.backend)
 		if err != nil {
 			return linalg.Matrix[T]{}, err
 		}
 		defer s.Close()
 		rec.Device = s.Info()
-		if err := p.fits(&rec.Device); err != nil {
+		if err := p.fits(s); err != nil {
 			return linalg.Matrix[T]{}, err
 		}
 		bar.begin("computing on " + rec.Device.Name)
@@ -302,14 +309,17 @@ func execute[T linalg.Element](ctx context.Context, a *app, planner planner[T], 
 }
 
 // writeMatrix writes m to out, and notes it in rec.
-func writeMatrix[T linalg.Element](ctx context.Context, out *output, shape []int, m linalg.Matrix[T], bar *progress, rec *record) error {
-	size := int64(len(m.Data)) * int64(elementSize[T]())
-	w := &watchedWriter{ctx: ctx, w: out.f, size: size, p: bar}
+func writeMatrix[T linalg.Element](ctx context.Context, out *output, shape []int, m linalg.Matrix[T], bar *progress,
+	rec *record,
+) error {
+	h := &npy.Header{Type: kernels.TypeOf[T](), Shape: shape, Fortran: out.fortran}
+	w := &watchedWriter{ctx: ctx, w: out, size: h.Size(), p: bar}
 	bar.begin("writing " + out.path)
-	if err := npy.Write(w, shape, m); err != nil {
+	_, err := await(ctx, 0, func() (struct{}, error) { return struct{}{}, npy.Write(w, h, m.Packed().Data) })
+	if err != nil {
 		return fmt.Errorf("-o %s: %w", out.path, err)
 	}
-	rec.Outputs = append(rec.Outputs, fileRecord{Path: out.path, Type: (&npy.Array{Matrix: m}).Type(), Shape: shape, Bytes: w.done})
+	rec.Outputs = append(rec.Outputs, fileRecord{Path: out.path, Type: h.Type.String(), Shape: shape, Bytes: w.done})
 	return nil
 }
 
@@ -327,15 +337,11 @@ func (p *plan[T]) bytes() float64 {
 	return n * float64(elementSize[T]())
 }
 
-// fits refuses what cannot be held, since Go ends a program that asks for more memory than there is.
-func (p *plan[T]) fits(info *backend.Info) error {
-	result := float64(p.rows) * float64(p.cols) * float64(elementSize[T]())
-	if info.MaxAlloc > 0 && result > float64(info.MaxAlloc) {
-		return &backend.Error{
-			Driver: info.Driver, Op: "result", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("%dx%d elements are %.3g bytes; the largest buffer of %s is %s",
-				p.rows, p.cols, result, info.Name, formatBytes(info.MaxAlloc)),
-		}
+// fits refuses what cannot be held, since Go ends a program that asks for more memory than there
+// is.
+func (p *plan[T]) fits(s *linalg.Session) error {
+	if err := s.CanHold(p.rows, p.cols, kernels.TypeOf[T]()); err != nil {
+		return err
 	}
 	return fitsHost(int64(min(p.bytes(), math.MaxInt64/2)))
 }
@@ -343,9 +349,9 @@ func (p *plan[T]) fits(info *backend.Info) error {
 // grace is how long an interrupted program waits for the device before it leaves it alone.
 const grace = 2 * time.Second
 
-// await runs f, which holds the device, in a goroutine, and does not wait for long after ctx is done: a kernel that never ends must not keep the
-// program.
-func await[R any](ctx context.Context, f func() (R, error)) (R, error) {
+// await runs f in a goroutine, and waits for it no longer than grace after ctx is done: a kernel
+// that never ends, or a pipe that nobody writes to, must not keep the program.
+func await[R any](ctx context.Context, grace time.Duration, f func() (R, error)) (R, error) {
 	type outcome struct {
 		r   R
 		err error

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -27,7 +31,8 @@ func values[T linalg.Element](kind string, rows, cols int, isB bool, rng *rand.R
 
 func value[T linalg.Element](kind string, isB bool, rng *rand.Rand) T {
 	var t T
-	smallest, exponent := math.SmallestNonzeroFloat32, -75 // a product is up to 2^-149, the smallest float32, and most vanish
+	// a product is up to 2^-149, the smallest float32, and most vanish
+	smallest, exponent := math.SmallestNonzeroFloat32, -75
 	largest := math.MaxFloat32
 	switch any(t).(type) {
 	case int32:
@@ -64,7 +69,16 @@ func product[T linalg.Element](a, b linalg.Matrix[T]) linalg.Matrix[T] {
 }
 
 // shapes are M, K, N.
-var shapes = [][3]int{{1, 1, 1}, {5, 7, 23}, {64, 64, 64}, {130, 70, 17}, {127, 129, 257}, {3, 300, 0}, {3, 0, 300}, {0, 3, 300}}
+var shapes = [][3]int{
+	{1, 1, 1},
+	{5, 7, 23},
+	{64, 64, 64},
+	{130, 70, 17},
+	{127, 129, 257},
+	{3, 300, 0},
+	{3, 0, 300},
+	{0, 3, 300},
+}
 
 func TestMatMulBits(t *testing.T) {
 	t.Run("float32", matMulBits[float32])
@@ -81,27 +95,41 @@ func matMulBits[T linalg.Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, s := range shapes {
 		for _, kind := range kinds {
-			if dtype[T]() == "i4" && (kind == "subnormal" || kind == "underflow") {
+			if kernels.TypeOf[T]() == kernels.Int32 && (kind == "subnormal" || kind == "underflow") {
 				continue
 			}
 			a, b := values[T](kind, s[0], s[1], false, rng), values[T](kind, s[1], s[2], true, rng)
-			problems = append(problems, problem{fmt.Sprintf("%s-%dx%dx%d", kind, s[0], s[1], s[2]), a, b, product(a, b)})
+			problems = append(problems, problem{
+				fmt.Sprintf("%s-%dx%dx%d", kind, s[0], s[1], s[2]), a, b,
+				product(a, b),
+			})
 		}
 	}
 	onBackends(t, func(t *testing.T, backend string) {
 		at := in(t.TempDir())
-		for _, p := range problems {
-			for i, l := range layouts {
+		for n, p := range problems {
+			for i, l := range layoutsOn(backend, n) {
 				m := layouts[len(layouts)-1-i] // of B
 				c := at(p.name + l.name + ".npy")
-				must(t, "matmul", write(t, at("a.npy"), encode(l, p.a)), write(t, at("b.npy"), encode(m, p.b)), "-o", c, "--backend", backend)
+				must(t, "matmul", write(t, at("a.npy"), encode(l, p.a)), write(t, at("b.npy"), encode(m, p.b)), "-o", c,
+					"--backend", backend)
 				checkFile(t, c, []int{p.a.Rows, p.b.Cols}, p.want)
-				if testing.Short() {
-					break
-				}
 			}
 		}
 	})
+}
+
+// layoutsOn is the layouts for problem n on a backend, with their indices: all of them on cpu, one
+// on the others and in short tests. A file is read and written before a backend sees its matrix.
+func layoutsOn(backend string, n int) iter.Seq2[int, layout] {
+	return func(yield func(int, layout) bool) {
+		for i, l := range layouts {
+			all := backend == "cpu" && !testing.Short()
+			if (all || i == n%len(layouts)) && !yield(i, l) {
+				return
+			}
+		}
+	}
 }
 
 // The cases would not show a wrong answer if their results were all alike.
@@ -122,7 +150,8 @@ func TestMatMulCasesAreTelling(t *testing.T) {
 				nans++
 			}
 		}
-		t.Logf("%s: %d different values, %d times -0, %d subnormal, %d NaN", kind, len(different), negativeZeros, subnormals, nans)
+		t.Logf("%s: %d different values, %d times -0, %d subnormal, %d NaN",
+			kind, len(different), negativeZeros, subnormals, nans)
 		switch {
 		case len(different) < 10,
 			kind == "subnormal" && subnormals == 0,
@@ -174,7 +203,16 @@ func TestMatMulVectors(t *testing.T) {
 			t.Errorf("%s times %s: %q, want %q", test.a, test.b, got, test.want)
 		}
 	}
-	if code, _, stderr := tandem("matmul", v3, m, "-o", at("d.npy")); code != exitError || !strings.Contains(stderr, "columns of the first (3)") {
+	// c.npy holds a number, which the other commands take.
+	number := linalg.NewMatrix(1, 1, []int32{10101})
+	must(t, "transpose", at("c.npy"), "-o", at("d.npy"))
+	checkFile(t, at("d.npy"), []int{}, number)
+	must(t, "add", at("c.npy"), at("c.npy"), "-o", at("d.npy"))
+	checkFile(t, at("d.npy"), []int{}, linalg.NewMatrix(1, 1, []int32{20202}))
+	must(t, "scale", at("d.npy"), "--by", "-1", "-o", at("d.npy"))
+	checkFile(t, at("d.npy"), []int{}, linalg.NewMatrix(1, 1, []int32{-20202}))
+	if code, _, stderr := tandem("matmul", v3, m, "-o", at("d.npy")); code != exitError ||
+		!strings.Contains(stderr, "columns of the first (3)") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -189,9 +227,10 @@ func elementwise[T linalg.Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	onBackends(t, func(t *testing.T, backend string) {
 		at := in(t.TempDir())
-		for _, s := range [][2]int{{1, 1}, {33, 65}, {100, 77}, {0, 4}, {4, 0}} {
+		for n, s := range [][2]int{{1, 1}, {33, 65}, {100, 77}, {0, 4}, {4, 0}} {
 			a, b := values[T]("special", s[0], s[1], false, rng), values[T]("special", s[0], s[1], false, rng)
-			sum, double, turned := linalg.NewMatrix[T](s[0], s[1], nil), linalg.NewMatrix[T](s[0], s[1], nil), linalg.NewMatrix[T](s[1], s[0], nil)
+			sum, double, turned := linalg.NewMatrix[T](s[0], s[1], nil), linalg.NewMatrix[T](s[0], s[1], nil),
+				linalg.NewMatrix[T](s[1], s[0], nil)
 			for i := range s[0] {
 				for j := range s[1] {
 					sum.Set(i, j, a.At(i, j)+b.At(i, j))
@@ -199,7 +238,7 @@ func elementwise[T linalg.Element](t *testing.T) {
 					turned.Set(j, i, a.At(i, j))
 				}
 			}
-			for _, l := range layouts {
+			for _, l := range layoutsOn(backend, n) {
 				pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
 				must(t, "add", pa, pb, "-o", at("sum.npy"), "--backend", backend)
 				checkFile(t, at("sum.npy"), s[:], sum)
@@ -223,6 +262,23 @@ func TestElementwiseVectors(t *testing.T) {
 	checkFile(t, at("turned.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{1, 2, 3}))
 }
 
+// With --fortran the file is the columns, one after another, and holds the same matrix.
+func TestFortran(t *testing.T) {
+	at := in(t.TempDir())
+	a := save(t, at("a.npy"), linalg.NewMatrix(2, 3, []int32{1, 2, 3, 4, 5, 6}))
+	must(t, "scale", a, "--by", "10", "-o", at("f.npy"), "--fortran")
+	file := read(t, at("f.npy"))
+	var columns bytes.Buffer
+	if err := binary.Write(&columns, binary.LittleEndian, []int32{10, 40, 20, 50, 30, 60}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(file, "'fortran_order': True, 'shape': (2, 3)") || !strings.HasSuffix(file, columns.String()) {
+		t.Errorf("%q", file)
+	}
+	must(t, "scale", at("f.npy"), "--by", "1", "-o", at("c.npy"))
+	checkFile(t, at("c.npy"), []int{2, 3}, linalg.NewMatrix(2, 3, []int32{10, 20, 30, 40, 50, 60}))
+}
+
 // The output may be an input.
 func TestOutputOverInput(t *testing.T) {
 	at := in(t.TempDir())
@@ -237,22 +293,26 @@ func TestReport(t *testing.T) {
 	b := saveVector[float32](t, at("b.npy"), make([]float32, 48)...)
 	text := must(t, "matmul", a, b, "-o", at("c.npy"), "--backend", "cpu")
 	for _, want := range []string{
-		"device   cpu:0", "a.npy (float32 64x48), ", "b.npy (float32 vector of 48)", "c.npy (float32 vector of 64)", "on the device", "GFLOP/s",
+		"device   cpu:0", "a.npy (float32 64x48), ", "b.npy (float32 vector of 48)", "c.npy (float32 vector of 64)",
+		"on the device", "GFLOP/s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	var r record
-	if err := json.Unmarshal([]byte(must(t, "matmul", a, b, "-o", at("c.npy"), "--json", "--backend", "cpu")), &r); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "matmul", a, b, "-o", at("c.npy"), "--json", "--backend", "cpu")),
+		&r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Command != "matmul" || r.Device.Driver != "cpu" || len(r.Inputs) != 2 || r.Inputs[0].Type != "float32" ||
-		!slices.Equal(r.Inputs[0].Shape, []int{64, 48}) || len(r.Outputs) != 1 || r.Outputs[0].Bytes != 128+4*64 || r.DeviceSeconds <= 0 || r.GFlops <= 0 || r.GBytes != 0 || r.TotalSeconds < r.CallSeconds {
+		!slices.Equal(r.Inputs[0].Shape, []int{64, 48}) || len(r.Outputs) != 1 || r.Outputs[0].Bytes != 128+4*64 ||
+		r.DeviceSeconds <= 0 || r.GFlops <= 0 || r.GBytes != 0 || r.TotalSeconds < r.CallSeconds {
 		t.Errorf("%+v", r)
 	}
 	r = record{}
-	if err := json.Unmarshal([]byte(must(t, "transpose", a, "-o", at("c.npy"), "--json")), &r); err != nil || r.GBytes <= 0 || r.GFlops != 0 {
+	if err := json.Unmarshal([]byte(must(t, "transpose", a, "-o", at("c.npy"), "--json")), &r); err != nil ||
+		r.GBytes <= 0 || r.GFlops != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// What TANDEM_BACKEND=cudasim promises: the simulated GPU gives the bytes of the sequential chain, through the program and through linalg.
+// What TANDEM_BACKEND=cudasim promises: the simulated GPU gives the bytes of the sequential chain,
+// through the program and through linalg.
 
 // simulated is M, K, N: a single element, and shapes that fit no tile.
 var simulated = [][3]int{{1, 1, 1}, {5, 7, 23}, {33, 65, 17}, {40, 24, 130}}
@@ -51,7 +53,7 @@ func cudasim[T linalg.Element](t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, kind := range kinds {
-		if dtype[T]() == "i4" && (kind == "subnormal" || kind == "underflow") {
+		if kernels.TypeOf[T]() == kernels.Int32 && (kind == "subnormal" || kind == "underflow") {
 			continue
 		}
 		for _, shape := range shapes {
@@ -81,7 +83,8 @@ func simulatedFiles[T linalg.Element](t *testing.T, a, b linalg.Matrix[T]) {
 	checkFile(t, at("scaled.npy"), []int{a.Rows, a.Cols}, each(a, func(x T) T { return -3 * x }))
 }
 
-// simulatedArrays computes -2*A*B + 3*C on arrays on the device, with A and B as they are and transposed.
+// simulatedArrays computes -2*A*B + 3*C on arrays on the device, with A and B as they are and
+// transposed.
 func simulatedArrays[T linalg.Element](t *testing.T, s *linalg.Session, a, b, c linalg.Matrix[T]) {
 	want := linalg.NewMatrix(c.Rows, c.Cols, append([]T(nil), c.Data...))
 	minusTwo := T(0) - 2
@@ -137,7 +140,8 @@ func each[T linalg.Element](m linalg.Matrix[T], f func(x T) T) linalg.Matrix[T] 
 	return r
 }
 
-// A kernel of one's own goes through NVRTC and the simulator. Its mistakes come back with its own lines.
+// A kernel of one's own goes through NVRTC and the simulator. Its mistakes come back with its own
+// lines.
 func TestCudasimRunsUserKernels(t *testing.T) {
 	onCudasim(t)
 	dir, args := kernelDir(t)
@@ -148,21 +152,26 @@ func TestCudasimRunsUserKernels(t *testing.T) {
 	checkFile(t, at("y2.npy"), []int{1, 5}, linalg.NewMatrix(1, 5, []float32{13.25, 26.25, 39.25, 52.25, 65.25}))
 	checkFile(t, at("z.npy"), []int{5, 1}, linalg.NewMatrix(5, 1, []int32{0, 2, 4, 6, 8}))
 	write(t, at("broken.cl"), []byte(strings.Replace(axpy, "FACTOR, x[i]", "FACTR, x[i]", 1)))
-	fails(t, dir, exitError, "broken.cl(4)", replaced(args, "axpy.cl", "broken.cl")...)
+	fails(t, dir, exitError, "broken.cl(5)", replaced(args, "axpy.cl", "broken.cl")...)
 	for name, mistake := range map[string]struct{ text, says, line string }{
 		"beyond": {"z[i + 1] = 1;", "out-of-bounds", "beyond.cl:3"},
 		"race":   {"LOCALMEM int t[16];\n t[i] = i; z[i] = t[15 - i];", "data race", "race.cl:4"},
 		"wide":   {"*(__global int4 *)(z + i + 1) = make_int4(i, i, i, i);", "misaligned", "wide.cl:3"},
 		"stuck":  {"if (i < 3) barrier(CLK_LOCAL_MEM_FENCE);\n z[i] = 1;", "barrier", "stuck.cl:3"},
 	} {
-		file := write(t, at(name+".cl"), fmt.Appendf(nil, "__kernel void %s(__global int *z) {\n int i = (int)get_local_id(0);\n %s\n}\n", name, mistake.text))
-		run := []string{"run", file, "--kernel", name, "--grid", "1", "--block", "16", "--arg", "out:i4:16", "-o", at("out.npy")}
+		file := write(t, at(name+".cl"),
+			fmt.Appendf(nil, "__kernel void %s(__global int *z) {\n int i = (int)get_local_id(0);\n %s\n}\n", name,
+				mistake.text))
+		run := []string{
+			"run", file, "--kernel", name, "--grid", "1", "--block", "16", "--arg", "out:i4:16", "-o", at("out.npy"),
+		}
 		fails(t, dir, exitError, mistake.says, run...)
 		fails(t, dir, exitError, mistake.line, run...)
 	}
 }
 
-// needNVRTC skips the test where a run finds no NVRTC, or fails it where TANDEM_REQUIRE asks for one.
+// needNVRTC skips the test where a run finds no NVRTC, or fails it where TANDEM_REQUIRE asks for
+// one.
 func needNVRTC(t *testing.T, args []string) {
 	t.Helper()
 	if code, _, stderr := tandem(args...); code != exitOK && strings.Contains(stderr, "There is no NVRTC here") {
@@ -170,7 +179,8 @@ func needNVRTC(t *testing.T, args []string) {
 	}
 }
 
-// Without NVIDIA's driver TANDEM_BACKEND=cuda is one error, which names the library and why it could not be loaded, and auto goes on without.
+// Without NVIDIA's driver TANDEM_BACKEND=cuda is one error, which names the library and why it
+// could not be loaded, and auto goes on without.
 func TestWithoutCUDA(t *testing.T) {
 	exe := build(t)
 	at := in(t.TempDir())

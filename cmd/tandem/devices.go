@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 func newDevices(a *app) *cobra.Command {
@@ -18,7 +19,8 @@ func newDevices(a *app) *cobra.Command {
 		Short: "List all devices, which one is chosen, and why others are not",
 		Long: `Devices lists every device of every driver, with a mark (*) at the one that
 --backend, or TANDEM_BACKEND, chooses. For the others it says why they were not
-chosen, and for a driver without devices what is missing.
+chosen, and for a driver without devices what is missing; also where compiled
+kernels are kept, and why if they are not.
 
 UNITS are compute units or cores, GROUP is the largest work-group in work-items.
 FLOAT32 and FLOAT64 say whether the device claims to keep the numerics contract
@@ -30,11 +32,11 @@ one that cannot be opened is listed as any other.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.runE(func(context.Context, []string) error {
 			e := backend.Explain(a.backend)
-			print := a.printDevices
+			write := a.printDevices
 			if a.json {
-				print = func(e *backend.Explanation) error { return a.printJSON(newDeviceReport(e)) }
+				write = func(e *backend.Explanation) error { return a.printJSON(newDeviceReport(e)) }
 			}
-			if err := print(&e); err != nil {
+			if err := write(&e); err != nil {
 				return err
 			}
 			return e.Err
@@ -52,7 +54,8 @@ func (a *app) printDevices(e *backend.Explanation) error {
 		for _, i := range d.Devices {
 			is := e.Chosen != nil && e.Chosen.Driver == i.Driver && e.Chosen.Index == i.Index
 			chosen = append(chosen, is)
-			fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", mark(is), deviceName(i), i.Name, i.Platform, i.Arch, kind(i),
+			fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", mark(is), deviceName(i), i.Name, i.Platform,
+				i.Arch, kind(i),
 				i.ComputeUnits, formatBytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
 			fmt.Fprintf(&notes, "%s %s: %s", mark(is), deviceName(i), e.Why(i))
 			if i.Note != "" {
@@ -66,8 +69,15 @@ func (a *app) printDevices(e *backend.Explanation) error {
 			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.red("-"), d.Name, strings.Join(why, "\n    "))
 		}
 	}
-	if _, _, err := kernels.UserTuning(); err != nil {
+	if _, _, err := tuning.User(); err != nil {
 		fmt.Fprintf(&notes, "%s the tuning file is ignored: %v\n", a.style.red("-"), err)
+	}
+	dir, err := diskcache.Explain()
+	if err != nil {
+		fmt.Fprintf(&notes, "%s compiled kernels are not kept: %v\n", a.style.red("-"), err)
+	}
+	if dir != "" {
+		fmt.Fprintf(&notes, "  cache: %s\n", dir)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -85,7 +95,7 @@ func (a *app) printDevices(e *backend.Explanation) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%s", notes.String())
+	_, err = fmt.Fprintf(a.stdout, "\n%s", notes.String())
 	return err
 }
 
@@ -119,7 +129,13 @@ type deviceReport struct {
 	Chosen  string         `json:"chosen,omitempty"` // as --backend takes it
 	Error   string         `json:"error,omitempty"`  // why nothing is chosen
 	Tuning  string         `json:"tuning,omitempty"` // why the user's tuning file is ignored
+	Cache   cacheReport    `json:"cache"`            // of compiled kernels
 	Drivers []driverReport `json:"drivers"`
+}
+
+type cacheReport struct {
+	Folder string `json:"folder,omitempty"`
+	Error  string `json:"error,omitempty"` // why nothing is kept
 }
 
 type driverReport struct {
@@ -141,8 +157,13 @@ func newDeviceReport(e *backend.Explanation) deviceReport {
 	if e.Err != nil {
 		r.Error = e.Err.Error()
 	}
-	if _, _, err := kernels.UserTuning(); err != nil {
+	if _, _, err := tuning.User(); err != nil {
 		r.Tuning = err.Error()
+	}
+	dir, err := diskcache.Explain()
+	r.Cache.Folder = dir
+	if err != nil {
+		r.Cache.Error = err.Error()
 	}
 	for _, d := range e.Drivers {
 		dr := driverReport{Name: d.Name, Devices: []deviceInfo{}}

@@ -46,16 +46,43 @@ func TestDevicesJSON(t *testing.T) {
 	}
 }
 
+// The folder of the cache is shown, and why it is of no use.
+func TestDevicesCache(t *testing.T) {
+	dir := t.TempDir()
+	report := func() (text string, r deviceReport) {
+		text = must(t, "devices", "--backend", "cpu")
+		if err := json.Unmarshal([]byte(must(t, "devices", "--backend", "cpu", "--json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		return text, r
+	}
+	t.Setenv("TANDEM_CACHE", dir)
+	if text, r := report(); !strings.Contains(text, "\n  cache: "+dir+"\n") || strings.Contains(text, "are not kept") ||
+		r.Cache != (cacheReport{Folder: dir}) {
+		t.Errorf("%s%+v", text, r.Cache)
+	}
+	file := write(t, in(dir)("file"), nil)
+	for folder, says := range map[string]string{"off": "TANDEM_CACHE is off", file: "not a directory"} {
+		t.Setenv("TANDEM_CACHE", folder)
+		if text, r := report(); !strings.Contains(text, "compiled kernels are not kept: ") ||
+			!strings.Contains(text, says) || !strings.Contains(r.Cache.Error, says) {
+			t.Errorf("%s: %s%+v", folder, text, r.Cache)
+		}
+	}
+}
+
 // What cannot be chosen is an error, and the devices are listed all the same.
 func TestDevicesOfUnknownBackend(t *testing.T) {
 	for spec, says := range map[string]string{"abacus": "unknown driver", "cpu:7": "there are only the devices"} {
 		code, stdout, stderr := tandem("devices", "--backend", spec)
-		if code != exitError || !strings.Contains(stderr, says) || !strings.Contains(stdout, "cpu:0") || strings.Contains(stdout, "*") {
+		if code != exitError || !strings.Contains(stderr, says) || !strings.Contains(stdout, "cpu:0") ||
+			strings.Contains(stdout, "*") {
 			t.Errorf("%s: exit code %d\n%s%s", spec, code, stdout, stderr)
 		}
 		var r deviceReport
 		code, stdout, _ = tandem("devices", "--backend", spec, "--json")
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitError || !strings.Contains(r.Error, says) || r.Chosen != "" {
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitError ||
+			!strings.Contains(r.Error, says) || r.Chosen != "" {
 			t.Errorf("%s: exit code %d, %v, %+v", spec, code, err, r)
 		}
 	}
@@ -63,11 +90,18 @@ func TestDevicesOfUnknownBackend(t *testing.T) {
 
 // A driver without devices says why, and what to install.
 func TestDevicesWithoutOpenCL(t *testing.T) {
-	err := &backend.Error{Driver: "opencl", Op: "dlopen", Err: backend.ErrNoDevice, Detail: "lib.so: not found; install a driver"}
-	e := backend.Explanation{Spec: backend.Spec{Driver: "auto"}, Drivers: []backend.DriverReport{{Name: "opencl", Err: err}}}
+	err := &backend.Error{
+		Driver: "opencl", Op: "dlopen", Err: backend.ErrNoDevice,
+		Detail: "lib.so: not found; install a driver",
+	}
+	e := backend.Explanation{
+		Spec:    backend.Spec{Driver: "auto"},
+		Drivers: []backend.DriverReport{{Name: "opencl", Err: err}},
+	}
 	var b strings.Builder
 	a := &app{stdout: &b}
-	if err := a.printDevices(&e); err != nil || !strings.Contains(b.String(), "- opencl: dlopen: no device: lib.so: not found\n    install a driver\n") {
+	if err := a.printDevices(&e); err != nil ||
+		!strings.Contains(b.String(), "- opencl: dlopen: no device: lib.so: not found\n    install a driver\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	a.style = true
@@ -79,15 +113,21 @@ func TestDevicesWithoutOpenCL(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	text := must(t, "version")
-	if !strings.HasPrefix(text, "tandem ") || !strings.Contains(text, runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH) {
+	if !strings.HasPrefix(text, "tandem ") ||
+		!strings.Contains(text, runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH) {
 		t.Error(text)
 	}
 	var v versionInfo
-	if err := json.Unmarshal([]byte(must(t, "version", "--json")), &v); err != nil || v.Go != runtime.Version() || v.Version == "" {
+	if err := json.Unmarshal([]byte(must(t, "version", "--json")), &v); err != nil || v.Go != runtime.Version() ||
+		v.Version == "" {
 		t.Errorf("%v %+v", err, v)
 	}
-	v = versionInfo{Version: "v1.2.3", Revision: "abc", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1", Platform: "a/b"}
-	if got, want := v.String(), "tandem v1.2.3\ngo1 a/b\nrevision abc of 2026-01-02T03:04:05Z, with changes\n"; got != want {
+	v = versionInfo{
+		Version: "v1.2.3", Revision: "abc", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1",
+		Platform: "a/b",
+	}
+	if got, want := v.String(),
+		"tandem v1.2.3\ngo1 a/b\nrevision abc of 2026-01-02T03:04:05Z, with changes\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -128,7 +168,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"matmul", ""}, "npy\n" + byExtension},
 		{[]string{"matmul", "a.npy", "b.npy", ""}, ":4\n"},
 		{[]string{"scale", "a.npy", "-o", ""}, "npy\n" + byExtension},
-		{[]string{"run", ""}, "cl\n" + byExtension},
+		{[]string{"run", ""}, "cl\ngo\n" + byExtension},
 		{[]string{"run", "my.cl", "--arg", ""}, "npy\n" + byExtension},
 		{[]string{"run", "my.cl", "-o", ""}, "npy\n" + byExtension},
 		{[]string{"trans"}, "transpose\tTranspose a matrix\n:4\n"},

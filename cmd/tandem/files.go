@@ -9,41 +9,96 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// load reads a .npy file, until ctx is done.
-func load(ctx context.Context, path string, p *progress) (*npy.Array, error) {
+// An operand is a file that was read.
+type operand struct {
+	path string
+	*npy.Header
+	data any // []float32, []float64 or []int32: the elements, row by row
+}
+
+func (o operand) String() string { return describe(o.path, o.Type.String(), o.Shape) }
+
+// matrix is the operand as a matrix of its type.
+func matrix[T linalg.Element](o operand) linalg.Matrix[T] {
+	rows, cols := o.Dims()
+	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: o.data.([]T)}
+}
+
+// open opens a file, or standard input for "-". size is negative where it is not known.
+func (a *app) open(path string) (r io.ReadCloser, size int64, err error) {
+	if path == "-" {
+		return io.NopCloser(a.stdin), -1, nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	defer f.Close()
-	defer context.AfterFunc(ctx, func() { f.Close() })() // ends a read of a pipe that nobody writes to
-	size := int64(-1)
-	info, err := f.Stat()
-	switch {
+	switch info, err := f.Stat(); {
 	case err != nil:
-		return nil, err
+		f.Close()
+		return nil, 0, err
 	case info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory, not a .npy file", path)
+		f.Close()
+		return nil, 0, fmt.Errorf("%s: is a directory, not a file", path)
 	case info.Mode().IsRegular():
-		size = info.Size()
-		if err := fitsHost(size); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		return f, info.Size(), nil
 	}
+	return f, -1, nil
+}
+
+// load reads a .npy file, until ctx is done.
+func (a *app) load(ctx context.Context, path string, p *progress) (operand, error) {
 	p.begin("reading " + filepath.Base(path))
-	a, err := npy.Read(&watchedReader{ctx: ctx, r: f, size: size, p: p}, size)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return a, nil
+	return await(ctx, 0, func() (operand, error) {
+		f, size, err := a.open(path)
+		if err != nil {
+			return operand{}, err
+		}
+		defer f.Close()
+		r := &watchedReader{ctx: ctx, r: f, p: p}
+		h, err := npy.ReadHeader(r)
+		if err == nil {
+			r.size = h.Size()
+			if size < 0 || size > r.size { // a shorter file will say so itself
+				size = r.size
+			}
+			err = fitsHost(size)
+		}
+		var data any
+		if err == nil {
+			data, err = operationsIn(h.Type).read(r, h)
+		}
+		if err != nil {
+			return operand{}, fmt.Errorf("%s: %w", path, err)
+		}
+		return operand{path, h, data}, nil
+	})
+}
+
+// maxSource is more than any kernel's source has.
+const maxSource = 16 << 20
+
+// loadText reads a source file, until ctx is done.
+func (a *app) loadText(ctx context.Context, path string) (string, error) {
+	return await(ctx, 0, func() (string, error) {
+		f, _, err := a.open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(&watchedReader{ctx: ctx, r: io.LimitReader(f, maxSource+1)})
+		if err == nil && len(text) > maxSource {
+			err = fmt.Errorf("%s: more than %s are no kernel's source", path, formatBytes(maxSource))
+		}
+		return string(text), err
+	})
 }
 
 // fitsHost refuses what this machine's memory does not hold, before the attempt ends the program.
@@ -102,52 +157,63 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// An output is a file in the making: whole under its name after commit, or not there at all. Until then it has another name in the same folder.
+// An output is a file in the making: whole under its name after commit, or not there at all. Until
+// then it has another name in the same folder. A device, a pipe and standard output are written
+// directly.
 type output struct {
-	path string   // as the user gave it
-	name string   // where commit puts it: path, or what it links to
-	f    *os.File // nil after commit and abort
-	temp string   // "" for a device or a pipe, which is written directly
+	io.Writer
+	flag    string   // that names it: "-o"
+	path    string   // as the user gave it
+	name    string   // where commit puts it: path, or what it links to
+	f       *os.File // nil after commit and abort, and for standard output
+	temp    string   // "" for what is written directly
+	fortran bool     // the order of a matrix in it
 }
 
 // createOutput begins an output, so that a wrong path fails before the work. abort ends it.
-func createOutput(path string) (*output, error) {
-	o := &output{path: path, name: path}
+func createOutput(ctx context.Context, flag, path string) (*output, error) {
+	o := &output{flag: flag, path: path, name: path}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		o.name = target
 	}
-	var err error
-	switch info, statErr := os.Stat(o.name); {
-	case statErr == nil && info.IsDir():
-		return nil, fmt.Errorf("-o %s: is a directory; name a file", path)
-	case statErr == nil && !info.Mode().IsRegular():
-		o.f, err = os.OpenFile(o.name, os.O_WRONLY, 0)
-	default:
-		err = o.createTemp()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-o %s: %w", path, err)
-	}
-	return o, nil
-}
-
-// createTemp makes the file as any program makes files, its permissions left to the umask; os.CreateTemp would make it the owner's alone.
-func (o *output) createTemp() (err error) {
-	dir, _ := filepath.Split(o.name)
-	for range 100 {
-		temp := fmt.Sprintf("%s.tandem-%08x.tmp", dir, rand.Uint32())
-		o.f, err = os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			o.temp = temp
-			return nil
+	info, err := os.Stat(o.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = o.createTemp(0o666) // as any program makes files, their permissions left to the umask
+	case err != nil:
+	case info.IsDir():
+		err = errors.New("is a directory; name a file")
+	case info.Mode().IsRegular():
+		if err = o.createTemp(0o600); err == nil {
+			err = o.f.Chmod(info.Mode().Perm())
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			break
-		}
+	default: // of a pipe, it waits for a reader
+		o.f, err = await(ctx, 0, func() (*os.File, error) { return os.OpenFile(o.name, os.O_WRONLY, 0) })
 	}
 	var e *fs.PathError
 	if errors.As(err, &e) {
-		return fmt.Errorf("cannot create a file there: %w", e.Err)
+		err = fmt.Errorf("cannot create a file there: %w", e.Err)
+	}
+	if err != nil {
+		o.abort()
+		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	o.Writer = o.f
+	return o, nil
+}
+
+// createTemp makes the file.
+func (o *output) createTemp(mode fs.FileMode) (err error) {
+	dir, _ := filepath.Split(o.name)
+	for range 100 {
+		temp := fmt.Sprintf("%s.tandem-%08x.tmp", dir, rand.Uint32())
+		o.f, err = os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err == nil {
+			o.temp = temp
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	return err
 }
@@ -155,6 +221,9 @@ func (o *output) createTemp() (err error) {
 // finish makes the content durable; commit can hardly fail after it.
 func (o *output) finish() error {
 	f := o.f
+	if f == nil {
+		return nil
+	}
 	o.f = nil
 	var err error
 	if o.temp != "" {
@@ -164,7 +233,7 @@ func (o *output) finish() error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("-o %s: %w", o.path, err)
+		return fmt.Errorf("%s %s: %w", o.flag, o.path, err)
 	}
 	return nil
 }
@@ -175,7 +244,7 @@ func (o *output) commit() error {
 		return nil
 	}
 	if err := os.Rename(o.temp, o.name); err != nil {
-		return fmt.Errorf("-o %s: %w", o.path, err)
+		return fmt.Errorf("%s %s: %w", o.flag, o.path, err)
 	}
 	o.temp = ""
 	return nil
@@ -196,13 +265,23 @@ func (o *output) abort() {
 // outputs are the files of one command. All are whole before the first gets its name.
 type outputs []*output
 
-func createOutputs(paths []string) (o outputs, err error) {
+// createOutputs begins the files of -o, of which "-" is standard output.
+func (a *app) createOutputs(ctx context.Context, paths []string) (o outputs, err error) {
 	for _, path := range paths {
-		one, err := createOutput(path)
+		if path == "-" && isTerminal(a.stdout) {
+			o.abort()
+			return nil, usagef("-o -: standard output is a terminal; name a file, or use a pipe")
+		}
+		if path == "-" {
+			o = append(o, &output{Writer: a.stdout, path: path, fortran: a.fortran})
+			continue
+		}
+		one, err := createOutput(ctx, "-o", path)
 		if err != nil {
 			o.abort()
 			return nil, err
 		}
+		one.fortran = a.fortran
 		o = append(o, one)
 	}
 	return o, nil
@@ -229,6 +308,14 @@ func (o outputs) commit() error {
 	return nil
 }
 
+// checkInputs checks the names of inputs: "-", standard input, is there once.
+func checkInputs(paths []string) error {
+	if i := slices.Index(paths, "-"); i >= 0 && slices.Contains(paths[i+1:], "-") {
+		return usagef("-, standard input, is given twice")
+	}
+	return nil
+}
+
 // checkOutputs checks the values of -o before any work: want of them, all different.
 func checkOutputs(paths []string, want int) error {
 	seen := map[string]bool{}
@@ -236,8 +323,6 @@ func checkOutputs(paths []string, want int) error {
 		switch clean := filepath.Clean(p); {
 		case p == "":
 			return usagef("-o needs a file name")
-		case p == "-":
-			return usagef("-o -: results go to files only; name one")
 		case seen[clean]:
 			return usagef("-o %s is given twice", p)
 		default:

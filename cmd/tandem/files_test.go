@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -19,12 +20,12 @@ import (
 func TestOutputCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, in(dir)("c.npy"), []byte("old"))
-	o, err := createOutput(path)
+	o, err := createOutput(t.Context(), "-o", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.abort()
-	if _, err := io.WriteString(o.f, "new"); err != nil {
+	if _, err := io.WriteString(o, "new"); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, path); got != "old" {
@@ -41,7 +42,7 @@ func TestOutputCommit(t *testing.T) {
 
 func TestOutputAbort(t *testing.T) {
 	dir := t.TempDir()
-	o, err := createOutput(in(dir)("c.npy"))
+	o, err := createOutput(t.Context(), "-o", in(dir)("c.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,10 @@ func TestOutputAbort(t *testing.T) {
 func TestOutputsFailTogether(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
-	if _, err := createOutputs([]string{at("a.npy"), at("b.npy"), filepath.Join(dir, "no", "c.npy")}); err == nil {
+	if _, err := new(app).createOutputs(t.Context(), []string{
+		at("a.npy"), at("b.npy"),
+		filepath.Join(dir, "no", "c.npy"),
+	}); err == nil {
 		t.Error("no error")
 	}
 	if names := inFolder(t, dir); len(names) != 0 {
@@ -81,6 +85,37 @@ func TestOutputPermissions(t *testing.T) {
 	must(t, "transpose", a, "-o", at("b.npy"))
 	if got, want := stat(t, at("b.npy")).Mode(), stat(t, at("reference")).Mode(); got != want {
 		t.Errorf("mode %v, want %v as of any new file", got, want)
+	}
+}
+
+// What was there keeps its permissions, and other hard links to it their content.
+func TestOutputKeepsPermissions(t *testing.T) {
+	at := in(t.TempDir())
+	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{1}))
+	for _, mode := range []os.FileMode{0o600, 0o666, 0o444} {
+		if mode == 0o444 && runtime.GOOS == "windows" {
+			continue // there, such a file cannot be replaced
+		}
+		b, link := write(t, at("b.npy"), []byte("old")), at("link.npy")
+		if err := os.Link(b, link); err != nil {
+			t.Skipf("no hard links: %v", err)
+		}
+		if err := os.Chmod(b, mode); err != nil {
+			t.Fatal(err)
+		}
+		want := stat(t, b).Mode()
+		must(t, "transpose", a, "-o", b)
+		if got := stat(t, b).Mode(); got != want {
+			t.Errorf("mode %v, was %v", got, want)
+		}
+		if got := read(t, link); got != "old" {
+			t.Errorf("the other link holds %q", got)
+		}
+		for _, name := range []string{b, link} {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -120,6 +155,58 @@ func TestOutputToDevice(t *testing.T) {
 	}
 }
 
+// "-" is standard input and standard output; the report is out of the way then.
+func TestStandardStreams(t *testing.T) {
+	at := in(t.TempDir())
+	m := linalg.NewMatrix(2, 3, []float32{1, 2, 3, 4, 5, 6})
+	turned := linalg.NewMatrix(3, 2, []float32{1, 4, 2, 5, 3, 6})
+	stream := func(input string, args ...string) (stdout, stderr string) {
+		t.Helper()
+		var out, errs strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(input), &out, &errs); code != exitOK {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String(), errs.String()
+	}
+	a := string(whole([]int{2, 3}, m))
+	stdout, stderr := stream(a, "transpose", "-", "-o", "-")
+	if stdout != string(whole([]int{3, 2}, turned)) || !strings.Contains(stderr, "output   - (float32 3x2)") {
+		t.Errorf("%q, %q", stdout, stderr)
+	}
+	stdout, stderr = stream(a, "transpose", "-", "-o", "-", "--json")
+	var r record
+	if err := json.Unmarshal([]byte(stderr), &r); err != nil || stdout != string(whole([]int{3, 2}, turned)) ||
+		r.Outputs[0].Path != "-" {
+		t.Errorf("%v, %q, %q", err, stdout, stderr)
+	}
+	if stdout, stderr = stream(a, "transpose", "-", "-o", at("b.npy")); stderr != "" ||
+		!strings.Contains(stdout, "input    - (float32 2x3)") {
+		t.Errorf("%q, %q", stdout, stderr)
+	}
+	checkFile(t, at("b.npy"), []int{3, 2}, turned)
+	if names := inFolder(t, at("")); len(names) != 1 {
+		t.Errorf("files %v", names)
+	}
+	// A pipe that promises more than the machine holds is refused by its header.
+	code, stderr := 0, ""
+	var errs strings.Builder
+	code = run(t.Context(), []string{"transpose", "-", "-o", at("c.npy")},
+		strings.NewReader(strings.Replace(a, "(2, 3), }          ", "(99999999, 9999999) }", 1)), io.Discard, &errs)
+	if stderr = errs.String(); code != exitError || !strings.Contains(stderr, "out of memory") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+// A source without end is refused, and not read until memory ends.
+func TestEndlessSource(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	fails(t, dir, exitError, "/dev/zero: more than 16.0 MiB are no kernel's source", "run", "/dev/zero",
+		"--kernel", "k", "--grid", "1", "--block", "1", "--arg", "out:f4:1", "-o", in(dir)("out.npy"))
+}
+
 func TestFitsHost(t *testing.T) {
 	if err := fitsHost(1 << 10); err != nil {
 		t.Error(err)
@@ -152,20 +239,26 @@ func TestWatched(t *testing.T) {
 
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if v, err := await(t.Context(), func() (int, error) { return 7, io.EOF }); v != 7 || err != io.EOF {
+		if v, err := await(t.Context(), grace, func() (int, error) { return 7, io.EOF }); v != 7 || err != io.EOF {
 			t.Error(v, err)
 		}
 		// Work that ends soon after the interruption is waited for.
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
-		if v, err := await(ctx, func() (int, error) { <-ctx.Done(); time.Sleep(grace / 2); return 1, ctx.Err() }); v != 1 || err != context.Canceled {
+		if v, err := await(ctx, grace, func() (int, error) {
+			<-ctx.Done()
+			time.Sleep(grace / 2)
+			return 1,
+				ctx.Err()
+		}); v != 1 || err != context.Canceled {
 			t.Error(v, err)
 		}
 		// Work that does not end is left alone.
 		forever := make(chan struct{})
 		defer close(forever)
 		start := time.Now()
-		if v, err := await(ctx, func() (int, error) { <-forever; return 1, nil }); v != 0 || err != context.Canceled {
+		v, err := await(ctx, grace, func() (int, error) { <-forever; return 1, nil })
+		if v != 0 || err != context.Canceled {
 			t.Error(v, err)
 		}
 		if d := time.Since(start); d != grace {
@@ -210,5 +303,22 @@ func TestProgress(t *testing.T) {
 	none.close()
 	if p := newProgress(io.Discard); p != nil {
 		t.Error("progress without a terminal")
+	}
+}
+
+// A terminal that cannot move its cursor shows nothing that moves.
+func TestProgressOnDumbTerminal(t *testing.T) {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !isTerminal(f) {
+		t.Skipf("no terminal: %v", err)
+	}
+	defer f.Close()
+	for term, want := range map[string]bool{"xterm": true, "dumb": false} {
+		t.Setenv("TERM", term)
+		p := newProgress(f)
+		p.close()
+		if (p != nil) != want {
+			t.Errorf("TERM=%s: progress %t", term, p != nil)
+		}
 	}
 }

@@ -7,9 +7,21 @@ import (
 	"testing"
 )
 
-// FuzzParseGrid: any text is a grid of numbers within their limits, which prints as it was read, or a usage error.
+// FuzzParseGrid: any text is a grid of numbers within their limits, which prints as it was read, or
+// a usage error.
 func FuzzParseGrid(f *testing.F) {
-	for _, g := range [][2]string{{"6x6", "6x6"}, {"1", "1x2x3"}, {"0", "1"}, {"1", "0"}, {"", "1"}, {"1x", "x"}, {"1x1x1x1", "1"}, {"2147483648", "1"}, {"-1", "+1"}, {"1_0", "0x10"}} {
+	for _, g := range [][2]string{
+		{"6x6", "6x6"},
+		{"1", "1x2x3"},
+		{"0", "1"},
+		{"1", "0"},
+		{"", "1"},
+		{"1x", "x"},
+		{"1x1x1x1", "1"},
+		{"2147483648", "1"},
+		{"-1", "+1"},
+		{"1_0", "0x10"},
+	} {
 		f.Add(g[0], g[1])
 	}
 	f.Fuzz(func(t *testing.T, groups, local string) {
@@ -27,7 +39,8 @@ func FuzzParseGrid(f *testing.F) {
 			}
 			want := strings.Split(text, "x")
 			for i, n := range dims {
-				if n < 0 || n > maxDim || i < len(want) && strings.TrimLeft(want[i], "0") != strings.TrimLeft(fmt.Sprint(n), "0") || i >= len(want) && n != 1 {
+				if n < 0 || n > maxDim || i < len(want) &&
+					strings.TrimLeft(want[i], "0") != strings.TrimLeft(fmt.Sprint(n), "0") || i >= len(want) && n != 1 {
 					t.Errorf("%q is %v", text, dims)
 				}
 			}
@@ -40,7 +53,9 @@ func FuzzParseGrid(f *testing.F) {
 
 // FuzzParseMacros: what is accepted is an identifier and a single line, as given.
 func FuzzParseMacros(f *testing.F) {
-	for _, d := range []string{"N=4", "T=unsigned int", "_x9", "EMPTY=", "E=a=b", "", "=1", "9N=1", "f(x)=x", "é=1", "N=1\n2"} {
+	for _, d := range []string{
+		"N=4", "T=unsigned int", "_x9", "EMPTY=", "E=a=b", "", "=1", "9N=1", "f(x)=x", "é=1", "N=1\n2",
+	} {
 		f.Add(d)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -53,7 +68,8 @@ func FuzzParseMacros(f *testing.F) {
 			return
 		}
 		for name, value := range macros {
-			if !isIdentifier(name) || strings.ContainsAny(value, "\r\n\x00") || text != name+"="+value && text+"=1" != name+"="+value {
+			if !isIdentifier(name) || strings.ContainsAny(value, "\r\n\x00") || text != name+"="+value &&
+				text+"=1" != name+"="+value {
 				t.Errorf("%q is %q = %q", text, name, value)
 			}
 		}

@@ -8,16 +8,18 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // A kernelArg is one parsed --arg: a scalar, a file, or an array of zeros.
 type kernelArg struct {
-	text   string      // as the user gave it
-	scalar backend.Arg // Size is 0 for what is not a scalar
-	path   string      // the .npy file; "" for an array of zeros
-	typ    string      // f4, f8 or i4, of an array of zeros
-	shape  []int       // of an array of zeros
-	result bool        // written to a file of -o after the run
+	text   string       // as the user gave it
+	kind   string       // of a scalar: "i32", ...
+	scalar backend.Arg  // Size is 0 for what is not a scalar
+	path   string       // the .npy file; "" for an array of zeros
+	typ    kernels.Type // of an array of zeros
+	shape  []int        // of an array of zeros
+	result bool         // written to a file of -o after the run
 }
 
 // maxDim is the largest dimension of a matrix.
@@ -30,7 +32,8 @@ const maxDim = math.MaxInt32
 //	out:TYPE:SHAPE        an array of zeros and a result; TYPE is f4, f8 or i4, SHAPE is RxC or N
 //	i32:N u32:N i64:N u64:N f32:X f64:X   a number
 //
-// What precedes the first colon decides. Without one of these words it is a file name, which must end in .npy then.
+// What precedes the first colon decides. Without one of these words it is a file name, which must
+// end in .npy then.
 func parseKernelArg(text string) (kernelArg, error) {
 	arg := kernelArg{text: text}
 	kind, rest, named := strings.Cut(text, ":")
@@ -45,11 +48,13 @@ func parseKernelArg(text string) (kernelArg, error) {
 		arg.result = true
 		arg.typ, arg.shape, err = parseZeros(rest)
 	case named && scalars[kind] != nil:
+		arg.kind = kind
 		arg.scalar, err = scalars[kind](rest)
 	case strings.HasSuffix(strings.ToLower(text), ".npy"):
 		arg.path = text
 	default:
-		err = errors.New("it is none of FILE.npy, in:FILE, inout:FILE, out:TYPE:SHAPE, and i32:, u32:, i64:, u64:, f32: or f64: with a number")
+		err = errors.New("it is none of FILE.npy, in:FILE, inout:FILE, out:TYPE:SHAPE, and i32:, u32:, i64:, u64:, " +
+			"f32: or f64: with a number")
 	}
 	if err != nil {
 		return kernelArg{}, usagef("--arg %s: %w", text, err)
@@ -58,24 +63,24 @@ func parseKernelArg(text string) (kernelArg, error) {
 }
 
 // parseZeros reads TYPE:SHAPE.
-func parseZeros(text string) (typ string, shape []int, err error) {
-	typ, dims, ok := strings.Cut(text, ":")
+func parseZeros(text string) (typ kernels.Type, shape []int, err error) {
+	name, dims, ok := strings.Cut(text, ":")
 	if !ok {
-		return "", nil, errors.New("an array of zeros is out:TYPE:SHAPE, as in out:f4:64x64")
+		return 0, nil, errors.New("an array of zeros is out:TYPE:SHAPE, as in out:f4:64x64")
 	}
-	if typ != "f4" && typ != "f8" && typ != "i4" {
-		return "", nil, fmt.Errorf("the type %q is none of f4 (float32), f8 (float64) and i4 (int32)", typ)
+	if typ, err = kernels.ParseType(name); err != nil {
+		return 0, nil, err
 	}
 	shape, err = parseDims(dims, 2, 0)
 	if err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
 	elements := 1.0
 	for _, d := range shape {
 		elements *= float64(d)
 	}
 	if elements*8 > math.MaxInt64/2 {
-		return "", nil, fmt.Errorf("%s elements are more than any memory holds", dims)
+		return 0, nil, fmt.Errorf("%s elements are more than any memory holds", dims)
 	}
 	return typ, shape, nil
 }
@@ -90,7 +95,8 @@ func parseDims(text string, most, least int) ([]int, error) {
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 31)
 		if err != nil || int(n) < least {
-			return nil, fmt.Errorf("%q is not a whole number from %d to %d; dimensions are written as in 64 or 64x32", part, least, maxDim)
+			return nil, fmt.Errorf("%q is not a whole number from %d to %d; dimensions are written as in 64 or 64x32",
+				part, least, maxDim)
 		}
 		dims[i] = int(n)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 func TestParseKernelArg(t *testing.T) {
@@ -22,10 +23,10 @@ func TestParseKernelArg(t *testing.T) {
 		{"in:/dev/fd/63", kernelArg{path: "/dev/fd/63"}},
 		{"in:i32:7.npy", kernelArg{path: "i32:7.npy"}},
 		{"inout:x.npy", kernelArg{path: "x.npy", result: true}},
-		{"out:f4:64x32", kernelArg{typ: "f4", shape: []int{64, 32}, result: true}},
-		{"out:f8:7", kernelArg{typ: "f8", shape: []int{7}, result: true}},
-		{"out:i4:0x5", kernelArg{typ: "i4", shape: []int{0, 5}, result: true}},
-		{"out:i4:2147483647", kernelArg{typ: "i4", shape: []int{math.MaxInt32}, result: true}},
+		{"out:f4:64x32", kernelArg{typ: kernels.Float32, shape: []int{64, 32}, result: true}},
+		{"out:f8:7", kernelArg{typ: kernels.Float64, shape: []int{7}, result: true}},
+		{"out:i4:0x5", kernelArg{typ: kernels.Int32, shape: []int{0, 5}, result: true}},
+		{"out:i4:2147483647", kernelArg{typ: kernels.Int32, shape: []int{math.MaxInt32}, result: true}},
 		{"i32:-2147483648", kernelArg{scalar: backend.Int32(math.MinInt32)}},
 		{"i32:0x7fffffff", kernelArg{scalar: backend.Int32(math.MaxInt32)}},
 		{"u32:4294967295", kernelArg{scalar: backend.Uint32(math.MaxUint32)}},
@@ -38,6 +39,9 @@ func TestParseKernelArg(t *testing.T) {
 		{"f64:0x1p-1074", kernelArg{scalar: backend.Float64(math.SmallestNonzeroFloat64)}},
 	} {
 		test.want.text = test.text
+		if test.want.scalar.Size > 0 {
+			test.want.kind, _, _ = strings.Cut(test.text, ":")
+		}
 		got, err := parseKernelArg(test.text)
 		if err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, %v; want %+v", test.text, got, err, test.want)
@@ -57,8 +61,8 @@ func TestParseKernelArgBad(t *testing.T) {
 		{"out:", "out:TYPE:SHAPE"},
 		{"out:f4", "out:TYPE:SHAPE"},
 		{"out:x.npy", "out:TYPE:SHAPE"},
-		{"out:f2:3", `the type "f2"`},
-		{"out::3", `the type ""`},
+		{"out:f2:3", `unknown element type "f2"`},
+		{"out::3", `unknown element type ""`},
 		{"out:f4:", "not a whole number from 0"},
 		{"out:f4:3x", "not a whole number"},
 		{"out:f4:-3", "not a whole number"},
@@ -78,7 +82,8 @@ func TestParseKernelArgBad(t *testing.T) {
 	} {
 		_, err := parseKernelArg(test.text)
 		var usage usageError
-		if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.says) || !strings.HasPrefix(err.Error(), "--arg "+test.text) {
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.says) ||
+			!strings.HasPrefix(err.Error(), "--arg "+test.text) {
 			t.Errorf("%s: %v, want %q", test.text, err, test.says)
 		}
 	}
@@ -104,7 +109,8 @@ func TestParseGrid(t *testing.T) {
 		{"99999999999", "1", backend.Grid{}, "not a whole number"},
 	} {
 		g, err := parseGrid(test.grid, test.block)
-		if test.says == "" && (err != nil || g != test.want) || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+		if test.says == "" && (err != nil || g != test.want) || test.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), test.says)) {
 			t.Errorf("%q, %q: %v, %v; want %v, %q", test.grid, test.block, g, err, test.want, test.says)
 		}
 	}
@@ -126,7 +132,8 @@ func TestParseMacros(t *testing.T) {
 // FuzzParseKernelArg: any text is an argument or an error that says what, and means one thing.
 func FuzzParseKernelArg(f *testing.F) {
 	for _, text := range []string{
-		"", ":", "a.npy", "in:a", "inout:a", "out:f4:1x2", "i32:1", "u64:0x1", "f32:nan", "f64:1e400", "out:i4:99999999999x9",
+		"", ":", "a.npy", "in:a", "inout:a", "out:f4:1x2", "i32:1", "u64:0x1", "f32:nan", "f64:1e400",
+		"out:i4:99999999999x9",
 		"out:f4:" + strings.Repeat("1x", 99),
 	} {
 		f.Add(text)
@@ -140,8 +147,9 @@ func FuzzParseKernelArg(f *testing.F) {
 			}
 			return
 		}
-		scalar, zeros, file := arg.scalar.Size != 0, arg.typ != "", arg.path != ""
-		if arg.text != text || scalar && (zeros || file || arg.result) || zeros && (file || !arg.result) || !scalar && !zeros && !file {
+		scalar, zeros, file := arg.scalar.Size != 0, arg.shape != nil, arg.path != ""
+		if arg.text != text || scalar && (zeros || file || arg.result) || zeros && (file || !arg.result) || !scalar &&
+			!zeros && !file {
 			t.Errorf("%q: %+v", text, arg)
 		}
 		if zeros && (len(arg.shape) < 1 || len(arg.shape) > 2) {

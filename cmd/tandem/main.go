@@ -1,5 +1,6 @@
-// Command tandem multiplies, transposes, adds and scales NumPy files on a GPU or on the CPU, with the same bits everywhere, runs kernels of the
-// user's own on them, and shows what devices there are. "tandem help" says more.
+// Command tandem multiplies, transposes, adds and scales NumPy files on a GPU or on the CPU, with
+// the same bits everywhere, runs kernels of the user's own on them, and shows what devices there
+// are. "tandem help" says more.
 package main
 
 import (
@@ -13,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/cluster"
 )
 
 // The exit codes.
@@ -25,12 +28,12 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	cluster.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, style: styleOf(stdout)}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, style: styleOf(stdout)}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -39,6 +42,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
+	}
+	if errors.Is(err, errSaidElsewhere) {
+		return exitError
 	}
 	fmt.Fprintf(stderr, "tandem: %s\n", message(ctx, err))
 	var usage usageError

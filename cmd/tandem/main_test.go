@@ -17,16 +17,26 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 func TestMain(m *testing.M) {
 	os.Unsetenv(backend.EnvBackend)
-	if os.Getenv(envWrong) != "" {
+	switch {
+	case os.Getenv(envWrong) != "":
 		mainWrong()
+	case os.Getenv(envMain) != "":
+		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(programs) // nothing where there is none
+		os.Exit(code)
+	}))
 }
+
+// envMain makes the test program the program itself, of another build.
+const envMain = "TANDEM_TEST_MAIN"
 
 // tandem runs the program in this process.
 func tandem(args ...string) (code int, stdout, stderr string) {
@@ -77,7 +87,9 @@ type layout struct {
 	fortran bool
 }
 
-var layouts = []layout{{"C", false, false}, {"big-endian", true, false}, {"fortran", false, true}, {"big-endian-fortran", true, true}}
+var layouts = []layout{
+	{"C", false, false}, {"big-endian", true, false}, {"fortran", false, true}, {"big-endian-fortran", true, true},
+}
 
 // encode makes the file that holds m in a layout.
 func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
@@ -95,7 +107,8 @@ func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
 		}
 	}
 	fortran := map[bool]string{false: "False", true: "True"}[l.fortran]
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%d, %d), }\n", mark, dtype[T](), fortran, m.Rows, m.Cols)
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
+		mark, kernels.TypeOf[T]().NumPy(), fortran, m.Rows, m.Cols)
 	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
 	b, err := binary.Append(append(b, header...), order, data)
 	if err != nil {
@@ -104,21 +117,10 @@ func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
 	return b
 }
 
-func dtype[T linalg.Element]() string {
-	var t T
-	switch any(t).(type) {
-	case float32:
-		return "f4"
-	case float64:
-		return "f8"
-	}
-	return "i4"
-}
-
 // whole is the file that the program should write for m.
 func whole[T linalg.Element](shape []int, m linalg.Matrix[T]) []byte {
 	var b bytes.Buffer
-	if err := npy.Write(&b, shape, m); err != nil {
+	if err := npy.Write(&b, &npy.Header{Type: kernels.TypeOf[T](), Shape: shape}, m.Packed().Data); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
@@ -134,38 +136,38 @@ func canonical[T linalg.Element](m linalg.Matrix[T]) linalg.Matrix[T] {
 	return m
 }
 
-// readMatrix reads a result, with NaN made canonical, and checks that the file is as numpy.save writes it.
-func readMatrix[T linalg.Element](t *testing.T, path string) linalg.Matrix[T] {
+// readMatrix reads a result, with NaN made canonical, and checks that the file is as numpy.save
+// writes it.
+func readMatrix[T linalg.Element](t *testing.T, path string) (linalg.Matrix[T], []int) {
 	t.Helper()
-	a, err := npy.ReadFile(path)
+	raw := read(t, path)
+	r := strings.NewReader(raw)
+	h, err := npy.ReadHeader(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, ok := a.Matrix.(linalg.Matrix[T])
-	if !ok {
-		t.Fatalf("%s holds %s, want %s", path, a.Type(), dtype[T]())
+	if want := kernels.TypeOf[T](); h.Type != want {
+		t.Fatalf("%s holds %s, want %s", path, h.Type, want)
 	}
-	raw, err := os.ReadFile(path)
+	data, err := npy.Read[T](r, h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(raw, whole(a.Shape, m)) {
+	m := matrix[T](operand{path, h, data})
+	if raw != string(whole(h.Shape, m)) {
 		t.Errorf("%s is not stored as numpy.save does", path)
 	}
-	return canonical(m)
+	return canonical(m), h.Shape
 }
 
 // checkFile compares a result with the matrix, bit by bit but for NaN, and its shape.
 func checkFile[T linalg.Element](t *testing.T, path string, shape []int, want linalg.Matrix[T]) {
 	t.Helper()
-	a, err := npy.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	got, gotShape := readMatrix[T](t, path)
+	if !slices.Equal(gotShape, shape) {
+		t.Errorf("%s: shape %v, want %v", path, gotShape, shape)
 	}
-	if !slices.Equal(a.Shape, shape) {
-		t.Errorf("%s: shape %v, want %v", path, a.Shape, shape)
-	}
-	got, want := readMatrix[T](t, path), canonical(want.Packed())
+	want = canonical(want.Packed())
 	if !bytes.Equal(backend.Bytes(got.Data), backend.Bytes(want.Data)) {
 		for i := range want.Data {
 			if g, w := got.Data[i], want.Data[i]; !bytes.Equal(backend.Bytes([]T{g}), backend.Bytes([]T{w})) {

@@ -4,24 +4,27 @@ import (
 	"context"
 	"time"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // times are what one operation took.
 type times struct {
 	device time.Duration // by the device's own clock
-	first  bool          // device is of the first call: it includes compiling, and copies where the memory is not shared
-	call   time.Duration // of the call from host memory to host memory, compiling included
+	// device is of the first call: it includes compiling, and copies where the memory is not shared
+	first bool
+	call  time.Duration // of the call from host memory to host memory, compiling included
 }
 
-// repeatBelow is the time of a call below which the operation is repeated to measure it: the first run compiles, which takes longer than it.
+// repeatBelow is the time of a call below which the operation is repeated to measure it: the first
+// run compiles, which takes longer than it.
 const repeatBelow = time.Second
 
-// measure runs p and takes its times. The time on the device is that of a second run on data which are there already, where the first was short;
-// otherwise that of the first run.
-func measure[T linalg.Element](ctx context.Context, s *linalg.Session, p plan[T]) (m linalg.Matrix[T], t times, err error) {
-	t.device, err = deviceTime(s, func() error {
+// measure runs p and takes its times. The time on the device is that of a second run on data which
+// are there already, where the first was short; otherwise that of the first run.
+func measure[T linalg.Element](
+	ctx context.Context, s *linalg.Session, p plan[T],
+) (m linalg.Matrix[T], t times, err error) {
+	t.device, err = s.DeviceTime(func() error {
 		start := time.Now()
 		m, err = p.host(ctx, s)
 		t.call = time.Since(start)
@@ -58,33 +61,5 @@ func repeat[T linalg.Element](s *linalg.Session, p plan[T], m linalg.Matrix[T]) 
 		arrays = append(arrays, a)
 	}
 	c := arrays[len(p.in)]
-	return deviceTime(s, func() error { return p.device(c, arrays[:len(p.in)]) })
-}
-
-// deviceTime is the time from the device's own clock between the commands before f and the end of those that f enqueues.
-func deviceTime(s *linalg.Session, f func() error) (d time.Duration, err error) {
-	begin, err := s.Queue().Record()
-	if err != nil {
-		return 0, err
-	}
-	defer release(begin, &err)
-	if err := f(); err != nil {
-		return 0, err
-	}
-	end, err := s.Queue().Record()
-	if err != nil {
-		return 0, err
-	}
-	defer release(end, &err)
-	if err := s.Wait(); err != nil {
-		return 0, err
-	}
-	ns, err := end.Since(begin)
-	return time.Duration(ns), err
-}
-
-func release(e backend.Event, err *error) {
-	if r := e.Release(); *err == nil {
-		*err = r
-	}
+	return s.DeviceTime(func() error { return p.device(c, arrays[:len(p.in)]) })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,15 +36,30 @@ func (l *lockedBuffer) take() string {
 	return l.b.String()
 }
 
-// build makes the program.
+// programs is the folder of the program that build makes.
+var programs string
+
+// built makes the program, once.
+var built = sync.OnceValues(func() (exe string, err error) {
+	if programs, err = os.MkdirTemp("", "tandem-"); err != nil {
+		return "", err
+	}
+	exe = filepath.Join(programs, "tandem.exe")
+	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return exe, nil
+})
+
+// build is the program.
 func build(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the program; left out by -short")
 	}
-	exe := filepath.Join(t.TempDir(), "tandem.exe")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	exe, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return exe
 }
@@ -62,6 +78,7 @@ func TestProcess(t *testing.T) {
 		{0, "c.npy (float32 2x2)", "", []string{"matmul", a, a, "-o", at("c.npy")}},
 		{0, "* cpu:0", "", []string{"devices"}},
 		{0, runtime.Version(), "", []string{"version"}},
+		{0, runtime.Version(), "", []string{"--version"}},
 		{0, "Examples:", "", []string{"run", "--help"}},
 		{1, "", "tandem: open ", []string{"transpose", at("nothing.npy"), "-o", at("d.npy")}},
 		{1, "", "unknown driver", []string{"transpose", a, "-o", at("d.npy"), "--backend", "abacus"}},
@@ -80,7 +97,10 @@ func TestProcess(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != test.code {
 			t.Errorf("%q: exit code %d, want %d", test.args, code, test.code)
 		}
-		for _, s := range []struct{ name, got, want string }{{"stdout", stdout.String(), test.stdout}, {"stderr", stderr.String(), test.stderr}} {
+		for _, s := range []struct{ name, got, want string }{
+			{"stdout", stdout.String(), test.stdout},
+			{"stderr", stderr.String(), test.stderr},
+		} {
 			if !strings.Contains(s.got, s.want) || s.want == "" && s.got != "" {
 				t.Errorf("%q: %s is %q, want %q", test.args, s.name, s.got, s.want)
 			}
@@ -92,14 +112,37 @@ func TestProcess(t *testing.T) {
 	checkFile(t, at("c.npy"), []int{2, 2}, linalg.NewMatrix(2, 2, []float32{7, 10, 15, 22}))
 }
 
-// Ctrl-C, while the program waits for the rest of its input: no output file, none in the making, exit code 1.
+// Ctrl-C, while the program waits for its input or for a reader of its output: no output file, none
+// in the making, exit code 1, at once.
 func TestProcessInterrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows cannot send an interrupt to one process")
 	}
 	exe := build(t)
-	dir := t.TempDir()
-	cmd := exec.Command(exe, "transpose", "/dev/stdin", "-o", in(dir)("out.npy"), "--backend", "cpu")
+	at := in(t.TempDir())
+	fifo := at("fifo")
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Skipf("mkfifo: %v\n%s", err, out)
+	}
+	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{1}))
+	for _, test := range []struct{ name, input, output string }{
+		{"the rest of a pipe", "/dev/stdin", ""},
+		{"the rest of standard input", "-", ""},
+		{"a writer of a pipe", fifo, ""},
+		{"a reader of a pipe", a, fifo},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if test.output == "" {
+				test.output = in(dir)("out.npy")
+			}
+			interrupted(t, dir, exec.Command(exe, "transpose", test.input, "-o", test.output, "--backend", "cpu"))
+		})
+	}
+}
+
+// interrupted starts cmd, which waits for something, and interrupts it.
+func interrupted(t *testing.T, dir string, cmd *exec.Cmd) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -113,15 +156,23 @@ func TestProcessInterrupted(t *testing.T) {
 	if _, err := stdin.Write(encode(layouts[0], linalg.NewMatrix[int32](100, 100, nil))[:200]); err != nil {
 		t.Fatal(err)
 	}
-	for len(inFolder(t, dir)) == 0 { // until it has begun
+	for range 500 { // until it has begun
+		if len(inFolder(t, dir)) > 0 {
+			break
+		}
 		time.Sleep(time.Millisecond)
 	}
+	time.Sleep(100 * time.Millisecond)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+	start := time.Now()
+	late := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
 	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitError || stderr.String() != "tandem: interrupted; no output was written\n" {
-		t.Errorf("exit code %d, %q", code, stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != exitError ||
+		stderr.String() != "tandem: interrupted; no output was written\n" {
+		t.Errorf("exit code %d after %v, %q", code, time.Since(start), stderr.String())
 	}
 	if names := inFolder(t, dir); len(names) != 0 {
 		t.Errorf("left behind: %v", names)

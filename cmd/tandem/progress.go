@@ -2,13 +2,15 @@ package main
 
 import (
 	"io"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 )
 
-// A progress shows on a terminal what the program is doing, once that takes long. A nil progress shows nothing.
+// A progress shows on a terminal what the program is doing, once that takes long. A nil progress
+// shows nothing.
 type progress struct {
 	w          io.Writer
 	delay      time.Duration // until it shows
@@ -25,9 +27,10 @@ const (
 	progressSteps = 1000
 )
 
-// newProgress starts to show progress on w, if that is a terminal. close ends it.
+// newProgress starts to show progress on w, if that is a terminal that can take it back. close ends
+// it.
 func newProgress(w io.Writer) *progress {
-	if !isTerminal(w) {
+	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	return startProgress(w, progressDelay)
@@ -59,7 +62,8 @@ func (p *progress) at(fraction float64) {
 	p.fraction = fraction
 }
 
-// close takes what is shown from the terminal. It is idempotent, as the program's one goroutine calls it.
+// close takes what is shown from the terminal. It is idempotent, as the program's one goroutine
+// calls it.
 func (p *progress) close() {
 	if p == nil {
 		return
@@ -72,7 +76,8 @@ func (p *progress) close() {
 	}
 }
 
-// show draws, from its own goroutine, until close. Each phase has its own bar, or a spinner while its length is not known.
+// show draws, from its own goroutine, until close. Each phase has its own bar, or a spinner while
+// its length is not known.
 func (p *progress) show() {
 	defer close(p.done)
 	select {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +16,16 @@ type record struct {
 	Inputs  []fileRecord `json:"inputs"`
 	Outputs []fileRecord `json:"outputs"`
 
-	DeviceSeconds float64 `json:"device_seconds"`                 // by the device's own clock
-	DeviceFirst   bool    `json:"device_seconds_of_first_call"`   // they include compiling, and copies where the memory is not shared
-	CallSeconds   float64 `json:"call_seconds"`                   // of the first call, from host memory to host memory
-	TotalSeconds  float64 `json:"total_seconds"`                  // with files and opening the device
-	GFlops        float64 `json:"gflops,omitempty"`               // 10^9 operations a second of device time
-	GBytes        float64 `json:"gigabytes_per_second,omitempty"` // 10^9 bytes a second of device time, each operand counted once
-	integer       bool    // the operations are not floating-point
+	DeviceSeconds float64 `json:"device_seconds"` // by the device's own clock
+	// they include compiling, and copies where the memory is not shared
+	DeviceFirst  bool    `json:"device_seconds_of_first_call"`
+	CallSeconds  float64 `json:"call_seconds"`     // of the first call, from host memory to host memory
+	TotalSeconds float64 `json:"total_seconds"`    // with files and opening the device
+	GFlops       float64 `json:"gflops,omitempty"` // 10^9 operations a second of device time
+	// 10^9 bytes a second of device time, each operand counted once
+	GBytes  float64 `json:"gigabytes_per_second,omitempty"`
+	MPI     *ranks  `json:"mpi,omitempty"`
+	integer bool    // the operations are not floating-point
 }
 
 type fileRecord struct {
@@ -38,7 +42,7 @@ func (f fileRecord) String() string {
 func fileRecords(in []operand) []fileRecord {
 	r := []fileRecord{}
 	for _, o := range in {
-		r = append(r, fileRecord{Path: o.path, Type: o.Type(), Shape: o.Shape})
+		r = append(r, fileRecord{Path: o.path, Type: o.Type.String(), Shape: o.Shape})
 	}
 	return r
 }
@@ -57,10 +61,14 @@ func (r *record) setTimes(t times, flops, bytes float64) {
 	r.integer = len(r.Inputs) > 0 && r.Inputs[0].Type == "int32"
 }
 
-// report prints r.
-func (a *app) report(r *record) error {
+// report prints r: to standard error where standard output is one of the results.
+func (a *app) report(r *record, outs outputs) error {
+	w := a.stdout
+	if slices.ContainsFunc(outs, func(o *output) bool { return o.path == "-" }) {
+		w = a.stderr
+	}
 	if a.json {
-		return a.printJSON(r)
+		return printJSON(w, r)
 	}
 	var b strings.Builder
 	line := func(name, format string, v ...any) {
@@ -69,10 +77,17 @@ func (a *app) report(r *record) error {
 	line("device", "%s  %s (%s)", deviceName(r.Device), r.Device.Name, r.Device.Platform)
 	line("input", "%s", joined(r.Inputs))
 	line("output", "%s", joined(r.Outputs))
+	if r.MPI != nil {
+		line("ranks", "%s", r.MPI)
+		line("time", "%s for the product%s", seconds(r.CallSeconds), r.rate())
+		line("", "%s in all", seconds(r.TotalSeconds))
+		_, err := fmt.Fprint(w, b.String())
+		return err
+	}
 	line("time", "%s on the device%s%s", seconds(r.DeviceSeconds), r.rate(), r.remark())
 	line("", "%s for the first call, with %s", seconds(r.CallSeconds), r.overhead())
 	line("", "%s in all", seconds(r.TotalSeconds))
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err := fmt.Fprint(w, b.String())
 	return err
 }
 

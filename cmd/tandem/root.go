@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,10 +14,12 @@ import (
 
 // An app is what the commands share.
 type app struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	style          style
 	backend        string // --backend
 	json           bool   // --json
+	fortran        bool   // --fortran
 	started        bool   // flags and arguments are right, the work has begun
 }
 
@@ -29,34 +32,44 @@ the CPU, and runs kernels of your own on them. Its results are the same bits on
 every device.
 
 Files hold float32, float64 or int32, in either byte order, in C or Fortran
-order. Results are written as numpy.save does, in C order. An output file is
-written whole or not at all.
+order; - is standard input, and as an output standard output. Results are written
+as numpy.save does, in C order, or with --fortran in Fortran order. An output file
+is written whole or not at all: a new file takes the place of an old one and keeps
+its permissions, while other hard links to the old one keep its content.
 
 --backend, or else the environment variable TANDEM_BACKEND, chooses the device:
-auto, cpu, opencl, or one device by its index or a part of its name (opencl:1,
-opencl:gfx90a). auto takes the best GPU, else the CPU. A named choice works or
-fails; it never falls back.
+auto, ` + strings.Join(backend.Names(), ", ") + `, or one device by its index or a part
+of its name (cuda:1, opencl:gfx90a). auto takes the best GPU, else the CPU. A
+named choice works or fails; it never falls back.
+
+--json prints what a command has to report as JSON, to where the text would go:
+standard output, or standard error where a result goes to standard output.
 
 Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 		Example: `  tandem devices
   tandem matmul a.npy b.npy -o c.npy
   tandem matmul a.npy b.npy -o c.npy --backend opencl:0 --json`,
-		Args:              cobra.NoArgs,
+		Version:           readVersion().String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.backend, "backend", "", "device: auto, cpu, opencl, opencl:1, ... (default $"+backend.EnvBackend+")")
-	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
+	flags.StringVar(&a.backend, "backend", "",
+		fmt.Sprintf("device: auto, %s, or one as in opencl:1 (default $%s)", strings.Join(backend.Names(), ", "),
+			backend.EnvBackend))
+	flags.BoolVar(&a.json, "json", false, "print the report as JSON")
+	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a), newBench(a), newTune(a), newVersion(a))
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a),
+		newBench(a), newTune(a), newKernels(a), newVersion(a))
 	return root
 }
 
-// runE wraps the work of a command: from here on an error is not about flags or arguments, unless it is a usageError.
+// runE wraps the work of a command: from here on an error is not about flags or arguments, unless
+// it is a usageError.
 func (a *app) runE(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
@@ -64,8 +77,10 @@ func (a *app) runE(f func(ctx context.Context, args []string) error) func(*cobra
 	}
 }
 
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
+func (a *app) printJSON(v any) error { return printJSON(a.stdout, v) }
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// The sample files of the README's first command are made here: go test ./cmd/tandem -run TestSamples -update
+// The sample files of the README's first command are made here: go test ./cmd/tandem -run
+// TestSamples -update
 var update = flag.Bool("update", false, "write testdata/a.npy and b.npy anew")
 
 const samples = "../../testdata"
 
-// sample is a matrix of multiples of 2^-23 from -1 to 1, the same ones wherever and whenever it is made.
+// sample is a matrix of multiples of 2^-23 from -1 to 1, the same ones wherever and whenever it is
+// made.
 func sample(rows, cols int, seed uint64) linalg.Matrix[float32] {
 	m := linalg.NewMatrix[float32](rows, cols, nil)
 	rng := rand.NewPCG(seed, 0)
@@ -55,7 +57,8 @@ func TestSamples(t *testing.T) {
 func TestSamplesMultiply(t *testing.T) {
 	onBackends(t, func(t *testing.T, backend string) {
 		c := in(t.TempDir())("c.npy")
-		must(t, "matmul", filepath.Join(samples, "a.npy"), filepath.Join(samples, "b.npy"), "-o", c, "--backend", backend)
+		must(t, "matmul", filepath.Join(samples, "a.npy"), filepath.Join(samples, "b.npy"), "-o", c, "--backend",
+			backend)
 		checkFile(t, c, []int{64, 32}, product(sample(64, 48, 1), sample(48, 32, 2)))
 	})
 }

@@ -8,11 +8,13 @@ import (
 	"golang.org/x/term"
 )
 
-// A style marks words for the eye where that is wanted: on a terminal, unless NO_COLOR asks for none.
+// A style marks words for the eye where that is wanted: on a terminal, unless NO_COLOR asks for
+// none.
 type style bool
 
 func styleOf(w io.Writer) style {
-	return style(isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && runtime.GOOS != "windows")
+	return style(isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" &&
+		runtime.GOOS != "windows")
 }
 
 func (s style) mark(code, text string) string {

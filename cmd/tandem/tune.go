@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench"
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // tuneFlags are the flags of tandem tune.
@@ -86,9 +87,9 @@ func (f *tuneFlags) check() (err error) {
 // typesOf reads the flag --type; nil is all types.
 func typesOf(names []string) (types []kernels.Type, err error) {
 	for _, name := range names {
-		t, ok := map[string]kernels.Type{"f4": kernels.Float32, "f8": kernels.Float64, "i4": kernels.Int32}[name]
-		if !ok {
-			return nil, usagef("--type %s: there are f4, f8 and i4", name)
+		t, err := kernels.ParseType(name)
+		if err != nil {
+			return nil, usagef("--type %v", err)
 		}
 		if !slices.Contains(types, t) {
 			types = append(types, t)
@@ -106,12 +107,12 @@ func minutesOf(minutes float64) (time.Duration, error) {
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
-	file := kernels.TuningFile()
-	if file == "" {
-		return fmt.Errorf("there is no place to keep what is found: name a file in %s", kernels.EnvTune)
+	_, file, err := tuning.User()
+	if err != nil {
+		return fmt.Errorf("%w; remove it, or name another file in %s", err, tuning.Env)
 	}
-	if _, err := kernels.ReadTuning(file); err != nil {
-		return fmt.Errorf("%w; remove it, or name another file in %s", err, kernels.EnvTune)
+	if file == "" {
+		return fmt.Errorf("there is no place to keep what is found: name a file in %s", tuning.Env)
 	}
 	p := newProgress(a.stderr)
 	defer p.close()
@@ -121,9 +122,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		p.at(fraction)
 	}
 	stored := false
-	f.Store = func(d *kernels.DeviceTuning) error {
+	f.Store = func(r *tuning.Record) error {
 		stored = true
-		return storeTuning(file, d)
+		return tuning.Keep(r)
 	}
 	r, err := bench.Tune(ctx, f.TuneOptions)
 	p.close()
@@ -137,20 +138,6 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		return fmt.Errorf("interrupted; what was found until then is in %s", file)
 	}
 	return err
-}
-
-// storeTuning adds what was found to the file, and makes this process use it.
-func storeTuning(file string, d *kernels.DeviceTuning) error {
-	all, err := kernels.ReadTuning(file)
-	if err != nil {
-		return err
-	}
-	all.Merge(d)
-	if err := kernels.WriteTuning(file, all); err != nil {
-		return err
-	}
-	kernels.ReloadTuning()
-	return nil
 }
 
 // A tuneRecord is what --json prints.
@@ -167,7 +154,8 @@ func (a *app) printTuning(r *bench.TuneReport, file string, stored bool) error {
 		return a.printJSON(tuneRecord{file, r})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "device  %s  %s (%s), %s\n\n", deviceName(r.Device), r.Device.Name, r.Device.Platform, r.Device.Version)
+	fmt.Fprintf(&b, "device  %s  %s (%s), %s\n\n", deviceName(r.Device), r.Device.Name, r.Device.Platform,
+		r.Device.Version)
 	writeTuning(&b, &r.Tuning, func(kernel, typ string, n int) string {
 		for _, w := range r.Before {
 			if w.Kernel == kernel && w.Type == typ && w.N == n {
@@ -187,14 +175,15 @@ func (a *app) printTuning(r *bench.TuneReport, file string, stored bool) error {
 }
 
 // writeTuning writes the winners as a table, with what was used before, if before is not nil.
-func writeTuning(b *strings.Builder, d *kernels.DeviceTuning, before func(kernel, typ string, n int) string) {
+func writeTuning(b *strings.Builder, d *tuning.Record, before func(kernel, typ string, n int) string) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	line := func(kernel, typ string, n, trials int, params string, rate float64, unit string, s float64) {
 		old := ""
 		if before != nil {
 			old = "\tbefore " + before(kernel, typ, n)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %s\t%s%s\t%d tried\t%s\n", kernel, typ, n, rate, unit, seconds(s), old, trials, params)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %s\t%s%s\t%d tried\t%s\n", kernel, typ, n, rate, unit, seconds(s), old, trials,
+			params)
 	}
 	for _, x := range d.MatMul {
 		work := 2 * float64(x.N) * float64(x.N) * float64(x.N)
@@ -205,7 +194,8 @@ func writeTuning(b *strings.Builder, d *kernels.DeviceTuning, before func(kernel
 		if x.Type == kernels.Float64.String() {
 			bytes = 16
 		}
-		line("transpose", x.Type, x.N, len(x.Trials), paramsText(x.Params), bytes*float64(x.N)*float64(x.N)/x.Seconds/1e9, "GB/s", x.Seconds)
+		line("transpose", x.Type, x.N, len(x.Trials), paramsText(x.Params),
+			bytes*float64(x.N)*float64(x.N)/x.Seconds/1e9, "GB/s", x.Seconds)
 	}
 	w.Flush()
 	for _, c := range d.Crossover {
@@ -235,11 +225,11 @@ type tuningReport struct {
 
 type tunedDevice struct {
 	UsedBy []string `json:"used_by"` // devices of this machine, as --backend takes them
-	kernels.DeviceTuning
+	tuning.Record
 }
 
 func (a *app) showTuning() error {
-	t, file, err := kernels.UserTuning()
+	t, file, err := tuning.User()
 	r := tuningReport{File: file, Devices: []tunedDevice{}}
 	if err != nil {
 		r.Error = err.Error()
@@ -256,7 +246,7 @@ func (a *app) showTuning() error {
 }
 
 // usedBy lists the devices of this machine with an ID.
-func usedBy(id kernels.DeviceID) []string {
+func usedBy(id tuning.DeviceID) []string {
 	names := []string{}
 	for _, d := range backend.Drivers() {
 		infos, err := d.Devices()
@@ -264,7 +254,7 @@ func usedBy(id kernels.DeviceID) []string {
 			continue
 		}
 		for _, i := range infos {
-			if kernels.DeviceIDOf(&i) == id {
+			if tuning.DeviceIDOf(&i) == id {
 				names = append(names, deviceName(i))
 			}
 		}
@@ -276,7 +266,8 @@ func (r *tuningReport) String() string {
 	var b strings.Builder
 	switch {
 	case r.File == "":
-		fmt.Fprintf(&b, "no tuning file is used (%s or the cache is off); tuning that comes with the program is\n", kernels.EnvTune)
+		fmt.Fprintf(&b, "no tuning file is used (%s or the cache is off); tuning that comes with the program is\n",
+			tuning.Env)
 	case r.Error != "":
 		fmt.Fprintf(&b, "%s is ignored: %s\n", r.File, r.Error)
 	case len(r.Devices) == 0:
@@ -290,9 +281,10 @@ func (r *tuningReport) String() string {
 		if len(d.UsedBy) == 0 {
 			by = "not used: no such device, or another version of its driver"
 		}
-		fmt.Fprintf(&b, "\n%s %s (%s), %s, measured %s by tandem %s; %s\n", d.Device.Driver, d.Device.Name, d.Device.Platform, d.Device.Version,
+		fmt.Fprintf(&b, "\n%s %s (%s), %s, measured %s by tandem %s; %s\n", d.Device.Driver, d.Device.Name,
+			d.Device.Platform, d.Device.Version,
 			d.Date.Format(time.DateOnly), d.Tandem, by)
-		writeTuning(&b, &d.DeviceTuning, nil)
+		writeTuning(&b, &d.Record, nil)
 	}
 	return b.String()
 }

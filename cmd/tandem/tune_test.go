@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // useTuningFile makes the process use a tuning file, until the test ends.
 func useTuningFile(t *testing.T, name string) {
 	t.Helper()
-	t.Cleanup(kernels.ReloadTuning) // after the environment is as it was
-	t.Setenv(kernels.EnvTune, name)
-	kernels.ReloadTuning()
+	t.Cleanup(tuning.Reload) // after the environment is as it was
+	t.Setenv(tuning.Env, name)
+	tuning.Reload()
 }
 
 // What tune finds is stored, shown, and used by this and other processes; a second run adds to it.
@@ -31,27 +32,31 @@ func TestTune(t *testing.T) {
 		}
 	}
 	var r tuneRecord
-	if err := json.Unmarshal([]byte(must(t, "tune", "--backend", "opencl", "--type", "i4", "--sizes", "40", "--trials", "2", "--json")), &r); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "tune", "--backend", "opencl", "--type", "i4", "--sizes", "40", "--trials",
+		"2", "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.File != file || len(r.Tuning.MatMul) != 1 || r.Tuning.MatMul[0].Type != "int32" || r.Device.Driver != "opencl" || len(r.Before) != 2 {
+	if r.File != file || len(r.Tuning.MatMul) != 1 || r.Tuning.MatMul[0].Type != "int32" ||
+		r.Device.Driver != "opencl" || len(r.Before) != 2 {
 		t.Errorf("the JSON is %+v", r)
 	}
-	all, name, err := kernels.UserTuning()
+	all, name, err := tuning.User()
 	if err != nil || name != file || all.Find(&r.Device) == nil || len(all.Find(&r.Device).MatMul) != 2 {
 		t.Fatalf("the process uses %q, %+v, %v", name, all, err)
 	}
-	if p := kernels.ChooseMatMul(&r.Device, kernels.Int32, 40, 40, 40); p != r.Tuning.MatMul[0].Params {
+	if p := tuning.ChooseMatMul(&r.Device, kernels.Int32, 40, 40, 40); p != r.Tuning.MatMul[0].Params {
 		t.Errorf("it chooses %+v, not %+v", p, r.Tuning.MatMul[0].Params)
 	}
-	if out := must(t, "tune", "--show"); !strings.Contains(out, file+"\n") || !strings.Contains(out, "used by opencl:0") || strings.Count(out, "matmul") != 2 {
+	if out := must(t, "tune", "--show"); !strings.Contains(out, file+"\n") ||
+		!strings.Contains(out, "used by opencl:0") || strings.Count(out, "matmul") != 2 {
 		t.Errorf("--show prints\n%s", out)
 	}
 	var shown tuningReport
 	if err := json.Unmarshal([]byte(must(t, "tune", "--show", "--json")), &shown); err != nil {
 		t.Fatal(err)
 	}
-	if shown.File != file || len(shown.Devices) != 1 || len(shown.Devices[0].UsedBy) != 1 || len(shown.Devices[0].Transpose) != 2 {
+	if shown.File != file || len(shown.Devices) != 1 || len(shown.Devices[0].UsedBy) != 1 ||
+		len(shown.Devices[0].Transpose) != 2 {
 		t.Errorf("--show --json prints %+v", shown)
 	}
 }
@@ -61,7 +66,10 @@ func TestTuneShow(t *testing.T) {
 	foreign := write(t, at("foreign.json"), []byte(`{"format": 1, "devices": [{"device": {"name": "Rocket 9"}}]}`))
 	broken := write(t, at("broken.json"), []byte(`{"format": 1, "dev`))
 	for _, c := range []struct{ file, want string }{
-		{"off", "no tuning file is used"}, {at("missing"), "has nothing"}, {broken, "is ignored: "}, {foreign, "not used: no such device"},
+		{"off", "no tuning file is used"},
+		{at("missing"), "has nothing"},
+		{broken, "is ignored: "},
+		{foreign, "not used: no such device"},
 	} {
 		useTuningFile(t, c.file)
 		if out := must(t, "tune", "--show"); !strings.Contains(out, c.want) {
@@ -89,7 +97,7 @@ func TestTuneErrors(t *testing.T) {
 		file, want string
 		args       []string
 	}{
-		{exitUsage, "off", "f2: there are f4, f8 and i4", []string{"--type", "f2"}},
+		{exitUsage, "off", `type "f2": there are f4, f8 and i4`, []string{"--type", "f2"}},
 		{exitUsage, "off", "not 0", []string{"--sizes", "0"}},
 		{exitUsage, "off", "--minutes", []string{"--minutes", "-1"}},
 		{exitUsage, "off", "unknown command", []string{"now"}},
@@ -107,7 +115,8 @@ func TestTuneErrors(t *testing.T) {
 		t.Errorf("the broken file is now %q, %v", text, err)
 	}
 	useTuningFile(t, at("new"))
-	if out := must(t, "tune", "--backend", "cpu"); !strings.Contains(out, "nothing to search") || strings.Contains(out, "stored") {
+	if out := must(t, "tune", "--backend", "cpu"); !strings.Contains(out, "nothing to search") ||
+		strings.Contains(out, "stored") {
 		t.Errorf("on the cpu device:\n%s", out)
 	}
 }
@@ -128,10 +137,11 @@ func TestTuneInterrupted(t *testing.T) {
 		}
 	}()
 	code, out, stderr := tandemContext(ctx, "tune", "--backend", "opencl", "--type", "f4", "--sizes", "24,40")
-	if code != exitError || !strings.Contains(stderr, "interrupted; what was found until then is in "+file) || !strings.Contains(out, "transpose") {
+	if code != exitError || !strings.Contains(stderr, "interrupted; what was found until then is in "+file) ||
+		!strings.Contains(out, "transpose") {
 		t.Errorf("exit code %d\n%s%s", code, out, stderr)
 	}
-	if d, err := kernels.ReadTuning(file); err != nil || len(d.Devices) != 1 || len(d.Devices[0].Transpose) == 0 {
+	if d, _, err := tuning.User(); err != nil || len(d.Devices) != 1 || len(d.Devices[0].Transpose) == 0 {
 		t.Errorf("stored %+v, %v", d, err)
 	}
 }

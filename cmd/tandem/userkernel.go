@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/compiler"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -24,11 +24,13 @@ type kernelFlags struct {
 func newRun(a *app) *cobra.Command {
 	var f kernelFlags
 	cmd := &cobra.Command{
-		Use:   "run FILE.cl --kernel NAME --grid G --block B --arg ARG... -o OUT.npy...",
+		Use:   "run FILE --kernel NAME --grid G --block B --arg ARG... -o OUT.npy...",
 		Short: "Run a kernel of your own on NumPy files",
-		Long: `Run compiles FILE.cl, OpenCL C in the portable dialect of docs/kernels.md, and
-launches one of its kernels once: --grid work-groups of --block work-items each,
-in up to three dimensions. It needs a device that compiles, which the cpu backend
+		Long: `Run compiles FILE and launches one of its kernels once: --grid work-groups of
+--block work-items each, in up to three dimensions. FILE.cl is OpenCL C in the
+portable dialect of docs/kernels.md. FILE.go is part of a Go package, with kernels
+that a line //tandem:kernel marks; it needs the go command, and its module must
+require Tandem's. Both need a device that compiles text, which the cpu backend
 does not.
 
 --arg gives the kernel's arguments, in their order, one flag for each (messages
@@ -43,6 +45,11 @@ count them from 0):
   i64:N  u64:N     a 64-bit integer, for a long or ulong
   f32:X  f64:X     a float or a double
 
+For a kernel in Go each --arg is a parameter of the function. An array is a slice
+of all its elements or a gpu.Matrix; one of i4 may also be of uint32, and i32: and
+u32: fit all integers of up to 32 bits and bool (0 or 1), i64: and u64: int and
+uint too. The arguments choose among the types that a generic kernel lists.
+
 The results, which are the out: and inout: arguments, go to the files of -o in
 the same order. No other file changes: to update x.npy in place, say
 --arg inout:x.npy -o x.npy.`,
@@ -53,9 +60,12 @@ the same order. No other file changes: to update x.npy in place, say
     --arg in.npy --arg out:f4:64x64 --arg i32:64 -o out.npy
 
   tandem run split.cl --kernel split -D LIMIT=10 --grid 8 --block 32 \
-    --arg a.npy --arg out:i4:256 --arg out:i4:256 -o low.npy -o high.npy`,
+    --arg a.npy --arg out:i4:256 --arg out:i4:256 -o low.npy -o high.npy
+
+  tandem run poly.go --kernel poly --grid 36 --block 64 \
+    --arg inout:x.npy --arg f32:0.5 --arg f32:2 -o y.npy`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "cl"),
+		ValidArgsFunction: files(1, "cl", "go"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			job, err := f.parse(args[0])
 			if err != nil {
@@ -72,6 +82,7 @@ the same order. No other file changes: to update x.npy in place, say
 	flags.StringArrayVarP(&f.defines, "define", "D", nil, "a macro, NAME=VALUE or NAME")
 	flags.StringArrayVarP(&f.out, "output", "o", nil, "file for a result; one for each out: and inout: (required)")
 	cmd.MarkFlagFilename("output", "npy")
+	a.fortranFlag(cmd)
 	cmd.MarkFlagFilename("arg", "npy")
 	for _, name := range []string{"kernel", "grid", "block", "define"} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
@@ -93,7 +104,7 @@ type kernelJob struct {
 func (f *kernelFlags) parse(file string) (*kernelJob, error) {
 	if !isIdentifier(f.kernel) {
 		if f.kernel == "" {
-			return nil, usagef("no kernel: give --kernel NAME, one of the __kernel functions of %s", file)
+			return nil, usagef("no kernel: give --kernel NAME, one of the kernels of %s", file)
 		}
 		return nil, usagef("--kernel %s: not the name of a function", f.kernel)
 	}
@@ -105,7 +116,10 @@ func (f *kernelFlags) parse(file string) (*kernelJob, error) {
 	if job.macros, err = parseMacros(f.defines); err != nil {
 		return nil, err
 	}
-	results := 0
+	if job.isGo() && len(f.defines) > 0 {
+		return nil, usagef("-D %s: a kernel in Go has no macros; use a constant or a parameter", f.defines[0])
+	}
+	results, paths := 0, []string{file}
 	for _, text := range f.args {
 		arg, err := parseKernelArg(text)
 		if err != nil {
@@ -114,17 +128,24 @@ func (f *kernelFlags) parse(file string) (*kernelJob, error) {
 		if arg.result {
 			results++
 		}
+		if arg.path != "" {
+			paths = append(paths, arg.path)
+		}
 		job.args = append(job.args, arg)
 	}
 	if results == 0 {
 		return nil, usagef("no result: one --arg must be out:TYPE:SHAPE or inout:FILE")
+	}
+	if err := checkInputs(paths); err != nil {
+		return nil, err
 	}
 	return job, checkOutputs(f.out, results)
 }
 
 // A kernelBuffer is an array of any type: a kernel's argument on the device.
 type kernelBuffer interface {
-	arg() backend.Arg
+	// args is what a kernel in text sees of the array, or one in Go, whose parameter is p.
+	args(p *compiler.Param) []any
 	// write brings the array back and writes it to out.
 	write(ctx context.Context, out *output, bar *progress, rec *record) error
 }
@@ -134,7 +155,17 @@ type deviceArray[T linalg.Element] struct {
 	shape []int
 }
 
-func (a deviceArray[T]) arg() backend.Arg { return backend.Buf(a.Buffer()) }
+func (a deviceArray[T]) args(p *compiler.Param) []any {
+	if p == nil {
+		return []any{a.Array}
+	}
+	list := []any{a.Buffer()}
+	rows, cols := a.Dims()
+	if p.Slice {
+		return append(list, int64(a.Offset()), int64(rows*cols)) // new arrays are packed
+	}
+	return append(list, int64(a.Offset()), int64(rows), int64(cols), int64(a.Stride()))
+}
 
 func (a deviceArray[T]) write(ctx context.Context, out *output, bar *progress, rec *record) error {
 	m, err := a.Download()
@@ -144,12 +175,12 @@ func (a deviceArray[T]) write(ctx context.Context, out *output, bar *progress, r
 	return writeMatrix(ctx, out, a.shape, m, bar, rec)
 }
 
-func upload[T linalg.Element](s *linalg.Session, m linalg.Matrix[T], shape []int) (kernelBuffer, error) {
-	a, err := linalg.Upload(s, m)
+func upload[T linalg.Element](s *linalg.Session, o operand) (kernelBuffer, error) {
+	a, err := linalg.Upload(s, matrix[T](o))
 	if err != nil {
 		return nil, err
 	}
-	return deviceArray[T]{a, shape}, nil
+	return deviceArray[T]{a, o.Shape}, nil
 }
 
 func zeros[T linalg.Element](s *linalg.Session, shape []int) (kernelBuffer, error) {
@@ -170,11 +201,14 @@ func zeros[T linalg.Element](s *linalg.Session, shape []int) (kernelBuffer, erro
 // runKernel reads the files, runs the kernel, writes the results and reports.
 func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 	start := time.Now()
-	text, err := os.ReadFile(job.file)
-	if err != nil {
-		return err
+	var text string
+	var err error
+	if !job.isGo() {
+		if text, err = a.loadText(ctx, job.file); err != nil {
+			return err
+		}
 	}
-	outs, err := createOutputs(job.out)
+	outs, err := a.createOutputs(ctx, job.out)
 	if err != nil {
 		return err
 	}
@@ -187,16 +221,13 @@ func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 		if arg.path == "" {
 			continue
 		}
-		loaded[i].path = arg.path
-		if loaded[i].Array, err = load(ctx, arg.path, bar); err != nil {
+		if loaded[i], err = a.load(ctx, arg.path, bar); err != nil {
 			return fmt.Errorf("--arg %s: %w", arg.text, err)
 		}
 		rec.Inputs = append(rec.Inputs, fileRecords(loaded[i:i+1])...)
 	}
-	source := &backend.Source{Name: job.kernel, File: filepath.ToSlash(job.file), Text: string(text), Macros: job.macros}
-	bar.begin("opening the device")
-	_, err = await(ctx, func() (struct{}, error) {
-		return struct{}{}, a.launch(ctx, job, source, loaded, outs, bar, rec)
+	_, err = await(ctx, grace, func() (struct{}, error) {
+		return struct{}{}, a.launch(ctx, job, text, loaded, outs, bar, rec)
 	})
 	if err != nil {
 		return err
@@ -206,30 +237,44 @@ func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 	}
 	bar.close()
 	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec)
+	return a.report(rec, outs)
 }
 
-// launch does what needs the device.
-func (a *app) launch(ctx context.Context, job *kernelJob, source *backend.Source, loaded []operand, outs outputs, bar *progress, rec *record) error {
+// launch does what needs the device. text is the file's, if it is not Go.
+func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []operand, outs outputs, bar *progress,
+	rec *record,
+) error {
+	bar.begin("opening the device")
 	s, err := linalg.Open(a.backend)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	rec.Device = s.Info()
-	bar.begin("compiling " + source.File)
+	bar.begin("compiling " + job.file)
+	source := &backend.Source{
+		Name: job.kernel, File: filepath.ToSlash(job.file), Text: text,
+		Macros: job.macros,
+	}
+	var instance *compiler.Instance
+	if job.isGo() {
+		if instance, err = job.instance(loaded); err != nil {
+			return err
+		}
+		source = instance.Source
+	}
 	k, err := s.CompileSource(source)
 	if err != nil {
-		return compileError(err, s.Info())
+		return compileError(err, s.Info(), job)
 	}
 	bar.begin("running " + source.Name + " on " + rec.Device.Name)
 	call := time.Now()
-	buffers, args, err := place(s, job.args, loaded)
+	buffers, args, err := place(s, job.args, loaded, instance)
 	if err != nil {
 		return err
 	}
 	t := times{}
-	t.device, err = deviceTime(s, func() error { return s.Launch(k, job.grid, args...) })
+	t.device, err = s.DeviceTime(func() error { return s.Launch(k, job.grid, args...) })
 	if err != nil {
 		return err
 	}
@@ -250,10 +295,16 @@ func (a *app) launch(ctx context.Context, job *kernelJob, source *backend.Source
 	return nil
 }
 
-// place brings the arguments to the device.
-func place(s *linalg.Session, list []kernelArg, loaded []operand) (buffers []kernelBuffer, args []any, err error) {
+// place brings the arguments to the device. in is the kernel if it is written in Go.
+func place(s *linalg.Session, list []kernelArg, loaded []operand, in *compiler.Instance) (buffers []kernelBuffer,
+	args []any, err error,
+) {
 	buffers = make([]kernelBuffer, len(list))
 	for i, arg := range list {
+		var p *compiler.Param
+		if in != nil {
+			p = &in.Params[i]
+		}
 		if arg.scalar.Size != 0 {
 			args = append(args, arg.scalar)
 			continue
@@ -266,38 +317,31 @@ func place(s *linalg.Session, list []kernelArg, loaded []operand) (buffers []ker
 		if err != nil {
 			return nil, nil, fmt.Errorf("--arg %s: %w", arg.text, err)
 		}
-		args = append(args, buffers[i].arg())
+		args = append(args, buffers[i].args(p)...)
 	}
 	return buffers, args, nil
 }
 
 func placeFile(s *linalg.Session, o operand) (kernelBuffer, error) {
-	switch m := o.Matrix.(type) {
-	case linalg.Matrix[float32]:
-		return upload(s, m, o.Shape)
-	case linalg.Matrix[float64]:
-		return upload(s, m, o.Shape)
-	}
-	return upload(s, o.Matrix.(linalg.Matrix[int32]), o.Shape)
+	return operationsIn(o.Type).upload(s, o)
 }
 
 func placeZeros(s *linalg.Session, arg kernelArg) (kernelBuffer, error) {
-	switch arg.typ {
-	case "f4":
-		return zeros[float32](s, arg.shape)
-	case "f8":
-		return zeros[float64](s, arg.shape)
-	}
-	return zeros[int32](s, arg.shape)
+	return operationsIn(arg.typ).zeros(s, arg.shape)
 }
 
 // compileError adds, where a device does not compile kernels, which others may.
-func compileError(err error, info backend.Info) error {
+func compileError(err error, info backend.Info, job *kernelJob) error {
 	if !errors.Is(err, backend.ErrUnsupported) {
 		return err
 	}
-	if info.Driver == "cpu" { // its own words are for programs
-		err = &backend.Error{Driver: "cpu", Op: "tandem run", Err: backend.ErrUnsupported, Detail: "this backend runs Go and compiles no kernel files"}
+	if info.Host { // its own words are for programs
+		detail := "this backend runs Go and compiles no kernel files"
+		if job.isGo() {
+			detail = "this backend runs kernels in Go that are part of a program: import the package of " + job.file +
+				", after go generate, and call the function that launches " + job.kernel
+		}
+		err = &backend.Error{Driver: "cpu", Op: "tandem run", Err: backend.ErrUnsupported, Detail: detail}
 	}
 	var others strings.Builder
 	for _, d := range backend.Drivers() {

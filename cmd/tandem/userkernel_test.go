@@ -11,7 +11,8 @@ import (
 
 // axpy updates y, and writes the numbers of its elements to z.
 const axpy = `/* y = A*x + y, z = the number of the element */
-__kernel void axpy(const int n, const ulong shift, const float a, const double b, __global const float *x, __global float *y, __global int *z) {
+__kernel void axpy(const int n, const ulong shift, const float a, const double b,
+                   __global const float *x, __global float *y, __global int *z) {
   for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
     y[i] = fma(a * FACTOR, x[i], y[i]) + (float)b;
     z[i] = i << shift;
@@ -19,7 +20,8 @@ __kernel void axpy(const int n, const ulong shift, const float a, const double b
 }
 `
 
-// kernelDir is a folder with axpy.cl, x.npy and y.npy, and the arguments of a run that works, without -o.
+// kernelDir is a folder with axpy.cl, x.npy and y.npy, and the arguments of a run that works,
+// without -o.
 func kernelDir(t *testing.T) (dir string, args []string) {
 	dir = t.TempDir()
 	at := in(dir)
@@ -27,7 +29,8 @@ func kernelDir(t *testing.T) (dir string, args []string) {
 	saveVector[float32](t, at("x.npy"), 1, 2, 3, 4, 5)
 	save(t, at("y.npy"), linalg.NewMatrix(1, 5, []float32{10, 20, 30, 40, 50}))
 	return dir, []string{
-		"run", at("axpy.cl"), "--kernel", "axpy", "--grid", "2", "--block", "2", "-D", "FACTOR=2", "--backend", "opencl",
+		"run", at("axpy.cl"), "--kernel", "axpy", "--grid", "2", "--block", "2", "-D", "FACTOR=2", "--backend",
+		"opencl",
 		"--arg", "i32:5", "--arg", "u64:1", "--arg", "f32:1.5", "--arg", "f64:0.25",
 		"--arg", at("x.npy"), "--arg", "inout:" + at("y.npy"), "--arg", "out:i4:5x1",
 	}
@@ -38,13 +41,15 @@ func TestRunKernel(t *testing.T) {
 	dir, args := kernelDir(t)
 	at := in(dir)
 	var r record
-	if err := json.Unmarshal([]byte(must(t, append(args, "-o", at("y2.npy"), "-o", at("z.npy"), "--json")...)), &r); err != nil {
+	if err := json.Unmarshal([]byte(must(t, append(args, "-o", at("y2.npy"), "-o", at("z.npy"), "--json")...)),
+		&r); err != nil {
 		t.Fatal(err)
 	}
 	checkFile(t, at("y2.npy"), []int{1, 5}, linalg.NewMatrix(1, 5, []float32{13.25, 26.25, 39.25, 52.25, 65.25}))
 	checkFile(t, at("z.npy"), []int{5, 1}, linalg.NewMatrix(5, 1, []int32{0, 2, 4, 6, 8}))
 	checkFile(t, at("y.npy"), []int{1, 5}, linalg.NewMatrix(1, 5, []float32{10, 20, 30, 40, 50}))
-	if r.Command != "run" || r.Device.Driver != "opencl" || len(r.Inputs) != 2 || len(r.Outputs) != 2 || r.Outputs[1].Type != "int32" {
+	if r.Command != "run" || r.Device.Driver != "opencl" || len(r.Inputs) != 2 || len(r.Outputs) != 2 ||
+		r.Outputs[1].Type != "int32" {
 		t.Errorf("%+v", r)
 	}
 	// in place
@@ -80,7 +85,8 @@ func TestRunEmptyGrid(t *testing.T) {
 	at := in(t.TempDir())
 	write(t, at("one.cl"), []byte(`__kernel void one(__global int *z) { z[get_global_id(0)] = 1; }`))
 	for grid, want := range map[string]int32{"0": 0, "3": 1} {
-		must(t, "run", at("one.cl"), "--kernel", "one", "--grid", grid, "--block", "1", "--backend", "opencl", "--arg", "out:i4:3", "-o", at("z.npy"))
+		must(t, "run", at("one.cl"), "--kernel", "one", "--grid", grid, "--block", "1", "--backend", "opencl", "--arg",
+			"out:i4:3", "-o", at("z.npy"))
 		checkFile(t, at("z.npy"), []int{3}, linalg.NewMatrix(1, 3, []int32{want, want, want}))
 	}
 }
@@ -115,7 +121,10 @@ func TestRunBadFlags(t *testing.T) {
 		{"--arg 5", replaced(full, "i32:5", "5")},
 		{"-D FACTOR(x)=2", replaced(full, "FACTOR=2", "FACTOR(x)=2")},
 		{"--grid", replaced(full, "2", "two")},
-		{"no result", []string{"run", at("axpy.cl"), "--kernel", "axpy", "--grid", "1", "--block", "1", "--arg", "i32:1", "-o", at("o.npy")}},
+		{"no result", []string{
+			"run", at("axpy.cl"), "--kernel", "axpy", "--grid", "1", "--block", "1", "--arg",
+			"i32:1", "-o", at("o.npy"),
+		}},
 		{"accepts 1 arg(s), received 0", []string{"run", "--kernel", "axpy"}},
 	} {
 		fails(t, dir, exitUsage, test.says, test.args...)
@@ -127,23 +136,27 @@ func TestRunBadInput(t *testing.T) {
 	dir, args := kernelDir(t)
 	at := in(dir)
 	args = append(args, "-o", at("y2.npy"), "-o", at("z.npy"))
+	saveVector[float64](t, at("x64.npy"), 1, 2, 3, 4, 5)
 	write(t, at("broken.cl"), []byte(strings.Replace(axpy, "FACTOR, x[i]", "FACTR, x[i]", 1)))
-	write(t, at("twice.cl"), []byte("int one(int a) { return undeclared_1; }\nint two(int a) { return undeclared_2; }\n"+axpy))
+	write(t, at("twice.cl"), []byte(
+		"int one(int a) { return undeclared_1; }\nint two(int a) { return undeclared_2; }\n"+axpy))
 	for _, test := range []struct {
 		says string
 		args []string
 	}{
-		{"broken.cl:4:", replaced(args, "axpy.cl", "broken.cl")},
+		{"broken.cl:5:", replaced(args, "axpy.cl", "broken.cl")},
 		{"FACTR", replaced(args, "axpy.cl", "broken.cl")},
 		{"twice.cl:1:", replaced(args, "axpy.cl", "twice.cl")},
 		{"undeclared_2", replaced(args, "axpy.cl", "twice.cl")},
 		{"no such file", replaced(args, "axpy.cl", "nothing.cl")},
 		{"no such file", replaced(args, "x.npy", "nothing.npy")},
 		{"axpyy", replaced(args, "axpy", "axpyy")},
-		{"argument 0 is int n, not a scalar of 8 bytes", replaced(args, "i32:5", "i64:5")},
+		{"argument 0 (int n) takes int32, not int64", replaced(args, "i32:5", "i64:5")},
 		{"argument 1", replaced(args, "u64:1", "u32:1")},
 		{"argument 2", replaced(args, "f32:1.5", "f64:1.5")},
 		{"argument 4 is buffer (float*) x, not a scalar of 4 bytes", replaced(args, at("x.npy"), "i32:1")},
+		{"argument 0 (int n) takes int32, not float32", replaced(args, "i32:5", "f32:5")},
+		{"(buffer (float*) x) holds float32, not float64", replaced(args, at("x.npy"), at("x64.npy"))},
 		{"takes 7 arguments", append(args, "--arg", "i32:1")},
 		{"out of memory", replaced(args, "out:i4:5x1", "out:i4:1000000x1000000")},
 	} {

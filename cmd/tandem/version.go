@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/cluster"
 )
 
 // versionInfo is how this binary was built.
@@ -17,6 +19,7 @@ type versionInfo struct {
 	Modified bool   `json:"modified,omitempty"` // the tree was not clean
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	MPI      string `json:"mpi,omitempty"` // the library that --mpi would use; "" for none
 }
 
 func newVersion(a *app) *cobra.Command {
@@ -28,6 +31,7 @@ func newVersion(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.runE(func(context.Context, []string) error {
 			v := readVersion()
+			v.MPI, _ = cluster.Library() // without one there is nothing to say: --mpi tells what to do
 			if a.json {
 				return a.printJSON(v)
 			}
@@ -68,6 +72,9 @@ func (v versionInfo) String() string {
 			s += ", with changes"
 		}
 		s += "\n"
+	}
+	if v.MPI != "" {
+		s += "MPI " + v.MPI + "\n"
 	}
 	return s
 }

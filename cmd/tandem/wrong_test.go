@@ -71,7 +71,8 @@ func TestConformanceDiffers(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 	}
 	code, stdout, stderr := conformance()
-	if code != exitError || !strings.Contains(stdout, "differs  add") || !strings.Contains(stdout, "not golden") || !strings.Contains(stderr, "differ from golden") {
+	if code != exitError || !strings.Contains(stdout, "differs  add") || !strings.Contains(stdout, "not golden") ||
+		!strings.Contains(stderr, "differ from golden") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	code, stdout, _ = conformance("--json")

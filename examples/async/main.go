@@ -1,9 +1,11 @@
-// Command async copies and computes at the same time: with two queues, events that order them, and pinned host memory.
+// Command async copies and computes at the same time: with two queues, events that order them, and
+// pinned host memory.
 //
 //	go run ./examples/async
 //	go run ./examples/async -backend opencl
 //
-// A vector is doubled on the device, piece by piece: while one queue computes a piece, the other uploads the next.
+// A vector is doubled on the device, piece by piece: while one queue computes a piece, the other
+// uploads the next.
 package main
 
 import (
@@ -20,7 +22,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -41,7 +44,8 @@ func run(w io.Writer, spec string) error {
 	defer s.Close() // ends queues, buffers, kernels and events, too
 	fmt.Fprintln(w, "device:", s.Info().Name)
 
-	// Pinned memory: the device copies from it and to it while the program goes on. It is the memory of a slice.
+	// Pinned memory: the device copies from it and to it while the program goes on. It is the
+	// memory of a slice.
 	memory, err := s.Device().AllocHost(pieces * size)
 	if err != nil {
 		return err

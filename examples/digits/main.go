@@ -1,4 +1,5 @@
-// Command digits recognises handwritten digits by their nearest neighbours, with one matrix product.
+// Command digits recognises handwritten digits by their nearest neighbours, with one matrix
+// product.
 //
 //	go run ./examples/digits
 //	go run ./examples/digits -backend opencl
@@ -23,7 +24,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -58,7 +60,8 @@ func run(w io.Writer, spec string) error {
 				right++
 			}
 		}
-		fmt.Fprintf(w, "neighbours %d: %d of %d right, accuracy %.5f\n", k, right, len(truth), float64(right)/float64(len(truth)))
+		fmt.Fprintf(w, "neighbours %d: %d of %d right, accuracy %.5f\n",
+			k, right, len(truth), float64(right)/float64(len(truth)))
 	}
 
 	h := sha256.New()
@@ -101,8 +104,8 @@ func squares(m linalg.Matrix[float32]) []float32 {
 	return sums
 }
 
-// vote is the digit that most of the k nearest images show. Of images at one distance the first is nearer; of digits with as many votes
-// the lowest wins.
+// vote is the digit that most of the k nearest images show. Of images at one distance the first is
+// nearer; of digits with as many votes the lowest wins.
 func vote(distances []float32, digits []int, k int) int {
 	order := make([]int, len(distances))
 	for i := range order {

@@ -8,16 +8,19 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// counting is a whole driver: its devices are those of the cpu driver, and it counts the launches of every kernel.
+// counting is a whole driver: its devices are those of the cpu driver, and it counts the launches
+// of every kernel.
 //
-// A driver for real hardware has the same outline: Devices and Open list and open what the hardware's library finds, Compile hands the
-// kernel's text to its compiler, and the methods of Queue call its commands.
+// A driver for real hardware has the same outline: Devices and Open list and open what the
+// hardware's library finds, Compile hands the kernel's text to its compiler, and the methods of
+// Queue call its commands.
 type counting struct {
 	mu       sync.Mutex
 	launches map[string]int // by the kernel's name
 }
 
-// inner is the driver that does the work. It is looked up when it is needed, as a library would be loaded.
+// inner is the driver that does the work. It is looked up when it is needed, as a library would be
+// loaded.
 func inner() backend.Driver { return backend.Lookup("cpu") }
 
 // own makes an error of the inner driver one of ours.

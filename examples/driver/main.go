@@ -3,8 +3,8 @@
 //	go run ./examples/driver
 //	go run ./examples/driver -backend counting:0
 //
-// counting.go is the driver: it lets the cpu driver work, and counts the launches of every kernel. Its test is one call of
-// backendtest.Run, the suite that every driver passes.
+// counting.go is the driver: it lets the cpu driver work, and counts the launches of every kernel.
+// Its test is one call of backendtest.Run, the suite that every driver passes.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command gonum is a program that uses gonum, with one line more: it solves least squares problems through the normal equations, and the
-// products in it run on the device, or on Tandem's own assembly where that is faster.
+// Command gonum is a program that uses gonum, with one line more: it solves least squares problems
+// through the normal equations, and the products in it run on the device, or on Tandem's own
+// assembly where that is faster.
 //
 //	go run ./examples/gonum
 //	go run ./examples/gonum -backend opencl
@@ -21,7 +22,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -37,7 +39,8 @@ func run(w io.Writer, spec string) error {
 	gonumblas.Use(s) // the line: all of gonum uses it from here on
 	defer gonumblas.Restore()
 
-	// Samples of 2 + 3t - t² at t between -1 and 1, fitted by a polynomial: x minimizes |Ax - b|, where AᵀA x = Aᵀb.
+	// Samples of 2 + 3t - t² at t between -1 and 1, fitted by a polynomial: x minimizes |Ax - b|,
+	// where AᵀA x = Aᵀb.
 	const samples, degree = 2000, 2
 	a, b := mat.NewDense(samples, degree+1, nil), mat.NewDense(samples, 1, nil)
 	for i := range samples {

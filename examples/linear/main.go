@@ -1,10 +1,11 @@
-// Command linear is a small neural network: two linear layers, y = relu(x*W + b), with a kernel of its own for what comes after the product.
+// Command linear is a small neural network: two linear layers, y = relu(x*W + b), with a kernel of
+// its own for what comes after the product.
 //
 //	go run ./examples/linear
 //	go run ./examples/linear -backend opencl
 //
-// Everything stays on the device from the first layer to the last. relu.cl is the kernel in the portable dialect; biasReLU says the same in Go, for the cpu
-// device.
+// Everything stays on the device from the first layer to the last. relu.cl is the kernel in the
+// portable dialect; biasReLU says the same in Go, for the cpu device.
 package main
 
 import (
@@ -23,7 +24,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -97,7 +99,9 @@ func newLayer(s *linalg.Session, rng *rand.Rand, in, out int) (l layer, err erro
 }
 
 // forward is relu(x*W + b) for every row x of a batch. It returns when the work is enqueued.
-func (l layer) forward(s *linalg.Session, relu backend.Kernel, x *linalg.Array[float32]) (*linalg.Array[float32], error) {
+func (l layer) forward(
+	s *linalg.Session, relu backend.Kernel, x *linalg.Array[float32],
+) (*linalg.Array[float32], error) {
 	rows, _ := x.Dims()
 	_, cols := l.weights.Dims()
 	y, err := linalg.NewArray[float32](s, rows, cols)

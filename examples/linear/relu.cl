@@ -1,4 +1,5 @@
-/* bias_relu - the end of a linear layer, in place: y[i,j] = max(y[i,j] + bias[j], 0) for a packed rows by cols matrix.
+/* bias_relu - the end of a linear layer, in place: y[i,j] = max(y[i,j] + bias[j], 0) for a packed
+ * rows by cols matrix.
  *
  * NaN gives 0.
  *

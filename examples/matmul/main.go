@@ -1,9 +1,11 @@
-// Command matmul multiplies two matrices: from host memory to host memory, on the best device there is.
+// Command matmul multiplies two matrices: from host memory to host memory, on the best device there
+// is.
 //
 //	go run ./examples/matmul
 //	go run ./examples/matmul -backend opencl
 //
-// It shows linalg.MatMul on matrices of Tandem's own, and on gonum's, which share their memory with it.
+// It shows linalg.MatMul on matrices of Tandem's own, and on gonum's, which share their memory with
+// it.
 package main
 
 import (
@@ -20,7 +22,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)

@@ -1,10 +1,13 @@
-// Command pca finds the principal components of handwritten digits by power iteration, on the device.
+// Command pca finds the principal components of handwritten digits by power iteration, on the
+// device.
 //
 //	go run ./examples/pca
 //	go run ./examples/pca -backend opencl
 //
-// The directions in which the images differ most are the eigenvectors of their covariance matrix. To find the first, a vector is multiplied by the matrix again
-// and again; the parts of the other eigenvectors in it fade. Then what the first explains is taken out of the matrix, and the next is found in the same way.
+// The directions in which the images differ most are the eigenvectors of their covariance matrix.
+// To find the first, a vector is multiplied by the matrix again and again; the parts of the other
+// eigenvectors in it fade. Then what the first explains is taken out of the matrix, and the next is
+// found in the same way.
 package main
 
 import (
@@ -25,7 +28,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -146,7 +150,8 @@ func strongest(c *linalg.Array[float32]) (linalg.Matrix[float32], float32, error
 	return v, value, nil
 }
 
-// normalize divides v by its length. The conversions keep Go from fusing the product and the sum, which only some processors can.
+// normalize divides v by its length. The conversions keep Go from fusing the product and the sum,
+// which only some processors can.
 func normalize(v []float32) float32 {
 	var sum float64
 	for _, x := range v {

@@ -1,9 +1,11 @@
-// Command resident keeps matrices on the device: it uploads once, computes in several steps, and downloads once.
+// Command resident keeps matrices on the device: it uploads once, computes in several steps, and
+// downloads once.
 //
 //	go run ./examples/resident
 //	go run ./examples/resident -backend opencl
 //
-// The receiver of every operation is its destination, as in gonum. Operations return when they are enqueued; Download waits for them.
+// The receiver of every operation is its destination, as in gonum. Operations return when they are
+// enqueued; Download waits for them.
 package main
 
 import (
@@ -20,7 +22,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)

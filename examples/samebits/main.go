@@ -1,10 +1,11 @@
-// Command samebits computes the same products on every device of every driver, and prints a digest of each result: they are equal. Where they are not, it
-// fails.
+// Command samebits computes the same products on every device of every driver, and prints a digest
+// of each result: they are equal. Where they are not, it fails.
 //
 //	go run ./examples/samebits
 //	go run ./examples/samebits -backend cpu
 //
-// Every element of a product is one chain of fused multiply-adds in a fixed order, so its bits depend on the operands alone.
+// Every element of a product is one chain of fused multiply-adds in a fixed order, so its bits
+// depend on the operands alone.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -55,7 +57,8 @@ func run(w io.Writer, spec string) error {
 // results is the digest of every product, by its operands.
 type results map[string][]byte
 
-// devices lists every device of every driver as linalg.Open takes it, and prints why a driver has none.
+// devices lists every device of every driver as linalg.Open takes it, and prints why a driver has
+// none.
 func devices(w io.Writer) (specs []string) {
 	for _, d := range backend.Drivers() {
 		infos, err := d.Devices()
@@ -69,7 +72,8 @@ func devices(w io.Writer) (specs []string) {
 	return specs
 }
 
-// products prints a digest of a product in each element type that the device supports, and compares it with those of other devices.
+// products prints a digest of a product in each element type that the device supports, and compares
+// it with those of other devices.
 func (all results) products(w io.Writer, spec string) error {
 	s, err := linalg.Open(spec)
 	if err != nil {

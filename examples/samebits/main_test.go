@@ -10,7 +10,8 @@ import (
 )
 
 // The digest of each product, as the definition of the product gives it.
-const digests = `  301x257 float32 times 257x129 float32: 89555fd2f5d921f5a2da2d6b44ad72ac26188078f6271355d0aed6cb0b99a550
+const digests = "" +
+	`  301x257 float32 times 257x129 float32: 89555fd2f5d921f5a2da2d6b44ad72ac26188078f6271355d0aed6cb0b99a550
   301x257 float64 times 257x129 float64: 705bf038ec38c855d44b7ccdf508972b22a6cebea79e949c8e307a4df7a28b52
   301x257 int32 times 257x129 int32: 4a64321149b70b5054c562a3f5a7744eb5c68c1bdb7ed8ee7ab084defa8ad9c5
 `
@@ -45,7 +46,8 @@ func TestAllDevices(t *testing.T) {
 			devices++
 		}
 	}
-	if last := fmt.Sprintf("devices: %d, one digest: %s\n", devices, oneDigest); devices == 0 || !strings.HasSuffix(out.String(), last) {
+	if last := fmt.Sprintf("devices: %d, one digest: %s\n", devices, oneDigest); devices == 0 ||
+		!strings.HasSuffix(out.String(), last) {
 		t.Errorf("the end is not %s", last)
 	}
 	t.Log(out.String())

@@ -6,8 +6,8 @@ __kernel void saxpy(const int n, const float a, __global const float *x, __globa
   for (int i = get_global_id(0); i < n; i += get_global_size(0)) y[i] = fma(a, x[i], y[i]);
 }
 
-/* jacobi - one step of Jacobi's method for Laplace's equation: every inner point of a rows by cols grid becomes the mean of its four
- * neighbours.
+/* jacobi - one step of Jacobi's method for Laplace's equation: every inner point of a rows by cols
+ * grid becomes the mean of its four neighbours.
  *
  *   out[i,j] = ((in[i-1,j] + in[i+1,j]) + (in[i,j-1] + in[i,j+1])) / 4
  *

@@ -10,22 +10,25 @@ import (
 //go:embed kernels.cl
 var text string
 
-// The two kernels of kernels.cl. A GPU, or any OpenCL device, compiles the text; the cpu device runs the function in Go. Without the
-// function, Compile fails there and says so; nothing else changes.
+// The two kernels of kernels.cl. A GPU, or any OpenCL device, compiles the text; the cpu device
+// runs the function in Go. Without the function, Compile fails there and says so; nothing else
+// changes.
 var (
 	saxpy  = &backend.Source{Name: "saxpy", File: "kernels.cl", Text: text, Go: saxpyGo}
 	jacobi = &backend.Source{Name: "jacobi", File: "kernels.cl", Text: text, Go: jacobiGo}
 )
 
-// saxpyGo runs the work-items of the groups lo to hi-1, as the kernel does. linalg.FMA rounds once, as the kernel's fma.
+// saxpyGo runs the work-items of the groups lo to hi-1, as the kernel does. linalg.FMA rounds once,
+// as the kernel's fma.
 func saxpyGo(g backend.Grid, lo, hi int, args []backend.Arg) error {
 	n, a := int(args[0].Int32()), args[1].Float32()
 	x, y := backend.Mem[float32](args[2]), backend.Mem[float32](args[3])
-	for id := lo * g.Local[0]; id < hi*g.Local[0]; id++ {
-		for i := id; i < n; i += g.Groups[0] * g.Local[0] {
+	step, _, _ := g.Size()
+	g.Each(lo, hi, func(first, _, _ int) {
+		for i := first; i < n; i += step {
 			y[i] = linalg.FMA(a, x[i], y[i])
 		}
-	}
+	})
 	return nil
 }
 

@@ -1,10 +1,12 @@
-// Command userkernel runs kernels of one's own, which kernels.cl holds, on slices in host memory and on arrays on the device.
+// Command userkernel runs kernels of one's own, which kernels.cl holds, on slices in host memory
+// and on arrays on the device.
 //
 //	go run ./examples/userkernel
 //	go run ./examples/userkernel -backend opencl
 //
-// A launch is kernel[grid, block](arguments): so many groups, of so many work-items each. The text is in the portable dialect that
-// docs/kernels.md describes; kernels.go gives the cpu device the same in Go.
+// A launch is kernel[grid, block](arguments): so many groups, of so many work-items each. The text
+// is in the portable dialect that docs/kernels.md describes; kernels.go gives the cpu device the
+// same in Go.
 package main
 
 import (
@@ -19,7 +21,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -39,7 +42,8 @@ func run(w io.Writer, spec string) error {
 	return onArrays(w, s)
 }
 
-// onSlices launches saxpy straight on slices: they are copied to the device and back, or used in place where it shares the host's memory.
+// onSlices launches saxpy straight on slices: they are copied to the device and back, or used in
+// place where it shares the host's memory.
 func onSlices(w io.Writer, s *linalg.Session) error {
 	k, err := s.CompileSource(saxpy)
 	if err != nil {
@@ -55,7 +59,8 @@ func onSlices(w io.Writer, s *linalg.Session) error {
 	return nil
 }
 
-// onArrays heats the top edge of a plate and takes 500 Jacobi steps on the device, from one array to another and back.
+// onArrays heats the top edge of a plate and takes 500 Jacobi steps on the device, from one array
+// to another and back.
 func onArrays(w io.Writer, s *linalg.Session) error {
 	k, err := s.CompileSource(jacobi)
 	if err != nil {

@@ -1,10 +1,11 @@
-// Command zerocopy lets the device work on Go slices themselves, without a copy, and times the first call of a kernel and the second.
+// Command zerocopy lets the device work on Go slices themselves, without a copy, and times the
+// first call of a kernel and the second.
 //
 //	go run ./examples/zerocopy -backend opencl
 //	go run ./examples/zerocopy -backend cpu
 //
-// It needs a device that shares the host's memory: a CPU, or a GPU within one. Elsewhere linalg.Register says so, and a program uses
-// linalg.Upload instead.
+// It needs a device that shares the host's memory: a CPU, or a GPU within one. Elsewhere
+// linalg.Register says so, and a program uses linalg.Upload instead.
 package main
 
 import (
@@ -22,7 +23,8 @@ import (
 )
 
 func main() {
-	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
+	spec := flag.String("backend", "",
+		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
 	flag.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
@@ -50,7 +52,8 @@ func run(w io.Writer, spec string) error {
 		return err
 	}
 
-	for _, call := range []string{"first call: ", "second call:"} { // the first one compiles the kernel, or finds it on disk
+	// the first one compiles the kernel, or finds it on disk
+	for _, call := range []string{"first call: ", "second call:"} {
 		start := time.Now()
 		if err := z.Mul(x, y); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package archtest holds the repository to its own rules: which package may import which, how generated files are marked, and that no
-// file tells where it was built.
+// Package archtest holds the repository to its own rules: which package may import which, how
+// generated files are marked, and that no file tells where it was built.
 package archtest
 
 import (
@@ -23,63 +23,138 @@ import (
 
 const module = "github.com/tandem-gpu/tandem"
 
-// A rule says what the files of a package may import, apart from the standard library. Packages of the module are named from its root.
-// "x/..." is x and all below it.
+// A rule says what the files of a package may import, apart from the standard library. Packages of
+// the module are named from its root. "x/..." is x and all below it.
 type rule struct {
 	pkg  string
 	may  []string // packages of the module
 	mods []string // packages of other modules
 }
 
-// rules are the arrows of the design, from the bottom up. The last rule that fits a package holds, and every package needs one.
+// rules are the arrows of the design, from the bottom up. The last rule that fits a package holds,
+// and every package needs one.
 var rules = []rule{
 	{pkg: "backend"},           // the contract imports the standard library alone
 	{pkg: "internal/host/..."}, // generators
-	{pkg: "internal/host", mods: []string{"golang.org/x/sys/cpu"}},                                       // the bits that every device must produce
-	{pkg: "internal/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}}, // the only importer of purego
-	{pkg: "internal/diskcache"},
+	// the bits that every device must produce
+	{pkg: "internal/host", mods: []string{"golang.org/x/sys/cpu"}},
+	// what drivers are made of
+	{pkg: "backend/driverkit", may: []string{"backend", "backend/driverkit/diskcache"}},
+	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
+	// the only importer of purego
+	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/mutate"},
-	{pkg: "internal/ptxgen/...", may: []string{"backend", "internal/ptxgen"}}, // for generators and tests
+	// for generators and tests
+	{pkg: "internal/ptxgen/...", may: []string{"backend", "backend/driverkit", "internal/ptxgen"}},
 
-	// Drivers never import each other, kernels or linalg. They alone import internal/diskcache.
-	{pkg: "backend/cpu/...", may: []string{"backend", "internal/host", "internal/diskcache", "internal/hugepage"}, mods: []string{"golang.org/x/sys/..."}},
-	{pkg: "backend/opencl/...", may: []string{"backend", "backend/opencl/...", "internal/dl/...", "internal/diskcache", "internal/hugepage"}},
-	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/...", "internal/dl/..."}}, // of use without the rest
-	{pkg: "backend/opencl/internal/...", may: []string{"backend/opencl/internal/...", "internal/dl/..."}},
-	{pkg: "backend/cuda/...", may: []string{"backend", "backend/cuda/...", "internal/dl/...", "internal/diskcache"}},
-	{pkg: "backend/cuda/ptxsim/...", may: []string{"backend/cuda/ptxsim/...", "internal/host"}},
+	// What kernels written in Go use, and what makes them into text. A program links gpu and
+	// gpu/support, never the compiler.
+	{pkg: "gpu", may: []string{"backend", "internal/host"}},
+	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
+	{pkg: "gpu/compile", may: []string{"internal/compiler"}},
+	{pkg: "internal/compiler", may: []string{"backend", "gpu/support", "internal/ptxgen"}},
+	{pkg: "internal/compiler/mistakes", may: []string{"backend", "gpu", "gpu/support", "linalg"}}, // for tests
+
+	// Elementary functions, and their generator and proof.
+	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
+	{pkg: "rmath/f32"}, // kernels call it: package math alone
+
+	// Drivers never import each other, kernels or linalg. They alone import driverkit.
+	{
+		pkg:  "backend/cpu/...",
+		may:  []string{"backend", "backend/driverkit", "internal/host", "internal/hugepage"},
+		mods: []string{"golang.org/x/sys/..."},
+	},
+	{pkg: "backend/opencl/...", may: []string{
+		"backend", "backend/driverkit/...", "backend/opencl/...", "internal/hugepage",
+	}},
+	// of use without the rest
+	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/..."}},
+	{
+		pkg: "backend/opencl/internal/...",
+		may: []string{"backend", "backend/opencl/internal/...", "backend/driverkit/dl"},
+	},
+	{pkg: "backend/cuda", may: []string{"backend", "backend/driverkit/...", "backend/internal/cuda/capi"}},
+	// CUDA's functions, and the same over the simulator: cudasim is CUDA's driver over these
+	{
+		pkg: "backend/internal/cuda/capi/...",
+		may: []string{"backend", "backend/internal/cuda/capi", "backend/driverkit/dl"},
+	},
+	{pkg: "backend/internal/cuda/simapi", may: []string{"backend/internal/cuda/capi", "backend/cudasim/ptxsim"}},
+	{pkg: "backend/cudasim", may: []string{
+		"backend", "backend/cuda", "backend/cudasim/ptxsim",
+		"backend/internal/cuda/...",
+	}},
+	{pkg: "backend/cudasim/ptxsim", may: []string{"internal/host"}},
 
 	{pkg: "backend/backendtest", may: []string{"backend", "conformance"}},
 	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
-	{pkg: "kernels/...", may: []string{"backend", "internal/host", "kernels/..."}},
-	{pkg: "kernels/internal/ptxgen", may: []string{"kernels", "internal/ptxgen"}},
-	{pkg: "conformance", may: []string{"backend", "kernels", "internal/host"}},
+	{pkg: "kernels", may: []string{"backend", "internal/host"}},
+	{pkg: "kernels/tuning", may: []string{"backend", "kernels", "internal/host"}},
+	{pkg: "kernels/internal/ptxgen", may: []string{"kernels/tuning", "internal/ptxgen"}},
+	{pkg: "conformance", may: []string{"backend", "kernels/...", "internal/host"}},
 
-	{pkg: "internal/npy/header"},
-	{pkg: "linalg", may: []string{"backend", "kernels", "internal/host", "internal/npy/header"}, mods: []string{"gonum.org/v1/gonum/..."}},
-	{pkg: "linalg/gonumblas", may: []string{"backend", "kernels", "linalg", "internal/host"}, mods: []string{"gonum.org/v1/gonum/..."}},
-	{pkg: "internal/faulttest", may: []string{"backend", "linalg/..."}, mods: []string{"gonum.org/v1/gonum/..."}}, // for tests
-	{pkg: "internal/npy", may: []string{"linalg", "internal/npy/header"}, mods: []string{"github.com/kshedden/gonpy"}},
+	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},
+	{
+		pkg:  "linalg",
+		may:  []string{"backend", "kernels/...", "internal/host", "internal/npy"},
+		mods: []string{"gonum.org/v1/gonum/..."},
+	},
+	{
+		pkg:  "linalg/gonumblas",
+		may:  []string{"backend", "kernels/...", "linalg", "internal/host"},
+		mods: []string{"gonum.org/v1/gonum/..."},
+	},
+	// MPI's functions, and matrices over them
+	{pkg: "cluster/internal/mpi", may: []string{"backend/driverkit/dl"}},
+	{
+		pkg:  "cluster",
+		may:  []string{"backend", "cluster/internal/mpi", "kernels", "linalg", "internal/host", "internal/npy"},
+		mods: []string{"gonum.org/v1/gonum/..."},
+	},
+	// for tests
+	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
+	{
+		pkg:  "internal/faulttest",
+		may:  []string{"backend", "backend/driverkit/diskcache", "linalg/...", "internal/faulttest/fault"},
+		mods: []string{"gonum.org/v1/gonum/..."},
+	},
+	{pkg: "internal/faulttest/fault"},
 
 	{
-		pkg: "bench/...", may: []string{"backend", "kernels", "conformance", "linalg/...", "bench/...", "internal/dl/...", "internal/host"},
+		pkg: "bench/...",
+		may: []string{
+			"backend", "kernels/...", "linalg/...", "backend/driverkit/dl", "internal/host",
+		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
 	{
-		pkg: "cmd/...", may: []string{"backend", "backend/backendtest", "kernels", "conformance", "linalg/...", "bench/...", "internal/npy", "cmd/..."},
-		mods: []string{"github.com/spf13/cobra", "github.com/schollz/progressbar/v3", "golang.org/x/term", "golang.org/x/sys/..."},
+		pkg: "cmd/...",
+		may: []string{
+			"backend", "kernels/...", "conformance", "linalg/...", "bench/...", "cluster",
+			"internal/npy", "internal/compiler", "backend/driverkit/diskcache",
+		},
+		mods: []string{
+			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",
+			"golang.org/x/term",
+		},
 	},
 	{
-		pkg: "examples/...", may: []string{"backend", "backend/...", "kernels", "conformance", "linalg/...", "internal/npy", "examples/..."},
+		pkg: "examples/...",
+		may: []string{
+			"backend/...", "kernels/...", "linalg/...", "gpu", "gpu/support", "examples/...",
+		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 }
 
-// fileRules give single files what their package must not have: linalg pulls in the drivers at one place.
+// fileRules give single files what their package must not have: linalg pulls in the drivers at one
+// place, and the command the simulated one.
 var fileRules = map[string][]string{
-	"linalg/drivers.go": {"backend/cpu", "backend/cuda", "backend/opencl"},
+	"linalg/drivers.go":  {"backend/cpu", "backend/cuda", "backend/opencl"},
+	"cmd/tandem/main.go": {"backend/cudasim"},
 }
 
 // Tests may import what they need, drivers too, except the tests of these packages.
@@ -138,9 +213,9 @@ func refuse(f source, r *rule, imp string) string {
 	standard := !ours && !strings.Contains(strings.Split(imp, "/")[0], ".")
 	switch {
 	case imp == "C":
-		return "there is no cgo here; use internal/dl"
-	case matches("github.com/ebitengine/purego/...", imp) && !matches("internal/dl/...", f.pkg):
-		return "internal/dl alone imports purego"
+		return "there is no cgo here; use backend/driverkit/dl"
+	case matches("github.com/ebitengine/purego/...", imp) && !matches("backend/driverkit/dl/...", f.pkg):
+		return "backend/driverkit/dl alone imports purego"
 	case standard:
 		return ""
 	case f.test() && !anyMatches(strictTests, f.pkg):
@@ -161,6 +236,26 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// A permission that no file uses is taken back: it would let in what nobody decided.
+func TestPermissionsAreUsed(t *testing.T) {
+	files := sources(t)
+	used := func(r *rule, pattern string) bool {
+		return slices.ContainsFunc(files, func(f source) bool {
+			return !f.test() && find(f.pkg) == r && slices.ContainsFunc(f.imports, func(imp string) bool {
+				own, ours := strings.CutPrefix(imp, module+"/")
+				return matches(pattern, imp) || ours && matches(pattern, own)
+			})
+		})
+	}
+	for i := range rules {
+		for _, pattern := range slices.Concat(rules[i].may, rules[i].mods) {
+			if !used(&rules[i], pattern) {
+				t.Errorf("the rule of %s permits %s, which it does not import", rules[i].pkg, pattern)
+			}
+		}
+	}
+}
+
 // root is the directory of go.mod.
 func root(t *testing.T) string {
 	t.Helper()
@@ -178,7 +273,8 @@ func root(t *testing.T) string {
 func sources(t *testing.T) []source {
 	t.Helper()
 	dir := root(t)
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd := exec.Command("go", "list", "-e",
+		"-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -221,6 +317,25 @@ func sources(t *testing.T) []source {
 	return files
 }
 
+// The simulator is a sixth of the module: a program links it by importing cudasim, and not with
+// linalg.
+func TestSimulatorIsNotLinked(t *testing.T) {
+	for pkg, want := range map[string]bool{"linalg": false, "linalg/gonumblas": false, "cmd/tandem": true} {
+		cmd := exec.Command("go", "list", "-deps", "./"+pkg)
+		cmd.Dir = root(t)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", cmd, err)
+		}
+		deps := strings.Fields(string(out))
+		for _, dep := range []string{"backend/cudasim/ptxsim", "backend/internal/cuda/simapi"} {
+			if got := slices.Contains(deps, module+"/"+dep); got != want {
+				t.Errorf("%s links %s: %v, want %v", pkg, dep, got, want)
+			}
+		}
+	}
+}
+
 // The checker must see what it is for: each of these made-up files breaks a rule, or none.
 func TestRules(t *testing.T) {
 	const m = module + "/"
@@ -239,43 +354,64 @@ func TestRules(t *testing.T) {
 		{"backend/cpu", "a.go", m + "kernels", "the rule of backend/cpu"},
 		{"backend/cpu", "a.go", m + "linalg", "the rule of backend/cpu"},
 		{"backend/cpu", "a_test.go", m + "backend/backendtest", ""},
+		{"gpu", "a.go", m + "backend", ""},
+		{"gpu", "a.go", m + "linalg", "the rule of gpu"},
+		{"gpu/support", "a.go", m + "internal/compiler", "the rule of gpu/support"},
+		{"internal/compiler", "a.go", m + "linalg", "the rule of internal/compiler"},
+		{"internal/compiler", "a.go", "golang.org/x/tools/go/packages", "the rule of internal/compiler"},
 		{"backend/opencl", "a.go", m + "backend/opencl/cl", ""},
-		{"backend/opencl", "a.go", m + "internal/diskcache", ""},
+		{"backend/opencl", "a.go", m + "backend/driverkit/diskcache", ""},
 		{"backend/opencl", "a.go", m + "backend/cpu", "the rule of backend/opencl"},
 		{"backend/opencl", "a.go", m + "backend/cuda", "the rule of backend/opencl"},
 		{"backend/opencl", "a.go", m + "linalg", "the rule of backend/opencl"},
-		{"backend/opencl", "a.go", "github.com/ebitengine/purego", "internal/dl alone"},
-		{"backend/opencl", "a_test.go", "github.com/ebitengine/purego", "internal/dl alone"},
+		{"backend/opencl", "a.go", "github.com/ebitengine/purego", "backend/driverkit/dl alone"},
+		{"backend/opencl", "a_test.go", "github.com/ebitengine/purego", "backend/driverkit/dl alone"},
 		{"backend/opencl/cl", "a.go", m + "backend", "the rule of backend/opencl/cl"},
-		{"backend/opencl/cl", "a.go", m + "internal/dl", ""},
-		{"backend/cuda", "a.go", m + "backend/cuda/ptxsim", ""},
+		{"backend/cuda", "a.go", m + "backend/internal/cuda/capi", ""},
+		{"backend/cuda", "a.go", m + "backend/internal/cuda/simapi", "the rule of backend/cuda"},
+		{"backend/cuda", "a.go", m + "backend/cudasim/ptxsim", "the rule of backend/cuda"},
 		{"backend/cuda", "a.go", m + "backend/opencl", "the rule of backend/cuda"},
 		{"backend/cuda", "a.go", m + "kernels", "the rule of backend/cuda"},
-		{"backend/cuda/ptxsim", "a.go", m + "internal/host", ""},
-		{"backend/cuda/ptxsim", "a.go", m + "backend/cuda", "the rule of backend/cuda/ptxsim"},
+		{"backend/internal/cuda/simapi", "a.go", m + "backend/cuda", "the rule of backend/internal/cuda/simapi"},
+		{"backend/cudasim", "a.go", m + "backend/cuda", ""},
+		{"backend/cudasim", "a.go", m + "backend/opencl", "the rule of backend/cudasim"},
+		{"backend/cudasim/ptxsim", "a.go", m + "internal/host", ""},
+		{"backend/cudasim/ptxsim", "a.go", m + "backend/cuda", "the rule of backend/cudasim/ptxsim"},
 		{"backend/backendtest", "a.go", m + "conformance", ""},
 		{"backend/backendtest", "a.go", m + "backend/cpu", "the rule of backend/backendtest"},
 		{"backend/backendtest", "a_test.go", m + "backend/cpu", ""},
 		{"backend/new", "a.go", "fmt", "has no rule"},
-		{"internal/dl", "a.go", "github.com/ebitengine/purego", ""},
-		{"internal/dl", "a.go", m + "backend", "the rule of internal/dl"},
+		{"backend/driverkit/dl", "a.go", "github.com/ebitengine/purego", ""},
+		{"backend/driverkit/dl", "a.go", m + "backend", "the rule of backend/driverkit/dl"},
 		{"internal/host", "a.go", m + "backend", "the rule of internal/host"},
-		{"internal/diskcache", "a.go", m + "internal/dl", "the rule of internal/diskcache"},
+		{"backend/driverkit/diskcache", "a.go", m + "backend/driverkit/dl", "the rule of backend/driverkit/diskcache"},
+		{"backend/driverkit", "a.go", m + "backend/driverkit/dl", "the rule of backend/driverkit"},
 		{"kernels", "a.go", m + "internal/host", ""},
 		{"kernels", "a.go", m + "linalg", "the rule of kernels"},
+		{"kernels", "a.go", m + "kernels/tuning", "the rule of kernels"},
+		{"kernels/tuning", "a.go", m + "kernels", ""},
 		{"kernels", "a.go", m + "backend/cpu", "the rule of kernels"},
-		{"kernels", "a.go", m + "internal/diskcache", "the rule of kernels"},
+		{"kernels", "a.go", m + "backend/driverkit/diskcache", "the rule of kernels"},
+		{"cluster", "a.go", m + "linalg", ""},
+		{"cluster", "a.go", m + "backend/driverkit/dl", "the rule of cluster"},
+		{"cluster/internal/mpi", "a.go", m + "backend/driverkit/dl", ""},
+		{"cluster/internal/mpi", "a.go", m + "backend", "the rule of cluster/internal/mpi"},
+		{"linalg", "session.go", m + "cluster", "the rule of linalg"},
 		{"conformance", "a.go", "testing", ""},
 		{"conformance", "a.go", m + "linalg", "the rule of conformance"},
 		{"linalg", "drivers.go", m + "backend/opencl", ""},
+		{"linalg", "drivers.go", m + "backend/cudasim", "the rule of linalg"},
 		{"linalg", "session.go", m + "backend/opencl", "the rule of linalg"},
-		{"linalg", "session.go", m + "internal/diskcache", "the rule of linalg"},
+		{"linalg", "session.go", m + "backend/driverkit/diskcache", "the rule of linalg"},
 		{"linalg", "session.go", m + "linalg/gonumblas", "the rule of linalg"},
+		{"linalg", "npy.go", m + "internal/npy", ""},
+		{"internal/npy", "a.go", m + "linalg", "the rule of internal/npy"},
 		{"linalg/gonumblas", "a.go", m + "linalg", ""},
 		{"linalg/gonumblas", "drivers.go", m + "backend/cpu", "the rule of linalg/gonumblas"},
 		{"cmd/tandem", "a.go", m + "conformance", ""},
 		{"cmd/tandem", "a.go", m + "backend/cpu", "the rule of cmd"},
-		{"cmd/tandem", "a.go", m + "internal/diskcache", "the rule of cmd"},
+		{"cmd/tandem", "main.go", m + "backend/cudasim", ""},
+		{"cmd/tandem", "a.go", m + "backend/driverkit/dl", "the rule of cmd"},
 		{"cmd/tandem", "a.go", "example.com/other", "the rule of cmd"},
 		{"examples/driver", "a.go", m + "backend/opencl", ""},
 		{"kernels", "a.go", "C", "no cgo"},
@@ -338,7 +474,8 @@ var (
 	buildPath      = regexp.MustCompile(`(^|[^\w.-])/(` + "wor" + `k|` + "roo" + `t)/`)
 )
 
-// unmarked tells whether a file says that it is generated, but not in the line that tools look for, before its code.
+// unmarked tells whether a file says that it is generated, but not in the line that tools look for,
+// before its code.
 func unmarked(name string, text []byte) bool {
 	if path.Ext(name) == ".go" {
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
@@ -369,7 +506,8 @@ func endOfLine(text []byte, i int) int {
 func TestGeneratedFiles(t *testing.T) {
 	walk(t, func(name string, text []byte) {
 		if unmarked(name, text) {
-			t.Errorf("%s: the marker must be a line of its own before the code: // %s by PROGRAM. DO NOT EDIT.", name, generatedWords)
+			t.Errorf("%s: the marker must be a line of its own before the code: // %s by PROGRAM. DO NOT EDIT.",
+				name, generatedWords)
 		}
 	})
 }
@@ -401,7 +539,8 @@ func TestNoBuildPaths(t *testing.T) {
 	walk(t, func(name string, text []byte) {
 		if at := buildPath.FindIndex(text); at != nil {
 			line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
-			t.Errorf("%s:%d: %q names a directory of the machine that it was made on", name, line, bytes.TrimSpace(text[at[0]:endOfLine(text, at[1])]))
+			t.Errorf("%s:%d: %q names a directory of the machine that it was made on",
+				name, line, bytes.TrimSpace(text[at[0]:endOfLine(text, at[1])]))
 		}
 	})
 }

@@ -40,7 +40,42 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// THIRD_PARTY.md lists the modules that programs link, on every system that releases are built for, and no others.
+// The code of the pages on kernels is that of files which are compiled and tested, or of README's
+// programs; but for the space before a line.
+func TestCode(t *testing.T) {
+	trim := func(text string) string {
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(strings.TrimSpace(line) + "\n")
+		}
+		return b.String()
+	}
+	pages, files := map[string]string{}, []string{}
+	walk(t, func(name string, text []byte) {
+		switch name {
+		case "docs/kernels.md", "docs/finding-mistakes.md", "docs/migrate.md":
+			pages[name] = string(text)
+		}
+		if ext := filepath.Ext(name); ext == ".go" || ext == ".cl" || name == "README.md" {
+			files = append(files, trim(string(text)))
+		}
+	})
+	for name, page := range pages {
+		for _, m := range fence.FindAllStringSubmatch(page, -1) {
+			code := strings.TrimSpace(trim(m[2]))
+			if (m[1] == "go" || m[1] == "c") &&
+				!slices.ContainsFunc(files, func(text string) bool { return strings.Contains(text, code) }) {
+				t.Errorf("%s: in no file:\n%s", name, m[2])
+			}
+		}
+	}
+	if len(pages) != 3 {
+		t.Errorf("%d pages", len(pages))
+	}
+}
+
+// THIRD_PARTY.md lists the modules that programs link, on every system that releases are built for,
+// and no others.
 func TestThirdParty(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root(t), "THIRD_PARTY.md"))
 	if err != nil {
@@ -57,7 +92,8 @@ func TestThirdParty(t *testing.T) {
 	}
 	var linked []string
 	for _, system := range []string{"linux", "windows", "darwin"} {
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./...")
+		const paths = "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
+		cmd := exec.Command("go", "list", "-deps", "-f", paths, "./...")
 		cmd.Dir = root(t)
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		out, err := cmd.Output()

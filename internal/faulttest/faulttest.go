@@ -1,5 +1,6 @@
-// Package faulttest runs all that linalg does with a device while calls of the device's library fail, one after the other. The tests of
-// the drivers, which can reach their function tables, call it.
+// Package faulttest runs all that linalg does with a device while calls of the device's library
+// fail, one after the other. The tests of the drivers, which can reach their function tables, call
+// it.
 package faulttest
 
 import (
@@ -13,15 +14,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // every makes each call fail at each of its uses, and not at a few of them.
-var every = flag.Bool("every", false, "let each call of a library fail at each of its uses: minutes in place of seconds")
+var every = flag.Bool("every", false,
+	"let each call of a library fail at each of its uses: minutes in place of seconds")
 
 // A Call is one call of a C function.
 type Call interface {
@@ -36,16 +40,17 @@ type Hook func(name string, c Call) []reflect.Value
 
 // A Library is a function table, as a test can disturb it.
 type Library struct {
-	Driver  func() backend.Driver         // a driver that has listed no devices yet
-	Wrap    func(h Hook) (restore func()) // puts h before every call
-	Live    func() int                    // handles that are not released
-	Memory  int32                         // the code of a lack of memory
-	Lost    int32                         // the code of a device that is lost; 0: there is none
-	Quiet   map[string]string             // C functions, and functions of Go that call C, whose failures need not be told, and why
-	Allocs  []string                      // the C functions that allocate memory
-	Only    func(name string) bool        // whether to let a C function fail; nil: all of them
-	Forgets bool                          // the driver does not know by itself that its device is lost
-	Use     []Operation                   // what to do with the device; nil: Operations
+	Driver func() backend.Driver         // a driver that has listed no devices yet
+	Wrap   func(h Hook) (restore func()) // puts h before every call
+	Live   func() int                    // handles that are not released
+	Memory int32                         // the code of a lack of memory
+	Lost   int32                         // the code of a device that is lost; 0: there is none
+	// C functions, and functions of Go that call C, whose failures need not be told, and why
+	Quiet   map[string]string
+	Allocs  []string               // the C functions that allocate memory
+	Only    func(name string) bool // whether to let a C function fail; nil: all of them
+	Forgets bool                   // the driver does not know by itself that its device is lost
+	Use     []Operation            // what to do with the device; nil: Operations
 }
 
 // open opens a session on the first device.
@@ -61,30 +66,17 @@ func (l *Library) open() (*linalg.Session, error) {
 	return s, nil
 }
 
-// A fault is a C function that fails at its nth use. A sticky one is that of a lost device: all calls after it fail as well.
-type fault struct {
-	name   string
-	nth    int64
+// A libraryFault is a fault with its code. A sticky one is that of a lost device: all calls after
+// it fail as well.
+type libraryFault struct {
+	fault.Fault
 	code   int32
-	sticky bool
-
-	mu    sync.Mutex
-	uses  int64
-	where string // the functions of Go that made the call, once it has failed
+	sticky atomic.Bool
 }
 
-func (f *fault) hook(name string, c Call) []reflect.Value {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if name == f.name {
-		f.uses++
-	}
-	switch {
-	case f.where == "" && name == f.name && f.uses == f.nth:
-		f.where = callers()
-	case f.where == "" || !f.sticky || isText(name):
-		f.mu.Unlock() // C may call back, and block
-		defer f.mu.Lock()
+func (f *libraryFault) hook(name string, c Call) []reflect.Value {
+	after := f.sticky.Load() && f.Fired() != "" && !isText(name)
+	if !f.Due(name) && !after {
 		return c.Run()
 	}
 	if isRelease(name) {
@@ -93,35 +85,11 @@ func (f *fault) hook(name string, c Call) []reflect.Value {
 	return c.Fail(f.code)
 }
 
-func (f *fault) setSticky(on bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sticky = on
-}
-
-func (f *fault) fired() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.where
-}
-
-// callers names the functions of Go that are being called, one a line.
-func callers() string {
-	pcs := make([]uintptr, 100)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	var b strings.Builder
-	for {
-		f, more := frames.Next()
-		b.WriteString(f.Function + "\n")
-		if !more {
-			return b.String()
-		}
-	}
-}
-
 // isRelease tells whether a C function releases something.
 func isRelease(name string) bool {
-	for _, word := range []string{"Release", "Free", "Unregister", "StreamDestroy", "EventDestroy", "ModuleUnload", "DestroyProgram"} {
+	for _, word := range []string{
+		"Release", "Free", "Unregister", "StreamDestroy", "EventDestroy", "ModuleUnload", "DestroyProgram",
+	} {
 		if strings.Contains(name, word) {
 			return true
 		}
@@ -133,22 +101,24 @@ func isRelease(name string) bool {
 func isText(name string) bool { return name == "cuGetErrorName" || name == "cuGetErrorString" }
 
 // quiet is why a failure of f need not be told, "" where it must.
-func (l *Library) quiet(f *fault) string {
-	if why := l.Quiet[f.name]; why != "" {
+func (l *Library) quiet(f *libraryFault) string {
+	if why := l.Quiet[f.Name]; why != "" {
 		return why
 	}
 	for function, why := range l.Quiet {
-		if strings.Contains(f.fired(), function) {
+		if strings.Contains(f.Fired(), function) {
 			return why
 		}
 	}
 	return ""
 }
 
-// Run lets every C function that linalg's operations use fail: once with a lack of memory, after which everything works again, and once with
-// the loss of the device, after which nothing does until it is opened anew.
+// Run lets every C function that linalg's operations use fail: once with a lack of memory, after
+// which everything works again, and once with the loss of the device, after which nothing does
+// until it is opened anew.
 func Run(t *testing.T, l *Library) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is released is released by the code, not by the garbage collector
+	// what is released is released by the code, not by the garbage collector
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := newRunner(t, l)
 	r.count(t) // fills the disk cache
 	var err error
@@ -179,7 +149,8 @@ func Run(t *testing.T, l *Library) {
 	if r.missed > r.faults/20 {
 		t.Errorf("%d calls were made less often than before", r.missed)
 	}
-	t.Logf("%d C functions, used %d times: %d faults, %d of them a lost device; %d were told, %d need not be", len(uses), sum(uses), r.faults, r.lost, r.told, r.faults-r.told)
+	t.Logf("%d C functions, used %d times: %d faults, %d of them a lost device; %d were told, %d need not be",
+		len(uses), sum(uses), r.faults, r.lost, r.told, r.faults-r.told)
 }
 
 func sum(m map[string]int64) (n int64) {
@@ -197,7 +168,8 @@ func Functions(t *testing.T, l *Library) []string {
 	return slices.Sorted(maps.Keys(r.count(t)))
 }
 
-// Cycles opens a session, multiplies on it and closes it, again and again: 100 times, or 10,000 with -every. Each time all handles are released.
+// Cycles opens a session, multiplies on it and closes it, again and again: 100 times, or 10,000
+// with -every. Each time all handles are released.
 func Cycles(t *testing.T, l *Library) {
 	t.Helper()
 	r, driver := newRunner(t, l), l.Driver()
@@ -245,8 +217,9 @@ func newRunner(t *testing.T, l *Library) *runner {
 	return r
 }
 
-// uses are the uses at which a function that is used n times is to fail: all of them, or the first, the second, the middle one and the last. An
-// allocation fails at all of them, unless the tests are short.
+// uses are the uses at which a function that is used n times is to fail: all of them, or the first,
+// the second, the middle one and the last. An allocation fails at all of them, unless the tests are
+// short.
 func (r *runner) uses(name string, n int64) (list []int64) {
 	if testing.Short() {
 		return slices.Compact([]int64{1, n})
@@ -314,21 +287,25 @@ func (r *runner) all(afterwards func(s *linalg.Session, err error)) (err error) 
 // patience is how long one run may take before it is taken for one that hangs.
 const patience = 2 * time.Minute
 
-// check runs the operations with a fault. What is done in the background differs from run to run: where the call was made less often than before, it tries again.
+// check runs the operations with a fault. What is done in the background differs from run to run:
+// where the call was made less often than before, it tries again.
 func (r *runner) check(t *testing.T, name string, nth int64, code int32, sticky bool) {
 	const attempts = 3
 	for range attempts {
-		if r.happens(t, &fault{name: name, nth: nth, code: code, sticky: sticky}) {
+		f := &libraryFault{Fault: fault.Fault{Name: name, Nth: nth}, code: code}
+		f.sticky.Store(sticky)
+		if r.happens(t, f) {
 			return
 		}
 	}
 	r.missed++
 }
 
-// happens is one run of check. It tells whether the fault came to pass, as one at the first use must.
-func (r *runner) happens(t *testing.T, f *fault) bool {
-	title := fmt.Sprintf("%s %d", f.name, f.nth)
-	if f.sticky {
+// happens is one run of check. It tells whether the fault came to pass, as one at the first use
+// must.
+func (r *runner) happens(t *testing.T, f *libraryFault) bool {
+	sticky, title := f.sticky.Load(), fmt.Sprintf("%s %d", f.Name, f.Nth)
+	if sticky {
 		title += " lost"
 	}
 	defer time.AfterFunc(patience, func() { panic(t.Name() + ": " + title + ": hangs") }).Stop()
@@ -338,7 +315,7 @@ func (r *runner) happens(t *testing.T, f *fault) bool {
 	}
 	restore := r.Wrap(f.hook)
 	err := r.all(func(s *linalg.Session, err error) {
-		if !f.sticky {
+		if !sticky {
 			if err := r.again(s); err != nil {
 				errorf("%v; afterwards: %v", err, err)
 			}
@@ -347,41 +324,41 @@ func (r *runner) happens(t *testing.T, f *fault) bool {
 		during := r.again(s)
 		after := during
 		if !r.Forgets {
-			f.setSticky(false) // C works again, and the driver has not forgotten
+			f.sticky.Store(false) // C works again, and the driver has not forgotten
 			after = r.again(s)
-			f.setSticky(true)
+			f.sticky.Store(true)
 		}
 		if !errors.Is(during, backend.ErrDeviceLost) || !errors.Is(after, backend.ErrDeviceLost) {
 			errorf("%v; afterwards %v and %v, want a lost device", err, during, after)
 		}
 	})
-	if f.fired() == "" {
+	if f.Fired() == "" {
 		r.drained() // what is released in the background may come to it yet
 	}
 	restore()
-	if f.fired() == "" && f.nth > 1 {
+	if f.Fired() == "" && f.Nth > 1 {
 		if err != nil {
 			errorf("it did not come to pass, and yet: %v", err)
 		}
 		return false
 	}
 	r.faults++
-	if f.sticky {
+	if sticky {
 		r.lost++
 	}
 	why := r.quiet(f)
 	switch {
-	case f.fired() == "":
+	case f.Fired() == "":
 		errorf("it was not used")
-	case err != nil && strings.Contains(err.Error(), f.name):
+	case err != nil && strings.Contains(err.Error(), f.Name):
 		r.told++
 		var e *backend.Error
 		if !errors.As(err, &e) || e.Driver == "" || e.Op == "" {
 			errorf("%v is no error of a driver", err)
 		}
 	case why == "":
-		errorf("%v, want an error of this call, made by\n%s", err, f.fired())
-	case err != nil && !f.sticky && !expected(err):
+		errorf("%v, want an error of this call, made by\n%s", err, f.Fired())
+	case err != nil && !sticky && !expected(err):
 		errorf("%v, which is not named, because %s", err, why)
 	}
 	if n := r.drained(); n != r.others {

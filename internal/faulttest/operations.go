@@ -14,7 +14,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
 
-// An Operation is one use of a session. It gives its result, which is the same on every device, and gives back what it made, also after an error.
+// An Operation is one use of a session. It gives its result, which is the same on every device, and
+// gives back what it made, also after an error.
 type Operation struct {
 	Name string
 	Run  func(s *linalg.Session) ([]float32, error)
@@ -43,8 +44,8 @@ var TextKernel = Operation{"text", func(s *linalg.Session) ([]float32, error) {
 	return userKernel(s, &text)
 }}
 
-// Large is an operation on matrices of the host that are too large to go through the memory that a session keeps for small ones. It takes a simulated
-// device long.
+// Large is an operation on matrices of the host that are too large to go through the memory that a
+// session keeps for small ones. It takes a simulated device long.
 var Large = Operation{"large", large}
 
 // Results are those of operations, from the cpu device.
@@ -82,7 +83,8 @@ func freeAll(err *error, all ...freer) {
 	}
 }
 
-// products: Upload, NewArray, Mul, Gemm with both operands transposed, Slice, CopyTo, Download.
+// products: Upload, NewArray, Mul, SubMul, Gemm with both operands transposed, Slice, CopyTo,
+// Download.
 func products(s *linalg.Session) (out []float32, err error) {
 	x, err := linalg.Upload(s, filled(7, 5, 2, 1))
 	if err != nil {
@@ -100,6 +102,9 @@ func products(s *linalg.Session) (out []float32, err error) {
 	}
 	defer freeAll(&err, z)
 	if err := z.Mul(x, y); err != nil {
+		return nil, err
+	}
+	if err := z.SubMul(x.Slice(0, 7, 0, 2), y.Slice(0, 2, 0, 6)); err != nil {
 		return nil, err
 	}
 	w, err := linalg.NewArray[float32](s, 6, 7)
@@ -367,8 +372,8 @@ func queues(s *linalg.Session) (out []float32, err error) {
 	return out, nil
 }
 
-// gonumProducts: gonum's own calls, which have no error to return. What the device failed with is told on the side, and the result is right all the
-// same.
+// gonumProducts: gonum's own calls, which have no error to return. What the device failed with is
+// told on the side, and the result is right all the same.
 func gonumProducts(s *linalg.Session) (out []float32, err error) {
 	told := 0
 	gonumblas.Use(s, gonumblas.Crossover(0), gonumblas.OnError(func(error) { told++ }))

@@ -2,12 +2,14 @@ package host
 
 import "unsafe"
 
-// Gemm computes C = alpha*A*B + beta*C for A of m by k, B of k by n and C of m by n, which overlaps neither.
+// Gemm computes C = alpha*A*B + beta*C for A of m by k, B of k by n and C of m by n, which overlaps
+// neither.
 //
-// Every product A*B of an element is one chain acc = fma(a[i,p], b[p,j], acc) for p = 0 ... k-1, from +0. The result is
-// fma(alpha, acc, beta*C) with beta*C rounded on its own. beta == 0 does not read C, and the result is alpha*acc, rounded once. alpha == 0 or k == 0
-// reads neither A nor B and gives beta*C, or +0 where beta == 0. Large products are spread over the cores; the bits depend on nothing but
-// the operands.
+// Every product A*B of an element is one chain acc = fma(a[i,p], b[p,j], acc) for p = 0 ... k-1,
+// from +0. The result is fma(alpha, acc, beta*C) with beta*C rounded on its own. beta == 0 does not
+// read C, and the result is alpha*acc, rounded once. alpha == 0 or k == 0 reads neither A nor B and
+// gives beta*C, or +0 where beta == 0. Large products are spread over the cores; the bits depend on
+// nothing but the operands.
 func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	check("C", m, n, ldc, len(c))
 	if m == 0 || n == 0 {
@@ -20,11 +22,69 @@ func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta 
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
 	kern := kernels[T]()[0]
-	if alpha == 1 && beta == 0 && m <= kern.rows && n <= kern.cols && k <= kern.kc { // the smallest, where every step counts
+	// the smallest, where every step counts
+	if alpha == 1 && beta == 0 && m <= kern.rows && n <= kern.cols && k <= kern.kc {
 		kern.run(m, n, k, &a[0], lda, 1, &b[0], ldb, &c[0], ldc, true)
 		return
 	}
 	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// AddMul computes C + A*B in one chain for A of m by k, B of k by n and C of m by n, which overlaps
+// neither: every element is acc = fma(a[i,p], b[p,j], acc) for p = 0 ... k-1, from c[i,j]. k == 0
+// reads neither A nor B, and leaves C as it is. So a product may be cut anywhere in k: its parts,
+// one after the other, have the bits of the whole.
+func AddMul[T Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	addMul(false, m, n, k, a, lda, b, ldb, c, ldc)
+}
+
+// SubMul is [AddMul] for C - A*B: every element is acc = fma(-a[i,p], b[p,j], acc), from c[i,j].
+func SubMul[T Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	addMul(true, m, n, k, a, lda, b, ldb, c, ldc)
+}
+
+func addMul[T Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	check("C", m, n, ldc, len(c))
+	if m == 0 || n == 0 || k == 0 {
+		return
+	}
+	check("A", m, k, lda, len(a))
+	check("B", k, n, ldb, len(b))
+	p := product[T]{
+		kern: kernels[T]()[0], m: m, n: n, k: k, alpha: 1, fromC: true,
+		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
+	}
+	p.plan()
+	if negate {
+		defer p.negate().Give()
+	}
+	p.choose()
+}
+
+// negate makes the product that of -A. Where A is packed it is negated there; else a copy of A or
+// of B is, whichever is smaller: the products are the same. The copy is in the memory that it
+// returns.
+func (p *product[T]) negate() *Scratch {
+	switch {
+	case !p.directA && !p.isThin(): // a thin one packs A anew for each of its parts
+		p.minusA = true
+		return nil
+	case p.n < p.m:
+		s, b := Take[T](p.k * p.n)
+		p.kern.negate(p.k, p.n, p.b, p.ldb, b, p.n)
+		p.b, p.ldb = b, p.n
+		return s
+	default:
+		s, a := Take[T](p.m * p.k)
+		p.kern.negate(p.m, p.k, p.a, p.lda, a, p.k)
+		p.a, p.lda = a, p.k
+		return s
+	}
+}
+
+// negate makes dst, which may be src, -src.
+func (kern *microKernel[T]) negate(rows, cols int, src []T, lds int, dst []T, ldd int) {
+	kern.finish(rows, cols, -1, &src[0], lds, 0, &dst[0], ldd, false)
 }
 
 // scaleC is C = beta*C, and zero where beta is zero.
@@ -38,14 +98,25 @@ func scaleC[T Element](m, n int, beta T, c []T, ldc int) {
 	}
 }
 
-// maxTemp is the number of elements that a product whose chains do not rest in C may take at a time. Tests make it small.
+// maxTemp is the number of elements that a product whose chains do not rest in C may take at a
+// time. Tests make it small.
 var maxTemp = 1 << 20
 
 // gemm is Gemm by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
-func gemm[T Element](kern *microKernel[T], m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	p := product[T]{kern: kern, m: m, n: n, k: k, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc, alpha: alpha, beta: beta}
+func gemm[T Element](
+	kern *microKernel[T], m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	p := product[T]{
+		kern: kern, m: m, n: n, k: k, alpha: alpha, beta: beta,
+		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
+	}
 	p.scaled = alpha != 1 || beta != 0
 	p.plan()
+	p.choose()
+}
+
+// choose computes a product that is planned in the way that is best for its shape.
+func (p *product[T]) choose() {
 	switch {
 	case p.isNarrow():
 		p.narrow()
@@ -62,12 +133,13 @@ func (p *product[T]) compute() {
 		p.run()
 		return
 	}
-	// Chains longer than a block of k rest in C between the blocks. Here C still holds what beta needs, so that they rest elsewhere.
+	// Chains longer than a block of k rest in C between the blocks. Here C still holds what beta
+	// needs, so that they rest elsewhere.
 	whole := *p
 	cols := min(p.n, maxTemp)
 	rows := min(p.m, max(maxTemp/cols, 1))
-	s, temp := take[T](rows * cols)
-	defer s.give()
+	s, temp := Take[T](rows * cols)
+	defer s.Give()
 	p.rest = temp
 	for j := 0; j < whole.n; j += cols {
 		for i := 0; i < whole.m; i += rows {
@@ -81,23 +153,27 @@ func (p *product[T]) compute() {
 // serialWork is the number of multiplications below which one goroutine is faster than several.
 const serialWork = 128 * 128 * 128
 
-// An operand is not packed when it is used in so few tiles that it does not pay, or when it is so small that it stays in the first-level caches.
+// An operand is not packed when it is used in so few tiles that it does not pay, or when it is so
+// small that it stays in the first-level caches.
 const (
 	directPanelsB = 2
 	directTilesA  = 2
 	directBytes   = 32 << 10
 )
 
-// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down its columns.
-// thinBytes are those of a block's column: the processor does not look ahead in many more rows at a time.
+// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that
+// it walks along the rows of B, not down its columns. thinBytes are those of a block's column: the
+// processor does not look ahead in many more rows at a time.
 const thinBytes = 128
 
-// A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc steps of every chain. Between the blocks of k the
-// chains rest in C, or in rest where C holds what beta needs.
+// A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc
+// steps of every chain. Between the blocks of k the chains rest in C, or in rest where C holds what
+// beta needs.
 //
-// A's block is packed into panels of the tile's rows, once for all workers. Each task packs its part of B's block into panels of the tile's columns, and
-// multiplies it by A's panels from the top to the bottom: so a panel of A, used by one panel of B after the other, is in a near cache, B's part is in
-// the second level, and C is read along its rows.
+// A's block is packed into panels of the tile's rows, once for all workers. Each task packs its
+// part of B's block into panels of the tile's columns, and multiplies it by A's panels from the top
+// to the bottom: so a panel of A, used by one panel of B after the other, is in a near cache, B's
+// part is in the second level, and C is read along its rows.
 type product[T Element] struct {
 	kern          *microKernel[T]
 	m, n, k       int
@@ -106,6 +182,8 @@ type product[T Element] struct {
 	lda, ldb, ldc int
 
 	scaled           bool // C is not the chain itself
+	fromC            bool // the chains start from C, not from +0
+	minusA           bool // A is negated when it is packed
 	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
 	workers          int
 	directA, directB bool // not packed
@@ -144,7 +222,8 @@ func (p *product[T]) isThin() bool {
 	return p.m <= directTilesA*p.kern.rows && p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
 }
 
-// equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple of unit.
+// equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple
+// of unit.
 func equal(n, limit, unit int) int {
 	parts := (n + limit - 1) / limit
 	return max(min(roundUp((n+parts-1)/parts, unit), limit/unit*unit), unit)
@@ -156,8 +235,8 @@ func (p *product[T]) run() {
 		return
 	}
 	if !p.directA {
-		s, a := take[T](p.sizeA())
-		defer s.give()
+		s, a := Take[T](p.sizeA())
+		defer s.Give()
 		p.packedA = a
 	}
 	for p.i0 = 0; p.i0 < p.m; p.i0 += p.rows {
@@ -194,7 +273,11 @@ func (p *product[T]) packA(chunk int) {
 	rows := p.kern.rows
 	first := chunk * chunkA * rows
 	for i := first; i < min(p.mc, first+chunkA*rows); i += rows {
-		packPanelA(p.kern, min(rows, p.mc-i), p.kc, p.a[(p.i0+i)*p.lda+p.p0:], p.lda, p.packedA[i*p.kc:][:rows*p.kc])
+		panel := p.packedA[i*p.kc:][:rows*p.kc]
+		packPanelA(p.kern, min(rows, p.mc-i), p.kc, p.a[(p.i0+i)*p.lda+p.p0:], p.lda, panel)
+		if p.minusA {
+			p.kern.negate(1, len(panel), panel, 0, panel, 0)
+		}
 	}
 }
 
@@ -246,7 +329,8 @@ func (p *product[T]) packB(j, n int, dst []T) {
 		src, full := p.b[(p.p0+k)*p.ldb+j:], 0
 		if p.kern.pack != nil && n >= cols {
 			full = n / cols * cols
-			p.kern.pack(unsafe.Pointer(&src[0]), p.ldb*size, unsafe.Pointer(&dst[k*cols]), p.kc*cols*size, full/cols, rows)
+			p.kern.pack(unsafe.Pointer(&src[0]), p.ldb*size, unsafe.Pointer(&dst[k*cols]), p.kc*cols*size,
+				full/cols, rows)
 		}
 		for ; full < n; full += cols {
 			w := min(cols, n-full)
@@ -265,8 +349,8 @@ func (p *product[T]) multiply(t task) {
 	b, bStep, bPanel := p.b[p.p0*p.ldb+t.j:], p.ldb, cols
 	var tile []T
 	if !p.directB || p.scaled && p.rest == nil {
-		s, memory := take[T](rows*cols + kc*roundUp(t.cols, cols))
-		defer s.give()
+		s, memory := Take[T](rows*cols + kc*roundUp(t.cols, cols))
+		defer s.Give()
 		tile = memory[:rows*cols]
 		if !p.directB {
 			b, bStep, bPanel = memory[rows*cols:], cols, cols*kc
@@ -285,7 +369,7 @@ func (p *product[T]) multiply(t task) {
 func (p *product[T]) tile(i, j, h, w int, a *T, aRow, aStep int, b *T, bStep int, tile []T) {
 	c := &p.c[i*p.ldc+j]
 	if !p.scaled {
-		p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, c, p.ldc, p.p0 == 0)
+		p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, c, p.ldc, p.p0 == 0 && !p.fromC)
 		return
 	}
 	acc, ldacc := tile, p.kern.cols

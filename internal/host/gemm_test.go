@@ -69,7 +69,8 @@ func pick[T any](values ...T) func(*rand.Rand) T {
 	return func(rng *rand.Rand) T { return values[rng.IntN(len(values))] }
 }
 
-// inputs are operands whose chains are ordinary, cancel, underflow, are subnormal all along, or meet infinities and NaN.
+// inputs are operands whose chains are ordinary, cancel, underflow, are subnormal all along, or
+// meet infinities and NaN.
 func inputs[T Element]() []input[T] {
 	var list any
 	switch any(T(0)).(type) {
@@ -80,7 +81,8 @@ func inputs[T Element]() []input[T] {
 				return math.Float32frombits(rng.Uint32()&0x807fffff | uint32(rng.IntN(2))*0x3f000000)
 			}},
 			{"underflow", func(rng *rand.Rand) float32 { return (rng.Float32() - 0.5) * 0x1p-74 }},
-			{"special", pick(0, float32(math.Copysign(0, -1)), 1, -1, 0x1p-149, -0x1p-100, 0x1p127, -0x1p100, 1.5, -0x1.000002p0,
+			{"special", pick(0, float32(math.Copysign(0, -1)), 1, -1, 1.5, -0x1.000002p0,
+				0x1p-149, -0x1p-100, 0x1p127, -0x1p100,
 				0, 0, 0, 1, -1, 2, -2, float32(math.Inf(1)), float32(math.NaN()))},
 			{"zeros", pick(0, float32(math.Copysign(0, -1)), 0x1p-100, -0x1p-100)},
 		}
@@ -91,7 +93,8 @@ func inputs[T Element]() []input[T] {
 				return math.Float64frombits(rng.Uint64()&0x800fffffffffffff | uint64(rng.IntN(2))*0x3fe0000000000000)
 			}},
 			{"underflow", func(rng *rand.Rand) float64 { return (rng.Float64() - 0.5) * 0x1p-536 }},
-			{"special", pick(0, math.Copysign(0, -1), 1, -1, 0x1p-1074, -0x1p-600, 0x1p1023, -0x1p600, 1.5, -0x1.0000000000001p0,
+			{"special", pick(0, math.Copysign(0, -1), 1, -1, 1.5, -0x1.0000000000001p0,
+				0x1p-1074, -0x1p-600, 0x1p1023, -0x1p600,
 				0, 0, 0, 1, -1, 2, -2, math.Inf(1), math.NaN())},
 			{"zeros", pick(0, math.Copysign(0, -1), 0x1p-600, -0x1p-600)},
 		}
@@ -124,7 +127,8 @@ func force[T Element](t *testing.T, typ string, list *[]*microKernel[T], f func(
 	}
 }
 
-// checkGemm compares Gemm with GemmReference. Elements of C that beta == 0 does not read start as NaN.
+// checkGemm compares Gemm with GemmReference. Elements of C that beta == 0 does not read start as
+// NaN.
 func checkGemm[T Element](t *testing.T, in input[T], m, n, k, gap int, alpha, beta T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
@@ -184,7 +188,8 @@ func TestGemmReference(t *testing.T) {
 		{1, -1, 1, 1 + 0x1p-52, 1 + 0x1p-52, 0x1p-51},           // beta*C is not
 	} {
 		if got := one(test.alpha, test.a, test.b, test.beta, test.c); bitsOf(got) != bitsOf(test.want) {
-			t.Errorf("fma(%v, chain(%v*%v), %v*%v) = %v, want %v", test.alpha, test.a, test.b, test.beta, test.c, got, test.want)
+			t.Errorf("fma(%v, chain(%v*%v), %v*%v) = %v, want %v",
+				test.alpha, test.a, test.b, test.beta, test.c, got, test.want)
 		}
 	}
 	x := []int32{7}
@@ -227,7 +232,8 @@ func gemmEdges[T Element](t *testing.T) {
 	}
 }
 
-// isShort tells whether to take samples only: the race detector makes the reference ten times slower, and does not see assembly.
+// isShort tells whether to take samples only: the race detector makes the reference ten times
+// slower, and does not see assembly.
 func isShort() bool { return testing.Short() || raceEnabled }
 
 func TestGemmScalars(t *testing.T) {
@@ -361,6 +367,9 @@ func TestGemmAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Gemm(64, 1, 64, 2, a, 64, b, 64, 1, c, 64) }); n > 0 {
 		t.Errorf("Gemm of 64x1x64 allocates %v times", n)
 	}
+	if n := testing.AllocsPerRun(100, func() { SubMul(64, 64, 64, a, 64, b, 64, c, 64) }); n > 0 {
+		t.Errorf("SubMul of 64 allocates %v times", n)
+	}
 	if n := testing.AllocsPerRun(100, func() { Gemm(64, 64, 64, 2, a, 64, b, 64, 1, c, 64) }); n > 0 {
 		t.Errorf("Gemm of 64 with alpha and beta allocates %v times", n)
 	}
@@ -394,8 +403,9 @@ func benchmarkGemm[T Element](m, n, k int) func(*testing.B) {
 	}
 }
 
-// BenchmarkTile is the micro-kernel alone: multiply-adds of one step over and over, which is as fast as it can be; packed panels that stay in the first-level
-// cache; and a row of tiles from a block of B in the second level.
+// BenchmarkTile is the micro-kernel alone: multiply-adds of one step over and over, which is as
+// fast as it can be; packed panels that stay in the first-level cache; and a row of tiles from a
+// block of B in the second level.
 func BenchmarkTile(b *testing.B) {
 	b.Run("float32", benchmarkTile[float32])
 	b.Run("float64", benchmarkTile[float64])
@@ -405,8 +415,8 @@ func BenchmarkTile(b *testing.B) {
 func benchmarkTile[T Element](b *testing.B) {
 	kern := kernels[T]()[0]
 	rows, cols, near := kern.rows, kern.cols, 64
-	s, memory := take[T](kern.kc*(rows+kern.nc) + rows*kern.nc)
-	defer s.give()
+	s, memory := Take[T](kern.kc*(rows+kern.nc) + rows*kern.nc)
+	defer s.Give()
 	clear(memory)
 	x, y, z := memory, memory[kern.kc*rows:], memory[kern.kc*(rows+kern.nc):]
 	run := func(name string, kc, aStep, bStep, tiles int) {
@@ -422,4 +432,111 @@ func benchmarkTile[T Element](b *testing.B) {
 	run("registers", kern.kc, 0, 0, 1)
 	run("near", near, rows, cols, 1)
 	run("row", kern.kc, rows, cols, kern.nc/cols)
+}
+
+// checkAddMul compares AddMul and SubMul, done in two parts at each of the cuts, with their
+// reference. A cut at 0 has no first part.
+func checkAddMul[T Element](t *testing.T, in input[T], m, n, k, gap int, cuts ...int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
+	a, b := in.matrix(rng, m, k, gap), in.matrix(rng, k, n, gap*2)
+	start := in.matrix(rng, m, n, gap*3)
+	for _, negate := range []bool{false, true} {
+		want := start.clone()
+		AddMulReference(negate, m, n, k, a.data, a.ld, b.data, b.ld, want.data, want.ld)
+		update := AddMul[T]
+		if negate {
+			update = SubMul[T]
+		}
+		for _, cut := range cuts {
+			c := start.clone()
+			update(m, n, cut, a.data, a.ld, b.data, b.ld, c.data, c.ld)
+			update(m, n, k-cut, a.data[cut:], a.ld, b.data[min(cut*b.ld, len(b.data)):], b.ld, c.data, c.ld)
+			if err := c.diff(want); err != nil {
+				t.Fatalf("%s, %dx%dx%d cut at %d, gap %d, negated %v: %v", in.name, m, n, k, cut, gap, negate, err)
+			}
+		}
+	}
+}
+
+// The reference of AddMul and SubMul, against chains written out by hand, and against Gemm's.
+func TestAddMulReference(t *testing.T) {
+	negZero := math.Copysign(0, -1)
+	for _, test := range []struct {
+		c, a, b  float64
+		add, sub float64
+	}{
+		{5, 2, 3, 11, -1},
+		{negZero, 0, 1, 0, negZero}, // the sign of zero is that of the chain from C ...
+		{negZero, negZero, 1, negZero, 0},
+		{6, 2, 3, 12, 0}, // ... and not that of -((-C) + A*B), which is -0
+		{-1, 1 + 0x1p-30, 1 + 0x1p-30, 0x1p-29 + 0x1p-60, -(2 + 0x1p-29)}, // rounded once
+		{math.Inf(1), math.Inf(1), 1, math.Inf(1), math.NaN()},
+	} {
+		for _, negate := range []bool{false, true} {
+			x, want := []float64{test.c}, test.add
+			if negate {
+				want = test.sub
+			}
+			AddMulReference(negate, 1, 1, 1, []float64{test.a}, 1, []float64{test.b}, 1, x, 1)
+			if bitsOf(x[0]) != bitsOf(want) {
+				t.Errorf("%v, %v*%v, negated %v: %v, want %v", test.c, test.a, test.b, negate, x[0], want)
+			}
+		}
+	}
+	x := []int32{math.MinInt32}
+	AddMulReference(true, 1, 1, 1, []int32{math.MinInt32}, 1, []int32{3}, 1, x, 1)
+	if x[0] != 0 {
+		t.Errorf("int32: %d", x[0])
+	}
+	rng, in := rand.New(rand.NewPCG(1, 2)), inputs[float32]()[0]
+	a, b := in.matrix(rng, 3, 9, 0), in.matrix(rng, 9, 4, 0)
+	zero := newMatrix(3, 4, 0, func(int, int) float32 { return 0 })
+	want := zero.clone()
+	GemmReference(3, 4, 9, 1, a.data, 9, b.data, 4, 0, want.data, 4)
+	AddMulReference(false, 3, 4, 9, a.data, 9, b.data, 4, zero.data, 4)
+	if err := zero.diff(want); err != nil {
+		t.Errorf("from +0: %v", err)
+	}
+}
+
+// A product cut anywhere has the bits of the whole: at every step of short chains, and around the
+// ends of blocks.
+func TestAddMul(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	forEachKernel(t, testAddMul[float32], testAddMul[float64], testAddMul[int32])
+}
+
+func testAddMul[T Element](t *testing.T) {
+	kern := kernels[T]()[0]
+	rows, cols, kc := kern.rows, kern.cols, kern.kc
+	for i, in := range inputs[T]() {
+		for _, s := range [][2]int{{1, 1}, {rows, cols}, {rows + 1, cols + 1}, {3*rows + 1, 2*cols + 1}} {
+			checkAddMul(t, in, s[0], s[1], 5, i%3, 0, 1, 2, 3, 4, 5)
+		}
+		for thin := 1; thin <= 9; thin += 4 {
+			checkAddMul(t, in, thin, 130, 135, 1, 0, 67)
+			checkAddMul(t, in, 130, thin, 35, 1, 0, 34)
+		}
+	}
+	in := inputs[T]()[0]
+	for n := 1; n <= 4; n++ { // chains of several blocks of a narrow product
+		checkAddMul(t, in, 67, n, kc+9, n%2, 0, kc)
+	}
+	checkAddMul(t, in, rows, cols, kc+3, 0, 0, kc-1, kc, kc+1)
+	if !isShort() && kern.name != "go" { // thin ones on several cores
+		checkAddMul(t, in, 3, 7001, 103, 1, 0)
+		checkAddMul(t, in, 7001, 3, 103, 1, 0)
+	}
+
+	// The same kernel with blocks so small that all loops turn often, A packed and not.
+	list := kernels[T]()
+	small := *kern
+	small.kc, small.mc, small.nc = 16, 3*small.rows, 2*small.cols
+	list[0] = &small
+	defer func() { list[0] = kern }()
+	for _, in := range inputs[T]() {
+		checkAddMul(t, in, 5*rows+1, 7*cols+3, 55, 2, 0, 15, 16, 17, 54)
+	}
+	checkAddMul(t, in, 131, 2*cols+29, 125, 2, 0, 64) // beyond serialWork, or near it
 }

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,20 +44,26 @@ func bigFMA32(a, b, c float32) float32 {
 func checkFMA32(t *testing.T, a, b, c float32) {
 	t.Helper()
 	want := float32(math.FMA(float64(a), float64(b), float64(c))) // right for infinities and NaN
-	if !math.IsInf(float64(a), 0) && !math.IsInf(float64(b), 0) && !math.IsInf(float64(c), 0) && a == a && b == b && c == c {
+	if !math.IsInf(float64(a), 0) && !math.IsInf(float64(b), 0) && !math.IsInf(float64(c), 0) &&
+		a == a && b == b && c == c {
 		want = bigFMA32(a, b, c)
 	}
-	for name, f := range map[string]func(a, b, c float32) float32{"FMA32": FMA32, "FMA": FMA[float32], "roundToOdd32": roundToOdd32} {
+	for name, f := range map[string]func(a, b, c float32) float32{
+		"FMA32": FMA32, "FMA": FMA[float32], "roundToOdd32": roundToOdd32,
+	} {
 		if got := f(a, b, c); bitsOf(got) != bitsOf(want) {
-			t.Fatalf("%s(%x, %x, %x) = %x, want %x", name, math.Float32bits(a), math.Float32bits(b), math.Float32bits(c),
+			t.Fatalf("%s(%x, %x, %x) = %x, want %x", name,
+				math.Float32bits(a), math.Float32bits(b), math.Float32bits(c),
 				math.Float32bits(got), math.Float32bits(want))
 		}
 	}
 }
 
 var special32 = []float32{
-	0, float32(math.Copysign(0, -1)), 1, -1, 1.5, -3, 0x1p-149, -0x1p-149, 0x1p-148, 0x1.8p-148, 0x1p-126, -0x1p-126, 0x1.fffffcp-127,
-	0x1p-75, -0x1p-74, 0x1.000002p-75, 0x1p-24, 0x1p-25, 1 + 0x1p-23, 1 - 0x1p-24, 0x1.001p0, 0x1.000002p12, 0x1p64, -0x1p63, 0x1.fffffep63,
+	0, float32(math.Copysign(0, -1)), 1, -1, 1.5, -3,
+	0x1p-149, -0x1p-149, 0x1p-148, 0x1.8p-148, 0x1p-126, -0x1p-126, 0x1.fffffcp-127,
+	0x1p-75, -0x1p-74, 0x1.000002p-75, 0x1p-24, 0x1p-25, 1 + 0x1p-23, 1 - 0x1p-24,
+	0x1.001p0, 0x1.000002p12, 0x1p64, -0x1p63, 0x1.fffffep63,
 	math.MaxFloat32, -math.MaxFloat32, 0x1.fffffcp127, 0x1p103, 0x1p102, -0x1p127, 0x1p-60, -0x1p-60,
 	float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
 }
@@ -265,6 +272,37 @@ func helpersLeft() int {
 	idle.Lock()
 	defer idle.Unlock()
 	return len(idle.helpers)
+}
+
+// A call does not wait for a helper that has not begun when all is done.
+func TestLateHelper(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	h := new(helper)
+	for start := time.Now(); h.next.Load() == nil; { // other tests may have left helpers that come first
+		idle.Lock()
+		if !slices.Contains(idle.helpers, h) {
+			idle.helpers = append(idle.helpers, h)
+		}
+		idle.Unlock()
+		done := make(chan bool)
+		go func() {
+			Parallel(2, func(int) {})
+			done <- true
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatal("a call waits for a helper that never comes")
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatal("no call has asked the helper")
+		}
+	}
+	w := h.next.Load()
+	h.run(w)
+	if w.enter() || w.next.Load() != 2+1 {
+		t.Errorf("a helper that came too late has taken item %d", w.next.Load())
+	}
 }
 
 // A helper that is idle does the work of a later call.

@@ -9,10 +9,12 @@ import (
 )
 
 //go:noescape
-func gemmF32AVX512(rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+func gemmF32AVX512(
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
-func gemmF64AVX512(rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+func gemmF64AVX512(
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
 func gemmI32AVX512(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
@@ -27,19 +29,23 @@ func gemmF64AVX2(rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bS
 func gemmI32AVX2(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
-func finishF32AVX512(rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
+func finishF32AVX512(
+	rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
 
 //go:noescape
-func finishF64AVX512(rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
+func finishF64AVX512(
+	rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
 
 //go:noescape
 func finishI32AVX512(rows, cols int, alpha int32, acc *int32, ldacc int, beta int32, c *int32, ldc int, readC bool)
 
 //go:noescape
-func finishF32AVX2(rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
+func finishF32AVX2(
+	rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
 
 //go:noescape
-func finishF64AVX2(rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
+func finishF64AVX2(
+	rows, cols int, alpha float64, acc *float64, ldacc int, beta float64, c *float64, ldc int, readC bool)
 
 //go:noescape
 func finishI32AVX2(rows, cols int, alpha int32, acc *int32, ldacc int, beta int32, c *int32, ldc int, readC bool)
@@ -89,7 +95,10 @@ var (
 
 func nativeF32() []*microKernel[float32] {
 	list := available(
-		&microKernel[float32]{"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2, 8, 1024, 1024, 144},
+		&microKernel[float32]{
+			"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2,
+			8, 1024, 1024, 144,
+		},
 		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
 	if hasFMA {
 		list = append(list, withEdges("fma", 3, 4, gemmF32FMA, 256, 1536, 480))
@@ -99,7 +108,10 @@ func nativeF32() []*microKernel[float32] {
 
 func nativeF64() []*microKernel[float64] {
 	list := available(
-		&microKernel[float64]{"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512, 8, 512, 1024, 144},
+		&microKernel[float64]{
+			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512,
+			8, 512, 1024, 144,
+		},
 		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8AVX2, 4, 256, 1536, 240})
 	if hasFMA {
 		list = append(list, withEdges("fma", 3, 4, gemmF64FMA, 256, 1536, 240))
@@ -109,7 +121,10 @@ func nativeF64() []*microKernel[float64] {
 
 func nativeI32() []*microKernel[int32] {
 	list := available(
-		&microKernel[int32]{"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2, 8, 1024, 1024, 144},
+		&microKernel[int32]{
+			"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2,
+			8, 1024, 1024, 144,
+		},
 		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
 	if hasAVX {
 		list = append(list, withEdges("avx", 3, 4, gemmI32AVX, 256, 1536, 480))
@@ -133,7 +148,9 @@ func available[T Element](avx512, avx2 *microKernel[T]) []*microKernel[T] {
 func nativeTransposes() []*transposeSet {
 	var list []*transposeSet
 	if hasAVX512 {
-		list = append(list, &transposeSet{"avx512", 64, transpose4AVX512, transpose8AVX512, stream4AVX512, stream8AVX512})
+		list = append(list, &transposeSet{
+			"avx512", 64, transpose4AVX512, transpose8AVX512, stream4AVX512, stream8AVX512,
+		})
 	}
 	if hasAVX2 {
 		list = append(list, &transposeSet{"avx2", 32, transpose4AVX2, transpose8AVX2, nil, nil})

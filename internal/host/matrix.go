@@ -13,8 +13,8 @@ func isSmall[T Element](rows, cols int) bool {
 	return rows == 0 || cols == 0 || rows <= serialBytes/int(unsafe.Sizeof(T(0)))/cols
 }
 
-// bands calls f(lo, hi) for consecutive ranges of rows that make up 0 ... rows, over the cores where the matrix is large. Ranges start at
-// multiples of unit.
+// bands calls f(lo, hi) for consecutive ranges of rows that make up 0 ... rows, over the cores
+// where the matrix is large. Ranges start at multiples of unit.
 func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
 	if isSmall[T](rows, cols) {
 		f(0, rows)
@@ -24,7 +24,8 @@ func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
 	Parallel((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
 }
 
-// AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y itself, with the same leading dimension.
+// AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y
+// itself, with the same leading dimension.
 func AddMatrix[T Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T, ldz int) {
 	check("x", rows, cols, ldx, len(x))
 	check("y", rows, cols, ldy, len(y))
@@ -42,7 +43,8 @@ func AddMatrix[T Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T,
 	})
 }
 
-// ScaleMatrix computes z = alpha*x, element by element, for matrices of rows by cols. z may be x itself, with the same leading dimension.
+// ScaleMatrix computes z = alpha*x, element by element, for matrices of rows by cols. z may be x
+// itself, with the same leading dimension.
 func ScaleMatrix[T Element](rows, cols int, alpha T, x []T, ldx int, z []T, ldz int) {
 	check("x", rows, cols, ldx, len(x))
 	check("z", rows, cols, ldz, len(z))

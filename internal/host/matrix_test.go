@@ -46,11 +46,13 @@ func TestTranspose(t *testing.T) {
 	defer func() { transposeSets = all }()
 	for range len(all) - 1 {
 		transposeSets = transposeSets[1:]
-		t.Run(transposeSets[0].name, func(t *testing.T) { testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32]) })
+		t.Run(transposeSets[0].name,
+			func(t *testing.T) { testTypes(t, testTranspose[float32], testTranspose[float64], testTranspose[int32]) })
 	}
 }
 
-// Rows that are aligned to a cache line, of matrices so large that the result is written past the caches.
+// Rows that are aligned to a cache line, of matrices so large that the result is written past the
+// caches.
 func TestTransposeStreams(t *testing.T) {
 	testTypes(t, testTransposeStreams[float32], testTransposeStreams[float64], testTransposeStreams[int32])
 }
@@ -60,7 +62,7 @@ func testTransposeStreams[T Element](t *testing.T) {
 	for _, s := range [][2]int{{1500, 1000}, {37, 40_000}, {70_000, 19}, {1024, 2048}} {
 		rows, cols := s[0], s[1]
 		ldd := roundUp(rows, cacheLine/size) + cacheLine/size
-		memory, all := take[T]((cols + 2) * ldd)
+		memory, all := Take[T]((cols + 2) * ldd)
 		dst := all[ldd:][:(cols-1)*ldd+rows]
 		if run, _ := transposer().stream(size); run != nil && !streams(rows, cols, dst, ldd) {
 			t.Errorf("%dx%d does not stream", rows, cols)
@@ -82,7 +84,7 @@ func testTransposeStreams[T Element](t *testing.T) {
 				t.Fatalf("%dx%d: dst(%d, %d) is %v, want %v", rows, cols, j, i, got, want)
 			}
 		}
-		memory.give()
+		memory.Give()
 	}
 }
 
@@ -140,7 +142,8 @@ func testAddAndScale[T Element](t *testing.T) {
 			z = sum.clone()
 			AddMatrix(s[0], s[1], z.data, z.ld, z.data, z.ld, z.data, z.ld)
 			ScaleMatrix(s[0], s[1], alpha, z.data, z.ld, z.data, z.ld)
-			want := newMatrix(s[0], s[1], 3, func(i, j int) T { return alpha * (sum.data[i*sum.ld+j] + sum.data[i*sum.ld+j]) })
+			want := newMatrix(s[0], s[1], 3,
+				func(i, j int) T { return alpha * (sum.data[i*sum.ld+j] + sum.data[i*sum.ld+j]) })
 			if err := z.diff(want); err != nil {
 				t.Errorf("in place, %s: %v", name, err)
 			}

@@ -2,12 +2,16 @@ package host
 
 import "unsafe"
 
-// A product of few columns does not fill a register with a row of C. Its transpose does: C's columns are rows of the tile there, and its chains are the
-// same, as a product does not depend on the order of its factors. So a panel of A is as high as the tile is wide, and packed by transposing it.
+// A product of few columns does not fill a register with a row of C. Its transpose does: C's
+// columns are rows of the tile there, and its chains are the same, as a product does not depend on
+// the order of its factors. So a panel of A is as high as the tile is wide, and packed by
+// transposing it.
 
-// isNarrow tells whether to compute the transposed product. Elements of 8 bytes would gain nothing, as half as many of them fit a register.
+// isNarrow tells whether to compute the transposed product. Elements of 8 bytes would gain nothing,
+// as half as many of them fit a register.
 func (p *product[T]) isNarrow() bool {
-	return unsafe.Sizeof(T(0)) == 4 && p.kern.transpose != nil && 2*p.n <= p.kern.rows && p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
+	return unsafe.Sizeof(T(0)) == 4 && p.kern.transpose != nil && 2*p.n <= p.kern.rows &&
+		p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
 }
 
 // narrowSteps is the length of the chains below which transposing takes longer than it saves.
@@ -16,8 +20,8 @@ const narrowSteps = 32
 // narrow computes the product, on all cores where it is large.
 func (p *product[T]) narrow() {
 	if p.ldb > p.n { // every panel reads all of B
-		s, b := take[T](p.k * p.n)
-		defer s.give()
+		s, b := Take[T](p.k * p.n)
+		defer s.Give()
 		copyRows(p.k, p.n, p.b, p.ldb, b, p.n)
 		p.b, p.ldb = b, p.n
 	}
@@ -37,15 +41,18 @@ func (p *product[T]) narrowPanel(panel int) {
 	kern, cols := p.kern, p.kern.cols
 	i := panel * cols
 	h := min(cols, p.m-i)
-	s, memory := take[T]((p.steps + 2*p.n) * cols)
-	defer s.give()
+	s, memory := Take[T]((p.steps + 2*p.n) * cols)
+	defer s.Give()
 	a, acc, ct := memory[:p.steps*cols], memory[p.steps*cols:][:p.n*cols], memory[(p.steps+p.n)*cols:]
+	c := p.c[i*p.ldc:]
+	if p.fromC {
+		transposeTiles(h, p.n, c, p.ldc, acc, cols)
+	}
 	for k := 0; k < p.k; k += p.steps {
 		kc := min(p.steps, p.k-k)
 		transposeTiles(h, kc, p.a[i*p.lda+k:], p.lda, a, cols)
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &a[0], cols, &acc[0], cols, k == 0)
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &a[0], cols, &acc[0], cols, k == 0 && !p.fromC)
 	}
-	c := p.c[i*p.ldc:]
 	if p.scaled {
 		if p.beta != 0 {
 			transposeTiles(h, p.n, c, p.ldc, ct, cols)

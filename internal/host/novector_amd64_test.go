@@ -13,7 +13,9 @@ func TestScalarFMA(t *testing.T) {
 	if !cpu.X86.HasFMA {
 		t.Skip("the processor has no FMA")
 	}
-	for typ, got := range map[string]string{"float32": kernelsF32[0].name, "float64": kernelsF64[0].name, "int32": kernelsI32[0].name} {
+	for typ, got := range map[string]string{
+		"float32": kernelsF32[0].name, "float64": kernelsF64[0].name, "int32": kernelsI32[0].name,
+	} {
 		want := "fma"
 		if typ == "int32" {
 			want = "avx"

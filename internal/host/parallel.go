@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -8,11 +9,13 @@ import (
 	"time"
 )
 
-// Parallel calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, each taking the next index when it is free, and returns when all are
-// done. It runs in the caller's goroutine alone when n is 1 or there is one core.
+// Parallel calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, each taking the next index when it
+// is free, and returns when all are done. It runs in the caller's goroutine alone when n is 1 or
+// there is one core.
 //
-// When an f panics, indices not yet taken are left out, and once the others are done Parallel panics with the same value. In
-// the same way an f that ends its goroutine, as testing's FailNow does, ends the caller's.
+// When an f panics, indices not yet taken are left out, and once the others are done Parallel
+// panics with the same value. In the same way an f that ends its goroutine, as testing's FailNow
+// does, ends the caller's.
 func Parallel(n int, f func(i int)) {
 	workers := min(n, maxWorkers())
 	if workers <= 1 {
@@ -22,6 +25,7 @@ func Parallel(n int, f func(i int)) {
 		return
 	}
 	w := &work{n: int64(n), f: f}
+	w.left.L = &w.mu
 	calls.Add(1)
 	defer calls.Add(-1)
 	defer w.await() // where the caller's own f ends the goroutine
@@ -45,13 +49,13 @@ type work struct {
 	f    func(i int)
 	next atomic.Int64
 
-	helpers  atomic.Int32   // at work, to look at
-	finished sync.WaitGroup // of as many, to sleep on
-	asleep   atomic.Bool    // the caller does
+	helpers atomic.Int32 // at work; less than 0 once the caller takes no more
+	asleep  atomic.Bool  // the caller waits for them
 
 	mu     sync.Mutex
-	value  any  // of the first panic
-	exited bool // an f ended its goroutine
+	left   sync.Cond // with mu: the last of them has left
+	value  any       // of the first panic
+	exited bool      // an f ended its goroutine
 }
 
 func (w *work) run() {
@@ -78,16 +82,51 @@ func (w *work) run() {
 	}
 }
 
-// await returns when no helper is at work any more.
+// over, added to the number of helpers, says that no more are taken.
+const over = math.MinInt32
+
+// await returns when no helper is at work any more. Who has not begun by then is too late: there is
+// nothing left to do, and a core may take longer to wake than all the work.
 func (w *work) await() {
-	if !spin(func() bool { return w.helpers.Load() == 0 }) {
-		w.asleep.Store(true)
-		w.finished.Wait()
+	if w.helpers.Load() >= 0 {
+		w.helpers.Add(over)
+	}
+	alone := func() bool { return w.helpers.Load() == over }
+	if spin(alone) {
+		return
+	}
+	w.asleep.Store(true)
+	w.mu.Lock()
+	for !alone() {
+		w.left.Wait()
+	}
+	w.mu.Unlock()
+}
+
+// enter counts a helper, unless the work is over.
+func (w *work) enter() bool {
+	for {
+		n := w.helpers.Load()
+		if n < 0 {
+			return false
+		}
+		if w.helpers.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
 }
 
-// A helper is a goroutine that works for calls of Parallel. To wake a sleeping core takes as long as a product of some hundred rows. So a helper does not go
-// to sleep at once when its work is done, and neither does a caller that waits for the last of its helpers.
+func (w *work) leave() {
+	if w.helpers.Add(-1) == over && w.asleep.Load() {
+		w.mu.Lock()
+		w.left.Broadcast()
+		w.mu.Unlock()
+	}
+}
+
+// A helper is a goroutine that works for calls of Parallel. To wake a sleeping core takes as long
+// as a product of some hundred rows. So a helper does not go to sleep at once when its work is
+// done, and neither does a caller that waits for the last of its helpers.
 type helper struct{ next atomic.Pointer[work] }
 
 // calls is how many calls of Parallel there are now.
@@ -99,10 +138,8 @@ var idle struct {
 	helpers []*helper
 }
 
-// engage makes n helpers run w.
+// engage asks n helpers to run w.
 func (w *work) engage(n int) {
-	w.helpers.Store(int32(n))
-	w.finished.Add(n)
 	idle.Lock()
 	for ; n > 0 && len(idle.helpers) > 0; n-- {
 		last := len(idle.helpers) - 1
@@ -127,14 +164,14 @@ func (h *helper) work(w *work) {
 }
 
 func (h *helper) run(w *work) {
-	defer func() {
-		w.helpers.Add(-1)
-		w.finished.Done()
-	}()
-	w.run()
+	if w.enter() {
+		defer w.leave()
+		w.run()
+	}
 }
 
-// look waits a little for more work. It is nil where none comes, and where there are other calls than the one that h has worked for: they need the core.
+// look waits a little for more work. It is nil where none comes, and where there are other calls
+// than the one that h has worked for: they need the core.
 func (h *helper) look() *work {
 	if calls.Load() > 1 {
 		return nil
@@ -155,11 +192,18 @@ func (h *helper) look() *work {
 // spinTime is how long spin looks: a few times what it takes to wake a core.
 const spinTime = 100 * time.Microsecond
 
+// spinTurns is how often spin looks before it lets other goroutines run, too.
+const spinTurns = 100
+
 // spin looks for an event until it happens, or in vain.
 func spin(happened func() bool) bool {
-	for start := time.Now(); !happened(); {
+	start := time.Now()
+	for turn := 0; !happened(); turn++ {
 		if time.Since(start) > spinTime {
 			return false
+		}
+		if turn >= spinTurns {
+			runtime.Gosched()
 		}
 	}
 	return true

@@ -8,16 +8,16 @@ import (
 // A fullTile is a [tileProduct] of one size alone: that of its kernel's tile.
 type fullTile[T Element] func(kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool)
 
-// withEdges is a micro-kernel that has no code for a part of a tile: it computes a whole one beside C, from operands padded with zeros. What is
-// computed from the padding is not used.
+// withEdges is a micro-kernel that has no code for a part of a tile: it computes a whole one beside
+// C, from operands padded with zeros. What is computed from the padding is not used.
 func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int) *microKernel[T] {
 	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
 		if rows == tileRows && cols == tileCols {
 			full(kc, a, aRow, aStep, b, bStep, c, ldc, zero)
 			return
 		}
-		s, memory := take[T](tileRows*tileCols + (tileRows+tileCols)*kc)
-		defer s.give()
+		s, memory := Take[T](tileRows*tileCols + (tileRows+tileCols)*kc)
+		defer s.Give()
 		tile, memory := memory[:tileRows*tileCols], memory[tileRows*tileCols:]
 		padA, padB := memory[:tileRows*kc], memory[tileRows*kc:]
 		cs := unsafe.Slice(c, (rows-1)*ldc+cols)
@@ -37,7 +37,9 @@ func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T],
 		full(kc, a, aRow, aStep, b, bStep, &tile[0], tileCols, zero)
 		copyRows(rows, cols, tile, tileCols, cs, ldc)
 	}
-	return &microKernel[T]{name: name, rows: tileRows, cols: tileCols, run: run, finish: finishGo[T], kc: kc, mc: mc, nc: nc}
+	return &microKernel[T]{
+		name: name, rows: tileRows, cols: tileCols, run: run, finish: finishGo[T], kc: kc, mc: mc, nc: nc,
+	}
 }
 
 // padRows packs rows of A into a panel, and zeros below them.
@@ -83,9 +85,10 @@ func portable[T Element](full fullTile[T]) *microKernel[T] {
 	return withEdges("go", 2, 4, full, 256, 1024, 512)
 }
 
-// The micro-kernels in Go, for processors without one in assembly and builds with the tag purego. The tile is 2 by 4 so that its eight chains
-// and six operands fit the registers. They differ in the multiplication alone: calling it through a function costs more than the
-// multiplication itself.
+// The micro-kernels in Go, for processors without one in assembly and builds with the tag purego.
+// The tile is 2 by 4 so that its eight chains and six operands fit the registers. They differ in
+// the multiplication alone: calling it through a function costs more than the multiplication
+// itself.
 
 func portableF32(kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool) {
 	c0, c1 := (*[4]float32)(unsafe.Pointer(c)), (*[4]float32)(unsafe.Add(unsafe.Pointer(c), 4*ldc))
@@ -123,15 +126,17 @@ func portableF64(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *
 	as, bs := unsafe.Slice(a, aRow+(kc-1)*aStep+1), unsafe.Slice(b, (kc-1)*bStep+4)
 	for k := range kc {
 		a0, a1, b := as[k*aStep], as[k*aStep+aRow], (*[4]float64)(bs[k*bStep:])
-		c00, c01, c02, c03 = math.FMA(a0, b[0], c00), math.FMA(a0, b[1], c01), math.FMA(a0, b[2], c02), math.FMA(a0, b[3], c03)
-		c10, c11, c12, c13 = math.FMA(a1, b[0], c10), math.FMA(a1, b[1], c11), math.FMA(a1, b[2], c12), math.FMA(a1, b[3], c13)
+		c00, c01 = math.FMA(a0, b[0], c00), math.FMA(a0, b[1], c01)
+		c02, c03 = math.FMA(a0, b[2], c02), math.FMA(a0, b[3], c03)
+		c10, c11 = math.FMA(a1, b[0], c10), math.FMA(a1, b[1], c11)
+		c12, c13 = math.FMA(a1, b[2], c12), math.FMA(a1, b[3], c13)
 	}
 	*c0, *c1 = [4]float64{c00, c01, c02, c03}, [4]float64{c10, c11, c12, c13}
 }
 
-func portableI32(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool) {
-	c0, c1 := (*[4]int32)(unsafe.Pointer(c)), (*[4]int32)(unsafe.Add(unsafe.Pointer(c), 4*ldc))
-	var r0, r1 [4]int32
+func portableInteger[T Element](kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
+	c0, c1 := (*[4]T)(unsafe.Pointer(c)), (*[4]T)(unsafe.Add(unsafe.Pointer(c), ldc*int(unsafe.Sizeof(*c))))
+	var r0, r1 [4]T
 	if !zero {
 		r0, r1 = *c0, *c1
 	}
@@ -139,9 +144,9 @@ func portableI32(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int3
 	c10, c11, c12, c13 := r1[0], r1[1], r1[2], r1[3]
 	as, bs := unsafe.Slice(a, aRow+(kc-1)*aStep+1), unsafe.Slice(b, (kc-1)*bStep+4)
 	for k := range kc {
-		a0, a1, b := as[k*aStep], as[k*aStep+aRow], (*[4]int32)(bs[k*bStep:])
+		a0, a1, b := as[k*aStep], as[k*aStep+aRow], (*[4]T)(bs[k*bStep:])
 		c00, c01, c02, c03 = c00+a0*b[0], c01+a0*b[1], c02+a0*b[2], c03+a0*b[3]
 		c10, c11, c12, c13 = c10+a1*b[0], c11+a1*b[1], c12+a1*b[2], c13+a1*b[3]
 	}
-	*c0, *c1 = [4]int32{c00, c01, c02, c03}, [4]int32{c10, c11, c12, c13}
+	*c0, *c1 = [4]T{c00, c01, c02, c03}, [4]T{c10, c11, c12, c13}
 }

@@ -23,3 +23,20 @@ func GemmReference[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb i
 		}
 	}
 }
+
+// AddMulReference computes what [AddMul], or with negate [SubMul], does by the definition.
+func AddMulReference[T Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	for i := range m {
+		for j := range n {
+			acc := c[i*ldc+j]
+			for p := range k {
+				x := a[i*lda+p]
+				if negate {
+					x = -x
+				}
+				acc = FMA(x, b[p*ldb+j], acc)
+			}
+			c[i*ldc+j] = acc
+		}
+	}
+}

@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// scratch is working memory that is used again: a product allocates nothing once the pools are warm.
-type scratch struct {
+// Scratch is working memory that is used again: a product allocates nothing once the pools are
+// warm.
+type Scratch struct {
 	class int
 	bytes []byte
 }
@@ -17,16 +18,21 @@ var pools [bits.UintSize]sync.Pool
 
 const cacheLine = 64
 
-// take is memory of n elements of any values, aligned to a cache line, to be given back by scratch.give.
-func take[T Element](n int) (*scratch, []T) {
+// Take is memory of n elements of any values, aligned to a cache line, until Give.
+func Take[T Element](n int) (*Scratch, []T) {
 	size := n*int(unsafe.Sizeof(T(0))) + cacheLine
 	class := bits.Len(uint(size - 1))
-	s, _ := pools[class].Get().(*scratch)
+	s, _ := pools[class].Get().(*Scratch)
 	if s == nil {
-		s = &scratch{class, make([]byte, 1<<class)}
+		s = &Scratch{class, make([]byte, 1<<class)}
 	}
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(s.bytes))) % cacheLine
 	return s, unsafe.Slice((*T)(unsafe.Pointer(&s.bytes[skip])), n)
 }
 
-func (s *scratch) give() { pools[s.class].Put(s) }
+// Give gives the memory back. It does nothing for nil.
+func (s *Scratch) Give() {
+	if s != nil {
+		pools[s.class].Put(s)
+	}
+}

@@ -1,18 +1,28 @@
 package host
 
 import (
-	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 )
 
-// A team computes a product on several cores. Its work is a list: block by block, the chunks of A to pack, then the tasks. Each worker takes the
-// next item when it is free, and waits for the items that it builds on. Those come earlier in the list, so that a worker has them in hand. Nobody waits for the
-// end of a block: who finds no task of it left packs A for the next one, into other memory.
+// A team computes a product on several cores. Its work is a list: block by block, the chunks of A
+// to pack, then the tasks. Each worker takes the next item when it is free, and waits for the items
+// that it builds on. Those come earlier in the list, so that a worker has them in hand. Nobody
+// waits for the end of a block: who finds no task of it left packs A for the next one, into other
+// memory.
 type team[T Element] struct {
-	stages []*stage[T]
+	stages []stage[T]
+	tasks  []task         // of all stages
+	ends   []atomic.Int32 // 1 for each task that has returned
 	items  int
 	next   atomic.Int64 // item to take
 	failed atomic.Bool  // a worker has panicked: the others do not wait for it
+	run    func(int)    // work, made once
+
+	asleep atomic.Int32 // workers that wait for others and have given up to look
+	mu     sync.Mutex
+	wake   sync.Cond // with mu
 }
 
 // A stage is the work on a block of the product.
@@ -26,9 +36,32 @@ type stage[T Element] struct {
 	finished     []atomic.Int32 // 1 for each task that has returned
 }
 
-// spread computes the product on all cores. It works on copies, so that a product that never comes here needs no heap.
-func (p *product[T]) spread() {
+// teams keeps a team, with the memory of its lists, for later products.
+var teams sync.Pool
+
+func newTeam[T Element]() *team[T] {
+	if w, ok := teams.Get().(*team[T]); ok {
+		return w
+	}
 	w := new(team[T])
+	w.run = func(int) { w.work() }
+	w.wake.L = &w.mu
+	return w
+}
+
+// keep gives the team back. It forgets what it has worked on.
+func (w *team[T]) keep() {
+	clear(w.stages)
+	clear(w.ends)
+	w.stages, w.tasks, w.ends, w.items = w.stages[:0], w.tasks[:0], w.ends[:0], 0
+	w.next.Store(0)
+	teams.Put(w)
+}
+
+// spread computes the product on all cores. It works on copies, so that a product that never comes
+// here needs no heap.
+func (p *product[T]) spread() {
+	w := newTeam[T]()
 	var packed [2][]T
 	if !p.directA {
 		n := p.sizeA()
@@ -36,28 +69,44 @@ func (p *product[T]) spread() {
 		if p.rows >= p.m && p.steps >= p.k { // one block
 			second = 0
 		}
-		s, memory := take[T](n + second)
-		defer s.give()
+		s, memory := Take[T](n + second)
+		defer s.Give()
 		packed = [2][]T{memory[:n], memory[n:]}
 	}
 	for i := 0; i < p.m; i += p.rows {
-		mc := min(p.m-i, p.rows)
-		tasks := p.split(i, mc)
-		for k := 0; k < p.k; k += p.steps {
-			s := &stage[T]{product: *p, first: w.items, tasks: tasks, finished: make([]atomic.Int32, len(tasks))}
-			s.i0, s.mc, s.p0, s.kc, s.packedA = i, mc, k, min(p.k-k, p.steps), packed[len(w.stages)%2]
-			s.packs = s.chunks()
-			w.stages = append(w.stages, s)
-			w.items += s.packs + len(tasks)
-		}
+		w.plan(p, i, packed)
 	}
-	Parallel(p.workers, func(int) { w.work() })
+	ends := slices.Grow(w.ends, w.items)[:w.items]
+	w.ends = ends
+	for i := range w.stages {
+		s := &w.stages[i]
+		s.finished, ends = ends[:len(s.tasks)], ends[len(s.tasks):]
+	}
+	Parallel(p.workers, w.run)
+	w.keep()
+}
+
+// plan appends the stages of the rows of C from i on.
+func (w *team[T]) plan(p *product[T], i int, packed [2][]T) {
+	mc, first := min(p.m-i, p.rows), len(w.tasks)
+	w.tasks = p.split(w.tasks, i, mc)
+	tasks := w.tasks[first:]
+	for k := 0; k < p.k; k += p.steps {
+		n := len(w.stages)
+		w.stages = slices.Grow(w.stages, 1)[:n+1]
+		s := &w.stages[n]
+		s.product, s.first, s.tasks = *p, w.items, tasks
+		s.i0, s.mc, s.p0, s.kc, s.packedA = i, mc, k, min(p.k-k, p.steps), packed[n%2]
+		s.packs = s.chunks()
+		w.items += s.packs + len(tasks)
+	}
 }
 
 // thinParts is how many parts a worker has of a thin product.
 const thinParts = 2
 
-// spreadThin gives each worker columns of its own, so that C stays in its cache from block to block.
+// spreadThin gives each worker columns of its own, so that C stays in its cache from block to
+// block.
 func (p *product[T]) spreadThin() {
 	parts := thinParts * p.workers
 	width := roundUp((p.n+parts-1)/parts, p.kern.cols)
@@ -70,9 +119,9 @@ func (p *product[T]) spreadThin() {
 	})
 }
 
-// split makes the tasks of a block: wide ones first, then narrower and at last lower ones, so that no worker waits long for the last. Each takes
-// about a share of what is left.
-func (p *product[T]) split(i0, mc int) (tasks []task) {
+// split appends the tasks of a block: wide ones first, then narrower and at last lower ones, so
+// that no worker waits long for the last. Each takes about a share of what is left.
+func (p *product[T]) split(tasks []task, i0, mc int) []task {
 	rows, cols, shares := p.kern.rows, p.kern.cols, 2*p.workers
 	for j := 0; j < p.n; {
 		panels := (p.n - j + cols - 1) / cols
@@ -95,6 +144,7 @@ func (w *team[T]) work() {
 	defer func() {
 		if !ok {
 			w.failed.Store(true)
+			w.tell()
 		}
 	}()
 	at := 0
@@ -113,13 +163,14 @@ func (w *team[T]) work() {
 
 // item does item i of a stage.
 func (w *team[T]) item(at, i int) {
-	s := w.stages[at]
+	s := &w.stages[at]
 	if i < s.packs {
 		if at >= 2 { // its memory was that of an earlier stage
 			w.await(&w.stages[at-2].done, len(w.stages[at-2].tasks))
 		}
 		s.packA(i)
 		s.packed.Add(1)
+		w.tell()
 		return
 	}
 	i -= s.packs
@@ -133,16 +184,30 @@ func (w *team[T]) item(at, i int) {
 	s.multiply(s.tasks[i])
 	s.finished[i].Store(1)
 	s.done.Add(1)
+	w.tell()
 }
 
-// awaitTurns is how often await looks before it lets other goroutines run, too.
-const awaitTurns = 100
-
-// await returns when n has come to want. That takes less time as a rule than to sleep and to wake up.
+// await returns when n has come to want. It looks for a while, which takes less time as a rule than
+// to sleep and to wake up; where that is in vain, the core may be what the others are waiting for.
 func (w *team[T]) await(n *atomic.Int32, want int) {
-	for turn := 0; int(n.Load()) < want && !w.failed.Load(); turn++ {
-		if turn >= awaitTurns {
-			runtime.Gosched()
-		}
+	come := func() bool { return int(n.Load()) >= want || w.failed.Load() }
+	if spin(come) {
+		return
+	}
+	w.asleep.Add(1)
+	w.mu.Lock()
+	for !come() {
+		w.wake.Wait()
+	}
+	w.mu.Unlock()
+	w.asleep.Add(-1)
+}
+
+// tell wakes those that sleep, to look what has come.
+func (w *team[T]) tell() {
+	if w.asleep.Load() > 0 {
+		w.mu.Lock()
+		w.wake.Broadcast()
+		w.mu.Unlock()
 	}
 }

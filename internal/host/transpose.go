@@ -2,11 +2,16 @@ package host
 
 import "unsafe"
 
-// Transpose writes the transpose of src, of rows by cols, to dst, of cols by rows: dst[j*ldd+i] = src[i*lds+j]. They must not overlap.
+// Transpose writes the transpose of src, of rows by cols, to dst, of cols by rows: dst[j*ldd+i] =
+// src[i*lds+j]. They must not overlap.
 func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	check("src", rows, cols, lds, len(src))
 	check("dst", cols, rows, ldd, len(dst))
 	if rows == 0 || cols == 0 {
+		return
+	}
+	if isSmall[T](rows, cols) && (min(rows, cols) < 8 || rows*cols <= 256) {
+		transposeFew(rows, cols, src, lds, dst, ldd)
 		return
 	}
 	f := transposeBlocks[T]
@@ -17,7 +22,8 @@ func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 		f(rows, cols, src, lds, dst, ldd)
 		return
 	}
-	// Each turn takes a page's length of some rows, as one that reads only little of a row waits for the memory.
+	// Each turn takes a page's length of some rows, as one that reads only little of a row waits
+	// for the memory.
 	size := int(unsafe.Sizeof(T(0)))
 	width := min(cols, turnBytes/size)
 	height := roundUp(bandBytes/size/width, blockBytes/size)
@@ -26,6 +32,32 @@ func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 		i, j := turn/across*height, turn%across*width
 		f(min(height, rows-i), min(width, cols-j), src[i*lds+j:], lds, dst[j*ldd+i:], ldd)
 	})
+}
+
+// transposeFew transposes few elements by plain loops, four rows at a time.
+func transposeFew[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	i := 0
+	for ; i+4 <= rows; i += 4 {
+		r0, r1, r2, r3 := src[i*lds:][:cols], src[(i+1)*lds:][:cols], src[(i+2)*lds:][:cols], src[(i+3)*lds:][:cols]
+		at := i
+		for j, v := range r0 {
+			d := dst[at:][:4]
+			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
+			at += ldd
+		}
+	}
+	transposeRows(i, rows, cols, src, lds, dst, ldd)
+}
+
+// transposeRows transposes the rows from i on, an element at a time.
+func transposeRows[T Element](i, rows, cols int, src []T, lds int, dst []T, ldd int) {
+	for ; i < rows; i++ {
+		at := i
+		for _, x := range src[i*lds:][:cols] {
+			dst[at] = x
+			at += ldd
+		}
+	}
 }
 
 const (
@@ -42,7 +74,8 @@ func streams[T Element](rows, cols int, dst []T, ldd int) bool {
 	return run != nil && aligned && rows > streamBytes/size/cols
 }
 
-// transposeStream transposes to rows that are aligned to a cache line: it writes whole lines, past the caches.
+// transposeStream transposes to rows that are aligned to a cache line: it writes whole lines, past
+// the caches.
 func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	run, tile := transposer().stream(size)
@@ -61,7 +94,8 @@ func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 	}
 }
 
-// transposeBlocks transposes in square blocks, or at once where dst is so small that it stays in the first-level cache.
+// transposeBlocks transposes in square blocks, or at once where dst is so small that it stays in
+// the first-level cache.
 func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	if ldd <= directBytes/size/cols {
@@ -69,8 +103,8 @@ func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 		return
 	}
 	block := blockBytes / size
-	s, temp := take[T](block * block)
-	defer s.give()
+	s, temp := Take[T](block * block)
+	defer s.Give()
 	for i := 0; i < rows; i += block {
 		for j := 0; j < cols; j += block {
 			transposeBlock(min(block, rows-i), min(block, cols-j), src[i*lds+j:], lds, temp, dst[j*ldd+i:], ldd)
@@ -78,8 +112,9 @@ func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 	}
 }
 
-// transposeBlock transposes a block by way of temp, which stays in the first-level cache. src and dst are read and written a row at a
-// time: along the columns, rows of an unlucky leading dimension push each other out of the caches.
+// transposeBlock transposes a block by way of temp, which stays in the first-level cache. src and
+// dst are read and written a row at a time: along the columns, rows of an unlucky leading dimension
+// push each other out of the caches.
 func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst []T, ldd int) {
 	ldt := blockBytes / int(unsafe.Sizeof(T(0)))
 	transposeTiles(rows, cols, src, lds, temp, ldt)
@@ -102,21 +137,17 @@ func transposeTiles[T Element](rows, cols int, src []T, lds int, dst []T, ldd in
 			}
 		}
 	}
-	for ; i < rows; i++ {
-		at := i
-		for _, x := range src[i*lds:][:cols] {
-			dst[at] = x
-			at += ldd
-		}
-	}
+	transposeRows(i, rows, cols, src, lds, dst, ldd)
 }
 
-// A tileTranspose transposes square tiles, of as many rows as there are elements in a register: they are neighbours in src, and below each
-// other in dst. lds and ldd are in bytes, tiles is at least 1.
+// A tileTranspose transposes square tiles, of as many rows as there are elements in a register:
+// they are neighbours in src, and below each other in dst. lds and ldd are in bytes, tiles is at
+// least 1.
 type tileTranspose func(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
-// A transposeSet is the transposes of an instruction set, for elements of 4 and of 8 bytes. Those that stream write past the caches, and need rows of dst
-// that are aligned to a register; nil where a register is less than a cache line.
+// A transposeSet is the transposes of an instruction set, for elements of 4 and of 8 bytes. Those
+// that stream write past the caches, and need rows of dst that are aligned to a register; nil where
+// a register is less than a cache line.
 type transposeSet struct {
 	name                                 string // for tests
 	width                                int    // bytes of a register
@@ -128,7 +159,8 @@ var transposeSets = append(nativeTransposes(), &transposeSet{name: "go", width: 
 
 func transposer() *transposeSet { return transposeSets[0] }
 
-// tiles is the transpose for elements of a size, and the rows and columns of its tile; nil where there is none.
+// tiles is the transpose for elements of a size, and the rows and columns of its tile; nil where
+// there is none.
 func (t *transposeSet) tiles(size int) (run tileTranspose, tile int) {
 	if size == 4 {
 		return t.four, t.width / 4

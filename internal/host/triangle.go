@@ -9,14 +9,17 @@ import (
 // A Float is a floating type of matrices.
 type Float interface{ float32 | float64 }
 
-// MaxTriangle is the number of rows of the largest triangle that [MultiplyTriangle] and [SolveTriangle] take.
+// MaxTriangle is the number of rows of the largest triangle that [MultiplyTriangle] and
+// [SolveTriangle] take.
 const MaxTriangle = 32
 
-// MultiplyTriangle computes B = alpha*E*B for a triangular matrix E of n by n and B of n by cols. Element (i, k) of E is e[i*eRow+k*eCol], so that it
-// may be a transposed matrix in memory. Nothing but the triangle is read, and with unit not the diagonal either, which is then 1.
+// MultiplyTriangle computes B = alpha*E*B for a triangular matrix E of n by n and B of n by cols.
+// Element (i, k) of E is e[i*eRow+k*eCol], so that it may be a transposed matrix in memory. Nothing
+// but the triangle is read, and with unit not the diagonal either, which is then 1.
 //
-// Row i of a lower triangle is acc = e[i,i]*b[i], rounded, or b[i] with unit; then acc = fma(e[i,k], b[k], acc) for k = 0 ... i-1; and alpha*acc. An upper
-// triangle is a lower one with its rows and columns in reverse order: k = n-1 ... i+1. B and E do not overlap.
+// Row i of a lower triangle is acc = e[i,i]*b[i], rounded, or b[i] with unit; then acc =
+// fma(e[i,k], b[k], acc) for k = 0 ... i-1; and alpha*acc. An upper triangle is a lower one with
+// its rows and columns in reverse order: k = n-1 ... i+1. B and E do not overlap.
 func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
 	if n > 0 && cols > 0 {
 		t := triangles[T](cols)
@@ -24,9 +27,11 @@ func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, uppe
 	}
 }
 
-// SolveTriangle makes B the solution X of E*X = alpha*B, for operands as those of [MultiplyTriangle].
+// SolveTriangle makes B the solution X of E*X = alpha*B, for operands as those of
+// [MultiplyTriangle].
 //
-// Row i of a lower triangle is acc = alpha*b[i], rounded; then acc = fma(-e[i,k], x[k], acc) for k = 0 ... i-1; and acc/e[i,i], or acc with unit.
+// Row i of a lower triangle is acc = alpha*b[i], rounded; then acc = fma(-e[i,k], x[k], acc) for k
+// = 0 ... i-1; and acc/e[i,i], or acc with unit.
 func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
 	if n > 0 && cols > 0 {
 		t := triangles[T](cols)
@@ -34,7 +39,8 @@ func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, 
 	}
 }
 
-// A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each other towards lower addresses.
+// A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each
+// other towards lower addresses.
 type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 
 // call checks the arguments and calls f for E and B, in reverse order where E is upper triangular.
@@ -50,7 +56,8 @@ func call[T Float](f triangleFunc[T], n, cols int, alpha T, e []T, eRow, eCol in
 	f(n, cols, alpha, &e[0], eRow, eCol, &b[0], ldb, unit)
 }
 
-// A triangleSet is the functions of an instruction set. Where B has no more than narrow columns, the next set is faster.
+// A triangleSet is the functions of an instruction set. Where B has no more than narrow columns,
+// the next set is faster.
 type triangleSet[T Float] struct {
 	name            string // for tests
 	narrow          int
@@ -84,12 +91,14 @@ func triangleSets[T Float]() []*triangleSet[T] {
 type axpy[T Float] func(a T, x, y []T)
 
 func axpyF32(a float32, x, y []float32) {
+	y = y[:len(x)]
 	for j, v := range x {
 		y[j] = FMA32(a, v, y[j])
 	}
 }
 
 func axpyF64(a float64, x, y []float64) {
+	y = y[:len(x)]
 	for j, v := range x {
 		y[j] = math.FMA(a, v, y[j])
 	}

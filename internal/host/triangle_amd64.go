@@ -26,7 +26,8 @@ func solveF32AVX2(n, cols int, alpha float32, e *float32, eRow, eCol int, b *flo
 //go:noescape
 func solveF64AVX2(n, cols int, alpha float64, e *float64, eRow, eCol int, b *float64, bRow int, unit bool)
 
-// A division in a register of AVX-512 takes longer than in one of AVX2, which has half the elements.
+// A division in a register of AVX-512 takes longer than in one of AVX2, which has half the
+// elements.
 
 func nativeTrianglesF32() []*triangleSet[float32] {
 	return availableTriangles(

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// triangleReference is MultiplyTriangle or SolveTriangle by their definition, for a triangle in a whole matrix E.
+// triangleReference is MultiplyTriangle or SolveTriangle by their definition, for a triangle in a
+// whole matrix E.
 func triangleReference[T Float](solve bool, alpha T, e func(i, k int) T, upper, unit bool, b matrix[T]) matrix[T] {
 	x := b.clone()
 	turn := func(i int) int {
@@ -38,7 +39,8 @@ func triangleReference[T Float](solve bool, alpha T, e func(i, k int) T, upper, 
 	return x
 }
 
-// Every instruction set gives the bits of the definition, reads nothing but the triangle, and writes nothing but B.
+// Every instruction set gives the bits of the definition, reads nothing but the triangle, and
+// writes nothing but B.
 func TestTriangles(t *testing.T) {
 	forceTriangles(t, "float32", &trianglesF32, testTriangles[float32])
 	forceTriangles(t, "float64", &trianglesF64, testTriangles[float64])
@@ -75,7 +77,8 @@ func testTriangles[T Float](t *testing.T) {
 				return in.next(rng)
 			})
 			b := in.matrix(rng, n, cols, rng.IntN(3))
-			what := fmt.Sprintf("%s, %dx%d, alpha %v, solve %t, upper %t, unit %t, transposed %t", in.name, n, cols, alpha, solve, upper, unit, transposed)
+			what := fmt.Sprintf("%s, %dx%d, alpha %v, solve %t, upper %t, unit %t, transposed %t",
+				in.name, n, cols, alpha, solve, upper, unit, transposed)
 			row, col := e.ld, 1
 			if transposed {
 				row, col = col, row

@@ -1,5 +1,6 @@
-// Package hugepage asks the system for large pages. A processor finds the pages that it used last in a table of some thousand entries, and a matrix that is
-// walked across its rows needs another page for each: with pages of 2 MiB instead of 4 KiB the table holds all of them.
+// Package hugepage asks the system for large pages. A processor finds the pages that it used last
+// in a table of some thousand entries, and a matrix that is walked across its rows needs another
+// page for each: with pages of 2 MiB instead of 4 KiB the table holds all of them.
 package hugepage
 
 import "unsafe"
@@ -7,15 +8,17 @@ import "unsafe"
 // MinBytes is the memory below which [Advise] does nothing.
 const MinBytes = 4 << 20
 
-// Advise asks that b, which nobody has touched yet, be given large pages as far as it covers whole ones. It is advice: the contents and what b may be used
-// for stay the same, and where the system has no large pages, nothing happens.
+// Advise asks that b, which nobody has touched yet, be given large pages as far as it covers whole
+// ones. It is advice: the contents and what b may be used for stay the same, and where the system
+// has no large pages, nothing happens.
 func Advise(b []byte) {
 	if len(b) >= MinBytes {
 		advise(b)
 	}
 }
 
-// Make is n zero bytes of Go's memory, advised, whose first is at a multiple of align, a power of 2.
+// Make is n zero bytes of Go's memory, advised, whose first is at a multiple of align, a power of
+// 2.
 func Make(n, align int) []byte {
 	if n == 0 {
 		return []byte{}

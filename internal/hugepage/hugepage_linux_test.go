@@ -47,7 +47,9 @@ func TestAdvise(t *testing.T) {
 		t.Error("small memory is advised")
 	}
 	Advise(b[1 : 2*MinBytes+1]) // pages in part
-	for at, want := range map[int]bool{0: false, os.Getpagesize(): true, 2*MinBytes - 1: true, 2 * MinBytes: false, 3 * MinBytes: false} {
+	for at, want := range map[int]bool{
+		0: false, os.Getpagesize(): true, 2*MinBytes - 1: true, 2 * MinBytes: false, 3 * MinBytes: false,
+	} {
 		if got := isAdvised(t, &b[at]); got != want {
 			t.Errorf("byte %d: advised %t, want %t", at, got, want)
 		}

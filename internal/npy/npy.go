@@ -1,198 +1,109 @@
-// Package npy reads and writes matrices as NumPy's .npy files: float32, float64 and int32, of one or two dimensions.
-//
-// Files are read with github.com/kshedden/gonpy, which knows both byte orders and gives the header's fields and the data as a plain slice. (Its
-// neighbour github.com/sbinet/npyio fills up a truncated file with zeros in silence, reads one element at a time, and cannot write a two-dimensional
-// slice.) Since gonpy trusts its input, package header looks at a header first: gonpy panics on some damaged ones, takes a short read of the header for
-// a whole one, does not know format 3.0, and allocates what the shape claims. Writing is done here: gonpy ends a header without the newline that the
-// format asks for, and aligns the data to 16 bytes, not 64. What this package writes is, byte for byte, what numpy.save does.
+// Package npy reads and writes NumPy's .npy files: arrays of float32, float64 and int32, of up to
+// two dimensions. It reads both byte orders, C and Fortran order, from files and from streams, and
+// makes room for what has come, not for what a header claims. What it writes is, byte for byte,
+// what numpy.save does.
 package npy
 
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"strings"
+	"slices"
 
-	"github.com/kshedden/gonpy"
-
-	"github.com/tandem-gpu/tandem/internal/npy/header"
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// What a file may be that cannot be read: see package header.
-var (
-	ErrFormat = header.ErrFormat
-	ErrType   = header.ErrType
-	ErrDims   = header.ErrDims
-)
-
-// An Array is what a file holds.
-type Array struct {
-	// Shape is the shape in the file: one or two dimensions.
-	Shape []int
-	// Matrix is a linalg.Matrix[float32], [float64] or [int32], packed. An array of one dimension is a single row.
-	Matrix any
+// Room is how many elements a reader makes room for when need of all have come: at most 16 times as
+// many, so that a header which promises what does not come costs little. The steps end with all, so
+// that the last copy, and the memory for both, is of a 16th at most.
+func Room(need, all int) int {
+	room := all
+	for room/16 >= max(1, need) {
+		room /= 16
+	}
+	return room
 }
 
-// Type is NumPy's name of the element type: "float32", "float64" or "int32".
-func (a *Array) Type() string {
-	switch a.Matrix.(type) {
-	case linalg.Matrix[float32]:
-		return "float32"
-	case linalg.Matrix[float64]:
-		return "float64"
-	}
-	return "int32"
-}
+// piece is how many elements are read or written at a time.
+const piece = 256 << 10
 
-// ReadFile reads a file. The error names it.
-func ReadFile(path string) (*Array, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size := int64(-1)
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
-	}
-	a, err := Read(f, size)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return a, nil
-}
-
-// Read reads all of r, which holds size bytes, or an unknown number where size is negative. Only what r really holds is allocated,
-// whatever the header claims. The error matches ErrFormat, ErrType or ErrDims, or is r's own.
-func Read(r io.Reader, size int64) (*Array, error) {
-	h, err := header.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	need, err := h.Size()
-	if err != nil {
-		return nil, err
-	}
-	if r, err = holding(r, need, size-int64(len(h.Raw))); err != nil {
-		return nil, err
-	}
-	a := &Array{Shape: h.Shape}
-	g, err := gonpy.NewReader(io.MultiReader(bytes.NewReader(h.Raw), r))
-	if err != nil {
-		return nil, header.Errorf("%s", strings.TrimSpace(err.Error()))
-	}
-	switch h.Type {
-	case "f4":
-		a.Matrix, err = matrix(g, g.GetFloat32)
-	case "f8":
-		a.Matrix, err = matrix(g, g.GetFloat64)
-	default:
-		a.Matrix, err = matrix(g, g.GetInt32)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// holding checks that r holds need more bytes and nothing else; have is how many it holds, if that is known. Of an r of unknown length it reads
-// all, in steps that end with it.
-func holding(r io.Reader, need, have int64) (io.Reader, error) {
-	if have < 0 {
-		var data bytes.Buffer
-		n, err := data.ReadFrom(io.LimitReader(r, need))
+// Read reads the rest of r, whose header was read and has the type of T: the elements row by row.
+// The error matches ErrFormat where r holds less or more than the header says, or is r's own.
+func Read[T kernels.Element](r io.Reader, h *Header) ([]T, error) {
+	rows, cols := h.Dims()
+	data := []T{}
+	for n := rows * cols; len(data) < n; {
+		have := len(data)
+		if have == cap(data) {
+			data = append(make([]T, 0, Room(have+1, n)), data...)
+		}
+		data = data[:min(cap(data), have+piece)]
+		got, err := io.ReadFull(r, backend.Bytes(data[have:]))
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil, errorf("it is truncated: its header promises %d bytes of data and it has %d", h.Size(),
+				have*h.Type.Size()+got)
+		}
 		if err != nil {
 			return nil, err
 		}
-		have = n
-		if n == need {
-			extra, err := io.CopyN(io.Discard, r, 1)
-			if err != nil && err != io.EOF {
-				return nil, err
-			}
-			have += extra
-		}
-		r = &data
+		Reorder(data[have:], h.Order())
 	}
-	switch {
-	case have < need:
-		return nil, header.Errorf("it is truncated: its header promises %d bytes of data and it has %d", need, have)
-	case have > need:
-		return nil, header.Errorf("more follows after the %d bytes of data that its header promises", need)
+	switch _, err := io.ReadFull(r, make([]byte, 1)); {
+	case err == nil:
+		return nil, errorf("more follows after the %d bytes of data that its header promises", h.Size())
+	case err != io.EOF:
+		return nil, err
 	}
-	return r, nil
-}
-
-// matrix is the data as get reads them, in row-major order.
-func matrix[T linalg.Element](g *gonpy.NpyReader, get func() ([]T, error)) (linalg.Matrix[T], error) {
-	rows, cols := 1, g.Shape[len(g.Shape)-1]
-	if len(g.Shape) == 2 {
-		rows = g.Shape[0]
-	}
-	data, err := get()
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && rows != 0 && cols != 0 {
-		return linalg.Matrix[T]{}, header.Errorf("it became shorter while it was read")
-	}
-	if err != nil && err != io.EOF {
-		return linalg.Matrix[T]{}, err
-	}
-	if g.ColumnMajor && rows > 1 && cols > 1 {
+	if h.columns() {
 		data = transposed(data, cols, rows)
 	}
-	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}, nil
+	return data, nil
 }
 
-// transposed is the transpose of a packed rows by cols matrix, made in squares that fit the cache.
-func transposed[T linalg.Element](src []T, rows, cols int) []T {
-	const side = 32
-	dst := make([]T, len(src))
-	for i0 := 0; i0 < rows; i0 += side {
-		for j0 := 0; j0 < cols; j0 += side {
-			for j := j0; j < min(cols, j0+side); j++ {
-				for i := i0; i < min(rows, i0+side); i++ {
-					dst[j*rows+i] = src[i*cols+j]
-				}
-			}
-		}
-	}
-	return dst
-}
-
-// Write writes m as an array of the given shape, whose product is the number of m's elements: little-endian, in C order.
-func Write[T linalg.Element](w io.Writer, shape []int, m linalg.Matrix[T]) error {
-	if _, err := w.Write(header.Bytes(dtype[T](), shape)); err != nil {
+// Write writes a file of the elements of data, which come row by row: in the order and the byte
+// order of h. The type of h is that of data, its shape has as many elements. The error is w's own,
+// or io.ErrShortWrite.
+func Write[T kernels.Element](w io.Writer, h *Header, data []T) error {
+	if err := WriteHeader(w, h); err != nil {
 		return err
 	}
-	if m.Stride != m.Cols {
-		m = m.Packed()
+	if h.columns() {
+		rows, cols := h.Dims()
+		data = transposed(data, rows, cols)
 	}
-	const chunk = 256 << 10 // elements
-	var buf []byte
-	for data := m.Data[:m.Rows*m.Cols]; len(data) > 0; {
-		n := min(chunk, len(data))
-		var err error
-		if buf, err = binary.Append(buf[:0], binary.LittleEndian, data[:n]); err != nil {
+	var buf []T
+	for part := range slices.Chunk(data, piece) {
+		buf = append(buf[:0], part...)
+		Reorder(buf, h.Order())
+		if err := WriteFull(w, backend.Bytes(buf)); err != nil {
 			return err
 		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-		data = data[n:]
 	}
 	return nil
 }
 
-func dtype[T linalg.Element]() string {
-	var t T
-	switch any(t).(type) {
-	case float32:
-		return "f4"
-	case float64:
-		return "f8"
+// WriteFull writes all of b. A writer that takes less without an error has the error
+// io.ErrShortWrite.
+func WriteFull(w io.Writer, b []byte) error {
+	_, err := bytes.NewReader(b).WriteTo(w)
+	return err
+}
+
+// Reorder brings elements from a byte order into the machine's own, or back.
+func Reorder[T kernels.Element](x []T, order binary.ByteOrder) {
+	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
+		return
 	}
-	return "i4"
+	for e := range slices.Chunk(backend.Bytes(x), kernels.TypeOf[T]().Size()) {
+		slices.Reverse(e)
+	}
+}
+
+// transposed is the transpose of a packed rows by cols matrix.
+func transposed[T kernels.Element](src []T, rows, cols int) []T {
+	dst := make([]T, len(src))
+	host.Transpose(rows, cols, src, cols, dst, rows)
+	return dst
 }

@@ -69,7 +69,10 @@ func BenchmarkTrsm(b *testing.B) {
 			b.Run(fmt.Sprintf("%c%c", side, t), func(b *testing.B) {
 				withAndWithout(b, []int{8, 32, 64, 256, 512}, func(b *testing.B, n int) {
 					x, y := normalDense(n), normalDense(n)
-					a := blas64.Triangular{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n, Data: x.RawMatrix().Data}
+					a := blas64.Triangular{
+						Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n,
+						Data: x.RawMatrix().Data,
+					}
 					var z mat.Dense
 					for b.Loop() {
 						z.CloneFrom(y)
@@ -85,7 +88,8 @@ func BenchmarkTrsm(b *testing.B) {
 func BenchmarkSmall(b *testing.B) {
 	sizes := []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64}
 	data := func(n int) []float64 { return normalDense(n).RawMatrix().Data }
-	type triangular func(blas.Float64, blas.Side, blas.Uplo, blas.Transpose, blas.Diag, int, int, float64, []float64, int, []float64, int)
+	type triangular func(blas.Float64, blas.Side, blas.Uplo, blas.Transpose, blas.Diag, int, int, float64, []float64,
+		int, []float64, int)
 	row := func(f triangular, t blas.Transpose) func(impl blas.Float64, n int, x, y, z []float64) {
 		return func(impl blas.Float64, n int, x, y, z []float64) {
 			copy(z, y[:n]) // z is made anew, so that it stays what it is
@@ -93,10 +97,16 @@ func BenchmarkSmall(b *testing.B) {
 		}
 	}
 	for name, f := range map[string]func(impl blas.Float64, n int, x, y, z []float64){
-		"syrk":     func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'N', n, n, 1, x, n, 0, z, n) },
-		"syrkT":    func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'T', n, n, 1, x, n, 0, z, n) },
-		"syr2k":    func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsyr2k('U', 'N', n, n, 1, x, n, y, n, 0, z, n) },
-		"symm":     func(impl blas.Float64, n int, x, y, z []float64) { impl.Dsymm('L', 'U', n, n, 1, x, n, y, n, 0, z, n) },
+		"syrk":  func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'N', n, n, 1, x, n, 0, z, n) },
+		"syrkT": func(impl blas.Float64, n int, x, _, z []float64) { impl.Dsyrk('U', 'T', n, n, 1, x, n, 0, z, n) },
+		"syr2k": func(impl blas.Float64, n int, x, y, z []float64) {
+			impl.Dsyr2k('U', 'N', n, n, 1, x, n, y, n, 0, z,
+				n)
+		},
+		"symm": func(impl blas.Float64, n int, x, y, z []float64) {
+			impl.Dsymm('L', 'U', n, n, 1, x, n, y, n, 0, z,
+				n)
+		},
 		"trsmRow":  row(blas.Float64.Dtrsm, 'N'),
 		"trsmRowT": row(blas.Float64.Dtrsm, 'T'),
 		"trmmRow":  row(blas.Float64.Dtrmm, 'N'),
@@ -158,7 +168,8 @@ func BenchmarkFactorizations(b *testing.B) {
 	}
 }
 
-// BenchmarkPath compares a product on the device, copies included, with one on the host: what a crossover is made of.
+// BenchmarkPath compares a product on the device, copies included, with one on the host: what a
+// crossover is made of.
 func BenchmarkPath(b *testing.B) {
 	for _, spec := range []string{"cpu", "opencl", "cuda"} {
 		b.Run(spec, func(b *testing.B) {
@@ -173,13 +184,16 @@ func BenchmarkPath(b *testing.B) {
 
 func benchmarkPath[T float](b *testing.B, s *linalg.Session) {
 	for _, n := range []int{64, 256, 1024, 2048} {
-		for _, where := range []string{"device", "host"} {
+		device, host := products[T](&engine{s: s}, n)
+		for where, run := range map[string]func() error{"device": device, "host": host} {
 			b.Run(fmt.Sprintf("%d/%s", n, where), func(b *testing.B) {
-				d, err := timeProduct[T](&engine{s: s}, n, where == "device")
-				if err != nil {
-					b.Fatal(err)
+				for b.Loop() {
+					if err := run(); err != nil {
+						b.Fatal(err)
+					}
 				}
-				b.ReportMetric(2*float64(n)*float64(n)*float64(n)/d.Seconds()/1e9, "GFLOP/s")
+				work := 2 * float64(n) * float64(n) * float64(n) * float64(b.N)
+				b.ReportMetric(work/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 				b.ReportMetric(0, "ns/op")
 			})
 		}

@@ -1,5 +1,6 @@
-// Package gonumblas makes gonum compute on a GPU, and with Tandem's own assembly where there is none: one call, and mat.Dense.Mul, LU, Cholesky,
-// QR, SVD, Solve, blas64.Gemm and blas32.Gemm use it.
+// Package gonumblas makes gonum compute on a GPU, and with Tandem's own assembly where there is
+// none: one call, and mat.Dense.Mul, LU, Cholesky, QR, SVD, Solve, blas64.Gemm and blas32.Gemm use
+// it.
 //
 //	s, err := linalg.Open("") // the device that TANDEM_BACKEND names, or the best
 //	...
@@ -9,53 +10,75 @@
 //
 // # What runs where
 //
-// Matrix products (gemm) are computed as package linalg says, one chain of fused multiply-adds for each element: on the device where that
-// pays, and elsewhere on the host, with the same bits. From which size it pays is looked up in the tuning data: what "tandem tune" measured on this
-// machine, or what comes with Tandem for the kind of device. Where neither knows, it is measured once for each element type, when the first product comes
-// whose dimensions have a harmonic mean of 256 or more; that takes about a second, and the time to compile the kernels, and the outcome is written to the
-// user's tuning file for the next process. [Crossover] fixes it instead. Products always run on the host for types that the device does not support, and
-// on devices that are the host's processor: the cpu device, which runs the very same code, and OpenCL CPU devices such as PoCL, which the host's own
-// product beats at every size that was measured.
+// Matrix products (gemm) are computed as package linalg says, one chain of fused multiply-adds for
+// each element: on the device where that pays, and elsewhere on the host, with the same bits. From
+// which size it pays is looked up in the tuning data: what "tandem tune" measured on this machine,
+// or what comes with Tandem for the kind of device. Where neither knows, it is measured once for
+// each element type, when the first product comes whose dimensions have a harmonic mean of 256 or
+// more; that takes about a second, and the time to compile the kernels, and the outcome is written
+// to the user's tuning file for the next process. [Crossover] fixes it instead. Products always run
+// on the host for types that the device does not support, and on devices that are the host's
+// processor: the cpu device, which runs the very same code, and OpenCL CPU devices such as PoCL,
+// which the host's own product beats at every size that was measured.
 //
 // The other functions of level 3 are made of products:
 //
-//   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a product of which one triangle is kept, and
-//     syr2k the sum of two: the first with beta, the second with 1 in its place. Their bits are those of gemm.
-//   - trmm and trsm halve the triangular matrix, at a multiple of 32 rows, until it has 32 rows or fewer. What ties the halves of a lower triangle together
-//     is a product: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 + alpha*B2 in trsm, after B1 was solved for
-//     X1. In the blocks of 32 rows, every element is a chain of fused multiply-adds. For row i, trmm starts from a[i,i]*b[i], rounded, or b[i] where the
-//     diagonal is a unit's; it adds a[i,k]*b[k] by ascending k, and multiplies the sum by alpha. trsm starts from alpha*b[i], rounded; it subtracts
-//     a[i,k]*x[k] by ascending k, and divides by a[i,i]. An upper triangle is a lower one with its rows and columns in reverse order, and a matrix
-//     at the right side is the transpose of one at the left.
+//   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a
+//     product of which one triangle is kept, and syr2k the sum of two: the first with beta, the
+//     second with 1 in its place. Their bits are those of gemm.
+//   - trmm and trsm split a triangular matrix of n rows behind its first h, h being half of n
+//     rounded down and then up to a multiple of 32, and each part again, until it has 32 rows or
+//     fewer. What ties the parts of a lower triangle together is a product, which sums by ascending
+//     k as all do: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 +
+//     alpha*B2 in trsm, after B1 was solved for X1. An upper triangle is split behind the same row,
+//     and the parts change places: B1 = alpha*A12*B2 + B1, after B1 was multiplied by A11; B1 =
+//     -A12*X2 + alpha*B1, after B2 was solved for X2.
+//   - In the blocks of 32 rows or fewer, every element is a chain of fused multiply-adds. For row i
+//     of a lower triangle, trmm starts from a[i,i]*b[i], rounded, or b[i] where the diagonal is a
+//     unit's; it adds a[i,k]*b[k] by ascending k, and multiplies the sum by alpha. trsm starts from
+//     alpha*b[i], rounded; it subtracts a[i,k]*x[k] by ascending k, and divides by a[i,i]. In an
+//     upper triangle k descends, from the block's last column. A matrix at the right side is the
+//     transpose of one at the left.
 //
-// None of this depends on the device, the number of cores or the crossover, and so the results have the same bits on every machine.
+// None of this depends on the device, the number of cores or the crossover, and so the results have
+// the same bits on every machine.
 //
-// Level 1 and level 2 (dot products, products of a matrix and a vector) stay gonum's, as do the complex types; the parts of a
-// factorization that use them may differ between processor architectures, as they do without this package.
+// Level 1 and level 2 (dot products, products of a matrix and a vector) stay gonum's, as do the
+// complex types; the parts of a factorization that use them may differ between processor
+// architectures, as they do without this package.
 //
 // # What differs from gonum
 //
-//   - A zero in A does not hide a NaN or an infinity in B: 0*NaN is NaN here. gonum leaves such products out.
-//   - Every product is fused with its sum, and sums run in another order, so that results differ from gonum's in the last bits.
-//   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0 does not read C, and alpha == 0 reads
-//     neither A nor B.
+//   - A zero in A does not hide a NaN or an infinity in B: 0*NaN is NaN here. gonum leaves
+//     such products out. That is a matter of speed, too: where nearly all of A is zero, gonum
+//     may be faster.
+//   - Every product is fused with its sum, and sums run in another order, so that results differ
+//     from gonum's in the last bits.
+//   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0
+//     does not read C, and alpha == 0 reads neither A nor B.
 //   - trsm divides by the diagonal; in some cases gonum multiplies by its reciprocal.
-//   - Some calls with few elements take longer than gonum's, up to 2.6 times as long: an element is one chain of fused multiply-adds, which
-//     the processor cannot begin in several places. Such are syrk of up to 6 rows with more columns than rows, syr2k of up to 8 rows, symm of up to
-//     3 rows, trmm and trsm with a single row of B at the right side, and those with a triangle of 2 rows. What that means for package mat: SymOuterK
-//     takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns; factorizations, products and solutions take no longer, but for Solve with
-//     2 rows, by a tenth.
-//   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one operand, and symm copies A. The memory is used again.
+//   - Some calls with few elements take longer than gonum's, up to 2.6 times as long: an element is
+//     one chain of fused multiply-adds, which the processor cannot begin in several places. Such
+//     are syrk of up to 6 rows with more columns than rows, syr2k of up to 8 rows, symm of up to 3
+//     rows, trmm and trsm with a single row of B at the right side, and those with a triangle of 2
+//     rows. What that means for package mat: SymOuterK takes up to 1.3 times as long for up to 6
+//     rows of 8 or 12 columns; factorizations, products and solutions take no longer, but for Solve
+//     with 2 rows, by a tenth.
+//   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
+//     operand, and symm copies A. The memory is used again.
 //
-// Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation. Only the elements that BLAS names are read
-// and written: one triangle of a symmetric or triangular matrix, no diagonal where it is a unit's, nothing between rows.
+// Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation.
+// Only the elements that BLAS names are read and written: one triangle of a symmetric or triangular
+// matrix, no diagonal where it is a unit's, nothing between rows.
 //
 // # When the device fails
 //
-// BLAS returns no errors. A product whose device fails is computed on the host instead, with the same bits; [OnError] and [Err] tell. The device
-// works on copies, so that C is intact until the result is complete. A closed session fails at every product: call Restore before Session.Close.
+// BLAS returns no errors. A product whose device fails is computed on the host instead, with the
+// same bits; [OnError] and [Err] tell. Where C is read, the device works on a copy of it, so that C
+// is intact until the result is complete. A closed session fails at every product: call Restore
+// before Session.Close.
 //
 // # Concurrency
 //
-// Everything may be called by many goroutines at once, apart from what [Use] says. The device computes one product at a time.
+// Everything may be called by many goroutines at once, apart from what [Use] says.
 package gonumblas

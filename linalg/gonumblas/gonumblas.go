@@ -16,15 +16,16 @@ import (
 // An Option changes what [Use] installs.
 type Option func(*engine)
 
-// Crossover fixes the size from which on products run on the device, instead of measuring it: a product of an m×k and a k×n matrix does
-// where the harmonic mean of m, n and k, which is n for square matrices, is at least size. 0 is always, math.MaxInt never. Results do not
-// depend on it.
+// Crossover fixes the size from which on products run on the device, instead of measuring it: a
+// product of an m×k and a k×n matrix does where the harmonic mean of m, n and k, which is n for
+// square matrices, is at least size. 0 is always, math.MaxInt never. Results do not depend on it.
 func Crossover(size int) Option {
 	return func(e *engine) { e.fixed = &size }
 }
 
-// OnError makes f learn of every failure of the device. The product that failed was, by then, redone on the host. f is called in the
-// goroutine that called BLAS, and so by several goroutines at a time where several do.
+// OnError makes f learn of every failure of the device. The product that failed was, by then,
+// redone on the host. f is called in the goroutine that called BLAS, and so by several goroutines
+// at a time where several do.
 func OnError(f func(error)) Option {
 	return func(e *engine) { e.onError = f }
 }
@@ -38,14 +39,14 @@ var installed struct {
 	float32 blas.Float32
 }
 
-// Use makes gonum's blas64 and blas32 run their level 3 functions on s, until [Restore]. Used again, it replaces the session and the options. It
-// panics where s is nil.
+// Use makes gonum's blas64 and blas32 run their level 3 functions on s, until [Restore]. Used
+// again, it replaces the session and the options. It panics where s is nil.
 //
-// The session must stay open until Restore; a closed one is a failure of the device like any other. It should have no other use at the
-// same time, since a failure of an asynchronous command is reported to the next call that waits for the session, whosever command it was.
+// The session must stay open until Restore; a closed one is a failure of the device like any other.
+// It may have other uses at the same time.
 //
-// Use and Restore may race each other, but not other users of gonum's BLAS: gonum keeps its implementation in variables that it reads without a
-// lock. Call them while nothing else computes.
+// Use and Restore may race each other, but not other users of gonum's BLAS: gonum keeps its
+// implementation in variables that it reads without a lock. Call them while nothing else computes.
 func Use(s *linalg.Session, options ...Option) {
 	if s == nil {
 		panic("gonumblas: Use of a nil session: linalg.Open or linalg.Default gives one")
@@ -65,8 +66,8 @@ func Use(s *linalg.Session, options ...Option) {
 	blas32.Use(i)
 }
 
-// Restore puts back what blas64 and blas32 used before the first [Use]: gonum's own implementation, unless the program had installed another. It
-// does nothing where Use has nothing installed.
+// Restore puts back what blas64 and blas32 used before the first [Use]: gonum's own implementation,
+// unless the program had installed another. It does nothing where Use has nothing installed.
 func Restore() {
 	installed.Lock()
 	defer installed.Unlock()
@@ -78,8 +79,9 @@ func Restore() {
 	installed.active, installed.float64, installed.float32 = false, nil, nil
 }
 
-// Err is the first failure of the device since the last [Use], also after [Restore]; nil without one. It matches a sentinel of package
-// backend, such as backend.ErrDeviceLost. No result is wrong for it.
+// Err is the first failure of the device since the last [Use], also after [Restore]; nil without
+// one. It matches a sentinel of package backend, such as backend.ErrDeviceLost. No result is wrong
+// for it.
 func Err() error {
 	installed.Lock()
 	e := installed.engine
@@ -110,10 +112,17 @@ type engine struct {
 
 	crossover32, crossover64 crossing
 
-	device sync.Mutex // one product at a time: what a queue reports is then the product's own
-
 	mu  sync.Mutex
 	err error // the first
+}
+
+// smallMean is a harmonic mean of a product's dimensions that is too small for every device.
+const smallMean = 8
+
+// keepsOnHost tells whether a product is so small that it stays on the host whatever the device,
+// unless the user says otherwise. The harmonic mean is at most the geometric one.
+func (e *engine) keepsOnHost(m, n, k int) bool {
+	return float64(m)*float64(n)*float64(k) <= smallMean*smallMean*smallMean && (e.fixed == nil || *e.fixed > smallMean)
 }
 
 // report keeps the first error and tells the user.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -37,7 +37,10 @@ func TestTestblas(t *testing.T) {
 		"dot":   func(t *testing.T, b blas.Float64) { testblas.DdotTest(t, b) },
 	}
 	eachBackend(t, func(t *testing.T, s *linalg.Session, d *watched) {
-		for what, options := range map[string][]Option{"device": {Crossover(0)}, "default": nil, "host": {Crossover(math.MaxInt)}} {
+		for what, options := range map[string][]Option{
+			"device": {Crossover(0)}, "default": nil,
+			"host": {Crossover(math.MaxInt)},
+		} {
 			t.Run(what, func(t *testing.T) {
 				use(t, s, options...)
 				for name, test := range tests {
@@ -144,7 +147,8 @@ func TestNaN(t *testing.T) {
 	})
 }
 
-// Interleaved blocks of one array, as LAPACK passes them, and neighbours that others change at the same time.
+// Interleaved blocks of one array, as LAPACK passes them, and neighbours that others change at the
+// same time.
 func TestInterleaved(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session, _ *watched) {
 		for _, crossover := range []int{0, math.MaxInt} {
@@ -153,11 +157,13 @@ func TestInterleaved(t *testing.T) {
 			whole := random[float64](rand.New(rand.NewPCG(3, 4)), 90, 90, 0)
 			want := clone(whole)
 			block := func(m linalg.Matrix[float64], i, j int) []float64 { return m.Data[i*90+j:] }
-			host.GemmReference(60, 60, 30, -1, block(want, 30, 0), 90, block(want, 0, 30), 90, 1, block(want, 30, 30), 90)
+			host.GemmReference(60, 60, 30, -1, block(want, 30, 0), 90, block(want, 0, 30), 90, 1, block(want, 30, 30),
+				90)
 			var wg sync.WaitGroup
 			for j := 30; j < 90; j += 15 {
 				wg.Go(func() {
-					impl.Dgemm('N', 'N', 60, 15, 30, -1, block(whole, 30, 0), 90, block(whole, 0, j), 90, 1, block(whole, 30, j), 90)
+					impl.Dgemm('N', 'N', 60, 15, 30, -1, block(whole, 30, 0), 90, block(whole, 0, j), 90, 1,
+						block(whole, 30, j), 90)
 				})
 			}
 			wg.Wait()
@@ -173,7 +179,8 @@ func recovered(f func()) (v any) {
 	return nil
 }
 
-// Every argument is spoiled in every way, for every function: our panic must be gonum's, also where there is none.
+// Every argument is spoiled in every way, for every function: our panic must be gonum's, also where
+// there is none.
 func TestPanics(t *testing.T) {
 	s, _ := open(t, "cpu")
 	for _, crossover := range []int{0, math.MaxInt} {
@@ -199,17 +206,29 @@ func testPanics[T float](t *testing.T) {
 	good.lenA, good.lda, good.lenB, good.ldb, good.lenC, good.ldc = 4*6-2, 6, 4*7-3, 7, 4*5-1, 5
 	spoil := map[string]func(c *badCall){
 		"nothing": func(*badCall) {}, "side": func(c *badCall) { c.s = 'X' }, "uplo": func(c *badCall) { c.ul = 'A' },
-		"tA": func(c *badCall) { c.tA = 0 }, "tB": func(c *badCall) { c.tB = 'n' }, "diag": func(c *badCall) { c.d = 'X' },
-		"m": func(c *badCall) { c.m = -1 }, "n": func(c *badCall) { c.n = -1 }, "k": func(c *badCall) { c.k = -1 },
+		"tA": func(c *badCall) { c.tA = 0 }, "tB": func(c *badCall) { c.tB = 'n' },
+		"diag": func(c *badCall) { c.d = 'X' },
+		"m":    func(c *badCall) { c.m = -1 }, "n": func(c *badCall) { c.n = -1 }, "k": func(c *badCall) { c.k = -1 },
 		"m 0": func(c *badCall) { c.m = 0 }, "n 0": func(c *badCall) { c.n = 0 }, "k 0": func(c *badCall) { c.k = 0 },
-		"m 0, short": func(c *badCall) { c.m, c.lenA, c.lenB, c.lenC = 0, 0, 0, 0 }, "k 0, no A": func(c *badCall) { c.k, c.lenA = 0, 0 },
-		"k 0, no B": func(c *badCall) { c.k, c.lenB = 0, 0 }, "transposed, k 0, no A": func(c *badCall) { c.tA, c.k, c.lenA = 'T', 0, 0 },
-		"lda": func(c *badCall) { c.lda = 3 }, "lda 0": func(c *badCall) { c.lda = 0 }, "ldb": func(c *badCall) { c.ldb = 3 }, "ldc": func(c *badCall) { c.ldc = 3 },
+		"m 0, short": func(c *badCall) { c.m, c.lenA, c.lenB, c.lenC = 0, 0, 0, 0 },
+		"k 0, no A":  func(c *badCall) { c.k, c.lenA = 0, 0 },
+		"k 0, no B":  func(c *badCall) { c.k, c.lenB = 0, 0 }, "transposed, k 0, no A": func(c *badCall) {
+			c.tA, c.k,
+				c.lenA = 'T', 0, 0
+		},
+		"lda": func(c *badCall) { c.lda = 3 }, "lda 0": func(c *badCall) { c.lda = 0 },
+		"ldb": func(c *badCall) { c.ldb = 3 }, "ldc": func(c *badCall) { c.ldc = 3 },
 		"a": func(c *badCall) { c.lenA-- }, "b": func(c *badCall) { c.lenB-- }, "c": func(c *badCall) { c.lenC-- },
-		"no a": func(c *badCall) { c.lenA = 0 }, "no b": func(c *badCall) { c.lenB = 0 }, "no c": func(c *badCall) { c.lenC = 0 },
-		"wide": func(c *badCall) { c.k = 7 }, "tall": func(c *badCall) { c.m = 9 }, "right": func(c *badCall) { c.s, c.m = 'R', 2 },
-		"transposed, wide": func(c *badCall) { c.tA, c.tB, c.k = 'T', 'T', 7 }, "conjugated": func(c *badCall) { c.tA, c.tB = 'C', 'C' },
-		"alpha 0, short": func(c *badCall) { c.alpha, c.lenA = 0, 0 }, "two": func(c *badCall) { c.s, c.ul, c.lda = 'X', 'X', 0 },
+		"no a": func(c *badCall) { c.lenA = 0 }, "no b": func(c *badCall) { c.lenB = 0 },
+		"no c": func(c *badCall) { c.lenC = 0 },
+		"wide": func(c *badCall) { c.k = 7 }, "tall": func(c *badCall) { c.m = 9 },
+		"right":            func(c *badCall) { c.s, c.m = 'R', 2 },
+		"transposed, wide": func(c *badCall) { c.tA, c.tB, c.k = 'T', 'T', 7 },
+		"conjugated":       func(c *badCall) { c.tA, c.tB = 'C', 'C' },
+		"alpha 0, short":   func(c *badCall) { c.alpha, c.lenA = 0, 0 }, "two": func(c *badCall) {
+			c.s, c.ul, c.lda = 'X',
+				'X', 0
+		},
 	}
 	functions := map[string]func(l level3[T], c badCall, x, y, z []T){
 		"gemm": func(l level3[T], c badCall, x, y, z []T) {
@@ -262,13 +281,31 @@ func testPanics[T float](t *testing.T) {
 
 // Whichever command of the device fails, the result is right and the failure is told.
 func TestDeviceFails(t *testing.T) {
+	unified, unifiedDevice := open(t, "cpu")
+	apart, apartDevice := gpu(t)
+	for _, on := range []struct {
+		name     string
+		s        *linalg.Session
+		d        *watched
+		n        int
+		commands int
+	}{
+		{"the host's memory", unified, unifiedDevice, 20, 2},          // the launch, the wait
+		{"memory of its own, few at once", apart, apartDevice, 20, 4}, // and a write and a read
+		{"memory of its own", apart, apartDevice, 300, 5},             // two or three writes
+	} {
+		t.Run(on.name, func(t *testing.T) { testDeviceFails(t, on.s, on.d, on.n, on.commands) })
+	}
+}
+
+func testDeviceFails(t *testing.T, s *linalg.Session, d *watched, m, commands int) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	s, d := open(t, "cpu")
+	k, n := m+10, m+5
 	for i := range 4 {
 		beta, gap := float32(i%2)*2, i/2*3 // without a gap the device reads to C itself where it can
-		a, b, c := random[float32](rng, 20, 30, 1), random[float32](rng, 30, 25, 0), random[float32](rng, 20, 25, gap)
+		a, b, c := random[float32](rng, m, k, 1), random[float32](rng, k, n, 0), random[float32](rng, m, n, gap)
 		want := clone(c)
-		host.GemmReference(20, 25, 30, 1.5, a.Data, a.Stride, b.Data, b.Stride, beta, want.Data, want.Stride)
+		host.GemmReference(m, n, k, 1.5, a.Data, a.Stride, b.Data, b.Stride, beta, want.Data, want.Stride)
 		failures := 0
 		for at := int64(1); ; at++ {
 			var told []error
@@ -276,7 +313,8 @@ func TestDeviceFails(t *testing.T) {
 			got := clone(c)
 			d.calls.Store(0)
 			d.failAt.Store(at)
-			blas32.Implementation().Sgemm('N', 'N', 20, 25, 30, 1.5, a.Data, a.Stride, b.Data, b.Stride, beta, got.Data, got.Stride)
+			blas32.Implementation().Sgemm('N', 'N', m, n, k, 1.5, a.Data, a.Stride, b.Data, b.Stride, beta, got.Data,
+				got.Stride)
 			d.failAt.Store(0)
 			err := Err()
 			Restore()
@@ -292,7 +330,7 @@ func TestDeviceFails(t *testing.T) {
 				t.Errorf("call %d failed: Err is %v, the callback has %v", at, err, told)
 			}
 		}
-		if failures < 5 { // two or three writes, the launch, the read, the wait
+		if failures < commands {
 			t.Errorf("beta %v: only %d calls to fail", beta, failures)
 		}
 	}
@@ -335,13 +373,15 @@ func TestUseAndRestore(t *testing.T) {
 	Use(other)
 	Use(s, Crossover(0))
 	blas64.Gemm('N', 'N', 1, blas64.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}},
-		blas64.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{3}}, 0, blas64.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{0}})
+		blas64.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{3}}, 0,
+		blas64.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{0}})
 	if d.launches.Load() != 1 {
 		t.Errorf("%d launches, want one", d.launches.Load())
 	}
 	Restore()
 	Restore()
-	if blas64.Implementation() != blas.Float64(mine{}) || blas32.Implementation() != blas.Float32(gonum.Implementation{}) {
+	if blas64.Implementation() != blas.Float64(mine{}) ||
+		blas32.Implementation() != blas.Float32(gonum.Implementation{}) {
 		t.Errorf("after Restore: %T and %T", blas64.Implementation(), blas32.Implementation())
 	}
 	if v := recovered(func() { Use(nil) }); v == nil {
@@ -360,7 +400,8 @@ func TestUseAndRestore(t *testing.T) {
 	wg.Wait()
 }
 
-// gpu makes a session on the cpu device that is taken for a GPU, for which the crossover is measured.
+// gpu makes a session on the cpu device that is taken for a GPU, for which the crossover is
+// measured.
 func gpu(t *testing.T, change ...func(*backend.Info)) (*linalg.Session, *watched) {
 	inner, err := backend.Open("cpu")
 	if err != nil {
@@ -383,9 +424,9 @@ func gpu(t *testing.T, change ...func(*backend.Info)) (*linalg.Session, *watched
 func tuningFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tune.json")
-	t.Cleanup(kernels.ReloadTuning)
-	t.Setenv(kernels.EnvTune, file)
-	kernels.ReloadTuning()
+	t.Cleanup(tuning.Reload)
+	t.Setenv(tuning.Env, file)
+	tuning.Reload()
 	return file
 }
 
@@ -455,15 +496,13 @@ func TestTunedCrossover(t *testing.T) {
 		never    bool
 		launches int64
 	}{{firstSize, false, 1}, {firstSize + 1, false, 0}, {200, false, 2}, {0, true, 0}} {
-		file := tuningFile(t)
+		tuningFile(t)
 		s, d := gpu(t)
 		info := s.Info()
-		data := &kernels.Tuning{Format: kernels.TuningFormat}
-		data.Merge(&kernels.DeviceTuning{
-			Device:    kernels.DeviceIDOf(&info),
-			Crossover: []kernels.Crossing{{Type: "float32", Host: kernels.HostName(), N: c.size, Never: c.never}},
-		})
-		if err := kernels.WriteTuning(file, data); err != nil {
+		if err := tuning.Keep(&tuning.Record{
+			Device:    tuning.DeviceIDOf(&info),
+			Crossover: []tuning.Crossing{{Type: "float32", Host: tuning.HostName(), N: c.size, Never: c.never}},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		use(t, s)
@@ -480,13 +519,13 @@ func TestMeasuredOnce(t *testing.T) {
 		t.Skip("slow")
 	}
 	product := firstProduct()
-	file := tuningFile(t)
+	tuningFile(t)
 	s, d := gpu(t)
 	d.delay = 300 * time.Millisecond // hopeless
 	use(t, s)
 	product(t)
 	measured := d.launches.Load()
-	data, err := kernels.ReadTuning(file)
+	data, _, err := tuning.User()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,37 +538,6 @@ func TestMeasuredOnce(t *testing.T) {
 	product(t)
 	if more := d.launches.Load() - measured; more != 0 {
 		t.Errorf("%d launches after another Use", more)
-	}
-}
-
-func TestSearch(t *testing.T) {
-	for _, c := range []struct {
-		what           string
-		overhead, rate float64 // of the device: seconds, and of the host's speed
-		late           int
-		want           int
-	}{
-		{"fast", 0, 10, 99, 256},
-		{"slow to start", 0.2, 10, 99, 512},
-		{"slower to start", 1, 10, 99, 1024},
-		{"never faster", 0, 0.5, 99, never},
-		{"out of time", 1, 10, 2, never},
-		{"hopeless", 5, 10, 99, never}, // at 1024 and above it would be faster
-		{"no time at all", 0, 10, 0, never},
-	} {
-		calls := 0
-		got, done, err := search(func(n int) (device, host time.Duration, err error) {
-			calls++
-			seconds := math.Pow(float64(n)/512, 3)
-			return time.Duration((c.overhead + seconds/c.rate) * float64(time.Second)), time.Duration(seconds * float64(time.Second)), nil
-		}, func() bool { return calls >= c.late })
-		if got != c.want || done != (c.late == 99) || err != nil {
-			t.Errorf("%s: %d, done: %t, %v, want %d", c.what, got, done, err, c.want)
-		}
-	}
-	got, done, err := search(func(int) (device, host time.Duration, err error) { return 0, 0, errFake }, func() bool { return false })
-	if got != never || done || err != errFake {
-		t.Errorf("failing device: %d, %t, %v", got, done, err)
 	}
 }
 

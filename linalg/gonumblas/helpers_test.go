@@ -13,6 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -63,6 +64,20 @@ func (q *watchedQueue) Write(dst backend.Buffer, off int64, src []byte) error {
 	return q.Queue.Write(dst, off, src)
 }
 
+func (q *watchedQueue) WriteAsync(dst backend.Buffer, off int64, src backend.HostBuffer, srcOff, n int64) error {
+	if err := q.d.call(); err != nil {
+		return err
+	}
+	return q.Queue.WriteAsync(dst, off, src, srcOff, n)
+}
+
+func (q *watchedQueue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buffer, off, n int64) error {
+	if err := q.d.call(); err != nil {
+		return err
+	}
+	return q.Queue.ReadAsync(dst, dstOff, src, off, n)
+}
+
 // Read spoils half of what it reads where it fails.
 func (q *watchedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
 	if err := q.d.call(); err != nil {
@@ -100,7 +115,8 @@ func open(t *testing.T, spec string) (*linalg.Session, *watched) {
 	return s, d
 }
 
-// eachBackend runs f with a session on every backend that the machine has, but for the simulator under the race detector.
+// eachBackend runs f with a session on every backend that the machine has, but for the simulator
+// under the race detector.
 func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session, d *watched)) {
 	for _, driver := range backend.Drivers() {
 		t.Run(driver.Name(), func(t *testing.T) {
@@ -127,11 +143,15 @@ func use(t *testing.T, s *linalg.Session, options ...Option) {
 
 // level3 is level 3 of BLAS in one type.
 type level3[T float] struct {
-	gemm         func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	symm         func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	syrk         func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
-	syr2k        func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
-	trmm, trsm   func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	gemm func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	symm func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	syrk  func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	syr2k func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+		ldc int)
+	trmm, trsm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int,
+		b []T, ldb int)
 	nameOfPrefix string
 }
 
@@ -151,7 +171,8 @@ func level3Of[T float](i bothTypes) level3[T] {
 
 const guard = -77 // fills what must not change
 
-// random makes a matrix with a gap after each row. Its values include zeros of both signs, subnormals, and values whose products underflow.
+// random makes a matrix with a gap after each row. Its values include zeros of both signs,
+// subnormals, and values whose products underflow.
 func random[T float](rng *rand.Rand, rows, cols, gap int) linalg.Matrix[T] {
 	m := uniform[T](rng, rows, cols, gap)
 	small := T(0x1p-1030)
@@ -197,7 +218,8 @@ func same[T float](t *testing.T, what string, got, want linalg.Matrix[T]) {
 	for i, g := range got.Data {
 		w := want.Data[i]
 		if g != w && (g == g || w == w) || math.Signbit(float64(g)) != math.Signbit(float64(w)) && g == g {
-			t.Fatalf("%s: element (%d, %d) of %s with stride %d is %v, want %v", what, i/got.Stride, i%got.Stride, got, got.Stride, g, w)
+			t.Fatalf("%s: element (%d, %d) of %s with stride %d is %v, want %v", what, i/got.Stride, i%got.Stride, got,
+				got.Stride, g, w)
 		}
 	}
 }

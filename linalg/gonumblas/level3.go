@@ -7,8 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// What follows is level 3 as gonum declares it. A call with an invalid argument, or with nothing to do, goes to gonum's own
-// implementation, which panics or returns. A valid call never does.
+// What follows is level 3 as gonum declares it. A call with an invalid argument, or with nothing to
+// do, goes to gonum's own implementation, which panics or returns. A valid call never does.
 
 // fits tells whether n elements hold a matrix with that leading dimension, as gonum counts.
 func fits(rows, cols, ld, n int) bool {
@@ -66,7 +66,8 @@ func validSyr2k(ul blas.Uplo, t blas.Transpose, n, k, a, lda, b, ldb, c, ldc int
 
 func validTriangular(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n, a, lda, b, ldb int) bool {
 	k := order(s, m, n)
-	return isSide(s) && isUplo(ul) && isTranspose(t) && isDiag(d) && m > 0 && n > 0 && fits(k, k, lda, a) && fits(m, n, ldb, b)
+	return isSide(s) && isUplo(ul) && isTranspose(t) && isDiag(d) && m > 0 && n > 0 && fits(k, k, lda, a) &&
+		fits(m, n, ldb, b)
 }
 
 // matrix is what BLAS passes as three arguments.
@@ -81,156 +82,160 @@ func storedMatrix[T float](t blas.Transpose, rows, cols int, x []T, ld int) lina
 }
 
 // Dgemm is C = alpha*op(A)*op(B) + beta*C.
-func (i *implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int,
+) {
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && k > 0 && isSmallProduct(tA, tB, m, n, k, beta) && i.e.smallOnHost() {
-		smallGemm64(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if i.e.keepsOnHost(m, n, k) {
+		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
 }
 
 // Dsymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
-func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int,
+) {
 	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if alpha != 0 && m <= smallSymm && n <= smallSymm && i.e.smallOnHost() {
-		smallSymm64(s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	k := order(s, m, n)
+	if i.e.keepsOnHost(m, n, k) &&
+		host.SmallSymm(s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
-	k := order(s, m, n)
-	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta, matrix(m, n, c, ldc))
+	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta,
+		matrix(m, n, c, ldc))
 }
 
 // Dsyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
-func (i *implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsyrk(
+	ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) {
 	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	if isTinySyrk(i.e, n, k, alpha) {
-		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+	lower, trans := ul == blas.Lower, t != blas.NoTrans
+	if i.e.keepsOnHost(n, n, k) && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		return
 	}
-	if isSmallSyrk(i.e, n, k, alpha) {
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
-		return
-	}
-	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+	syrk(i.e, lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 }
 
 // Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
-func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	b []float64, ldb int, beta float64, c []float64, ldc int,
+) {
 	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if isTinySyrk(i.e, n, k, alpha) {
-		tinySyrk64(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		tinySyrk64(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
+	lower, trans := ul == blas.Lower, t != blas.NoTrans
+	if i.e.keepsOnHost(n, n, k) && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		host.SmallGemmTriangle(lower, trans, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 		return
 	}
-	if isSmallSyrk(i.e, n, k, alpha) {
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
-		return
-	}
-	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+	syrk(i.e, lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	syrk(i.e, lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
-func (i *implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i *implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int,
+) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	if triangular64(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	k := order(s, m, n)
-	trmm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+	triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Dtrsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
-func (i *implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i *implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int,
+) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	if triangular64(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	k := order(s, m, n)
-	trsm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+	triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Sgemm is C = alpha*op(A)*op(B) + beta*C.
-func (i *implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int,
+) {
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if i.e.keepsOnHost(m, n, k) {
+		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
 }
 
 // Ssymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
-func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int,
+) {
 	if !validSymm(s, ul, m, n, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	k := order(s, m, n)
-	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta, matrix(m, n, c, ldc))
+	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta,
+		matrix(m, n, c, ldc))
 }
 
 // Ssyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
-func (i *implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssyrk(
+	ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int,
+) {
 	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	if isSmallSyrk(i.e, n, k, alpha) {
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
-		return
-	}
-	syrk(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), beta, matrix(n, n, c, ldc))
+	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 }
 
 // Ssyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
-func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int,
+	b []float32, ldb int, beta float32, c []float32, ldc int,
+) {
 	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	if isSmallSyrk(i.e, n, k, alpha) {
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		smallSyrk(ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
-		return
-	}
-	syr2k(i.e, ul == blas.Lower, t, alpha, storedMatrix(t, n, k, a, lda), storedMatrix(t, n, k, b, ldb), beta, matrix(n, n, c, ldc))
+	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	syrk(i.e, ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
-func (i *implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i *implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int,
+) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Strmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	k := order(s, m, n)
-	trmm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+	triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Strsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
-func (i *implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i *implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int,
+) {
 	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
 		i.Implementation.Strsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	k := order(s, m, n)
-	trsm(i.e, s == blas.Left, ul == blas.Lower, t != blas.NoTrans, d == blas.Unit, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb))
+	triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }

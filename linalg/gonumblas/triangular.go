@@ -7,10 +7,19 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// A triangle is op(A) for a triangular matrix A at one side of B. Nothing but A's triangle is read, and with unit not the diagonal either.
+// triangleBlock is the rows of a triangular matrix that are not divided any more. The bits of trmm
+// and trsm depend on it.
+const triangleBlock = host.MaxTriangle
+
+// half is where a matrix of n rows is divided: at a multiple of the block near its middle.
+func half(n, block int) int { return (n/2 + block - 1) / block * block }
+
+// A triangle is op(A) for a triangular matrix A at one side of B. Nothing but A's triangle is read,
+// and with unit not the diagonal either.
 //
-// It is seen as a matrix E at the left side of the columns of B, which is its transpose at the right side of B's rows: E is A, or with
-// transposed Aᵀ. What is said below of rows and columns of B is meant for a matrix at the left side.
+// It is seen as a matrix E at the left side of the columns of B, which is its transpose at the
+// right side of B's rows: E is A, or with transposed Aᵀ. What is said below of rows and columns of
+// B is meant for a matrix at the left side.
 type triangle[T float] struct {
 	linalg.Matrix[T]      // A
 	left             bool // the side of B
@@ -19,38 +28,42 @@ type triangle[T float] struct {
 	unit             bool
 }
 
-func triangleOf[T float](left, lower, trans, unit bool, a linalg.Matrix[T]) triangle[T] {
-	transposed := trans == left
-	return triangle[T]{Matrix: a, left: left, transposed: transposed, lower: lower != transposed, unit: unit}
-}
-
-// trmm is B = alpha*op(A)*B, or alpha*B*op(A).
-func trmm[T float](e *engine, left, lower, trans, unit bool, alpha T, a, b linalg.Matrix[T]) {
-	if alpha == 0 { // A is not read
-		clearMatrix(b)
+// triangular is trmm, B = alpha*op(A)*B or alpha*B*op(A), or with solve trsm, which makes B the
+// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B.
+func triangular[T float](e *engine, solve bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
+	alpha T, a []T, lda int, b []T, ldb int,
+) {
+	left := s == blas.Left
+	transposed := (tA != blas.NoTrans) == left
+	lower := (ul == blas.Lower) != transposed
+	k := order(s, m, n)
+	switch {
+	case alpha == 0: // A is not read
+		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
+		return
+	case k <= triangleBlock:
+		row, col := lda, 1
+		if transposed {
+			row, col = col, row
+		}
+		host.ApplyTriangle(solve, left, k, m+n-k, alpha, a, row, col, !lower, d == blas.Unit, b, ldb)
 		return
 	}
-	triangleOf(left, lower, trans, unit, a).multiply(e, alpha, b)
-}
-
-// trsm makes B the solution X of op(A)*X = alpha*B, or of X*op(A) = alpha*B.
-func trsm[T float](e *engine, left, lower, trans, unit bool, alpha T, a, b linalg.Matrix[T]) {
-	if alpha == 0 { // A is not read
-		clearMatrix(b)
-		return
+	t := triangle[T]{
+		Matrix: matrix(k, k, a, lda), left: left, transposed: transposed, lower: lower, unit: d == blas.Unit,
 	}
-	triangleOf(left, lower, trans, unit, a).solve(e, alpha, b)
-}
-
-func clearMatrix[T float](m linalg.Matrix[T]) {
-	for i := range m.Rows {
-		clear(m.Row(i))
+	if solve {
+		t.solve(e, alpha, matrix(m, n, b, ldb))
+	} else {
+		t.multiply(e, alpha, matrix(m, n, b, ldb))
 	}
 }
 
-// halves divides the triangle and B: the rows of B that belong to first make do with first, those of second need off times those of first
-// as well. off is a part of A.
-func (t triangle[T]) halves(b linalg.Matrix[T]) (first triangle[T], b1 linalg.Matrix[T], second triangle[T], b2, off linalg.Matrix[T]) {
+// halves divides the triangle and B: the rows of B that belong to first make do with first, those
+// of second need off times those of first as well. off is a part of A.
+func (t triangle[T]) halves(
+	b linalg.Matrix[T],
+) (first triangle[T], b1 linalg.Matrix[T], second triangle[T], b2, off linalg.Matrix[T]) {
 	n := t.Rows
 	h := half(n, triangleBlock)
 	first, second = t, t
@@ -113,38 +126,14 @@ func (t triangle[T]) solve(e *engine, alpha T, b linalg.Matrix[T]) {
 	second.solve(e, 1, b2)
 }
 
-// leafRows is how many rows of B are transposed at a time where the triangle is at the right side.
-const leafRows = 64
-
-// leaf is multiply, or with solve solve, for a triangle that is not divided any more. Package host wants it at the left side of B.
+// leaf is multiply, or with solve solve, for a triangle that is not divided any more.
 func (t triangle[T]) leaf(solve bool, alpha T, b linalg.Matrix[T]) {
-	apply := host.MultiplyTriangle[T]
-	if solve {
-		apply = host.SolveTriangle[T]
-	}
-	row, col := t.Stride, 1
+	row, col, columns := t.Stride, 1, b.Cols
 	if t.transposed {
 		row, col = col, row
 	}
-	if t.left {
-		apply(t.Rows, b.Cols, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, b.Stride)
-		return
+	if !t.left {
+		columns = b.Rows
 	}
-	if b.Rows == 1 { // its transpose lies in memory as it does
-		if e, ok := any(t.Data).([]float64); ok {
-			column64(solve, !t.lower, t.unit, t.Rows, float64(alpha), e, row, col, any(b.Data).([]float64), 1)
-			return
-		}
-		apply(t.Rows, 1, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, 1)
-		return
-	}
-	x, memory := scratch[T](t.Rows, min(leafRows, b.Rows))
-	for i := 0; i < b.Rows; i += leafRows {
-		part := b.Slice(i, min(i+leafRows, b.Rows), 0, b.Cols)
-		x.Cols = part.Rows
-		transpose(part, x)
-		apply(t.Rows, x.Cols, alpha, t.Data, row, col, !t.lower, t.unit, x.Data, x.Stride)
-		transpose(x, part)
-	}
-	give(memory)
+	host.ApplyTriangle(solve, t.left, t.Rows, columns, alpha, t.Data, row, col, !t.lower, t.unit, b.Data, b.Stride)
 }

@@ -1,11 +1,13 @@
-// Mutate plants deliberate bugs, one at a time, and requires that the test named for each fails. A test suite that lets one of them pass
-// would let such a bug pass in earnest.
+// Mutate plants deliberate bugs, one at a time, and requires that the test named for each fails. A
+// test suite that lets one of them pass would let such a bug pass in earnest.
 //
-// It works on a copy of the repository in a temporary folder: the files that git knows, or would add, as they are now.
+// It works on a copy of the repository in a temporary folder: the files that git knows, or would
+// add, as they are now.
 //
 //	go run ./scripts/mutate [-list] [-only REGEXP]
 //
-// The exit code is 1 where a bug survives, or where its place in the source is not found exactly once.
+// The exit code is 1 where a bug survives, or where its place in the source is not found exactly
+// once.
 package main
 
 import (
@@ -22,7 +24,8 @@ import (
 	"time"
 )
 
-// A mutation replaces text that occurs exactly once in a file, and names the test that must fail then.
+// A mutation replaces text that occurs exactly once in a file, and names the test that must fail
+// then.
 type mutation struct {
 	name     string // what is wrong
 	file     string
@@ -131,7 +134,8 @@ const (
 	testTimeout = 4 * time.Minute
 )
 
-// kill plants the bug in the copy at dir, runs the test, and takes the bug out again. The error says why the bug is not found.
+// kill plants the bug in the copy at dir, runs the test, and takes the bug out again. The error
+// says why the bug is not found.
 func (m *mutation) kill(dir string) error {
 	name := filepath.Join(dir, m.file)
 	sound, err := os.ReadFile(name)
@@ -152,7 +156,8 @@ func (m *mutation) kill(dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", fmt.Sprintf("-short=%v", !m.long), "-timeout", timeout.String(), "-run", m.pattern(), m.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", fmt.Sprintf("-short=%v", !m.long), "-timeout",
+		timeout.String(), "-run", m.pattern(), m.pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TANDEM_CACHE="+filepath.Join(dir, "cache"))
 	out, err := cmd.CombinedOutput()
@@ -177,11 +182,14 @@ func (m *mutation) pattern() string {
 	return strings.Join(parts, "/")
 }
 
-// failed tells whether the output of go test says that the very test failed, by itself, because it did not end, or because it broke the process.
+// failed tells whether the output of go test says that the very test failed, by itself, because it
+// did not end, or because it broke the process.
 func (m *mutation) failed(out string) bool {
-	if m.crashes && regexp.MustCompile(`(?m)^=== RUN   `+m.test+`$`).MatchString(out) && regexp.MustCompile(`(?m)^(signal|panic): `).MatchString(out) {
+	if m.crashes && regexp.MustCompile(`(?m)^=== RUN   `+m.test+`$`).MatchString(out) &&
+		regexp.MustCompile(`(?m)^(signal|panic): `).MatchString(out) {
 		return true
 	}
 	hung := strings.Contains(out, "panic: test timed out")
-	return regexp.MustCompile(`(?m)^\s*--- FAIL: `+m.test+`(/| \()`).MatchString(out) || hung && regexp.MustCompile(`(?m)^\s*`+m.test+`(/.*)? \(`).MatchString(out)
+	return regexp.MustCompile(`(?m)^\s*--- FAIL: `+m.test+`(/| \()`).MatchString(out) || hung &&
+		regexp.MustCompile(`(?m)^\s*`+m.test+`(/.*)? \(`).MatchString(out)
 }

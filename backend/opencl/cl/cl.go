@@ -8,9 +8,10 @@ import (
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
-// Load loads the system's OpenCL library: libOpenCL.so.1 or libOpenCL.so, OpenCL.dll, or the OpenCL framework of macOS, or
-// else only the library that the environment variable TANDEM_OPENCL_LIBRARY names. The work is done once. The error
-// names everything that was tried. GetPlatforms calls Load; a program need not.
+// Load loads the system's OpenCL library: libOpenCL.so.1 or libOpenCL.so, OpenCL.dll, or the OpenCL
+// framework of macOS, or else only the library that the environment variable TANDEM_OPENCL_LIBRARY
+// names. The work is done once. The error names everything that was tried. GetPlatforms calls Load;
+// a program need not.
 func Load() error { return capi.Load() }
 
 // infoFunc is one of C's clGet...Info functions with its object and parameter already given.
@@ -52,7 +53,8 @@ func cString(s string) *byte {
 	return &b[0]
 }
 
-// pinned makes a C array of pointers to Go memory. Such an array may be given to C only while what it points to is pinned.
+// pinned makes a C array of pointers to Go memory. Such an array may be given to C only while what
+// it points to is pinned.
 func pinned(p *runtime.Pinner, list []*byte) **byte {
 	for _, b := range list {
 		if b != nil {

@@ -18,35 +18,51 @@ var (
 )
 
 var _ = []func(*cl.Platform) string{
-	(*cl.Platform).Name, (*cl.Platform).Vendor, (*cl.Platform).Profile, (*cl.Platform).Version, (*cl.Platform).Extensions,
+	(*cl.Platform).Name, (*cl.Platform).Vendor, (*cl.Platform).Profile, (*cl.Platform).Version,
+	(*cl.Platform).Extensions,
 }
 
 // deviceText and the like hold go-opencl's information methods by the type of their result.
 var (
 	deviceText = []func(*cl.Device) string{
-		(*cl.Device).Name, (*cl.Device).Vendor, (*cl.Device).Extensions, (*cl.Device).OpenCLCVersion, (*cl.Device).Profile,
+		(*cl.Device).Name, (*cl.Device).Vendor, (*cl.Device).Extensions, (*cl.Device).OpenCLCVersion,
+		(*cl.Device).Profile,
 		(*cl.Device).Version, (*cl.Device).DriverVersion, (*cl.Device).BuiltInKernels,
 	}
 	deviceInt = []func(*cl.Device) int{
-		(*cl.Device).AddressBits, (*cl.Device).GlobalMemCachelineSize, (*cl.Device).MaxClockFrequency, (*cl.Device).MaxComputeUnits,
-		(*cl.Device).MaxConstantArgs, (*cl.Device).MaxReadImageArgs, (*cl.Device).MaxSamplers, (*cl.Device).MaxWorkItemDimensions,
+		(*cl.Device).AddressBits, (*cl.Device).GlobalMemCachelineSize, (*cl.Device).MaxClockFrequency,
+		(*cl.Device).MaxComputeUnits,
+		(*cl.Device).MaxConstantArgs, (*cl.Device).MaxReadImageArgs, (*cl.Device).MaxSamplers,
+		(*cl.Device).MaxWorkItemDimensions,
 		(*cl.Device).MaxWriteImageArgs, (*cl.Device).MemBaseAddrAlign, (*cl.Device).NativeVectorWidthChar,
 		(*cl.Device).NativeVectorWidthShort, (*cl.Device).NativeVectorWidthInt, (*cl.Device).NativeVectorWidthLong,
 		(*cl.Device).NativeVectorWidthFloat, (*cl.Device).NativeVectorWidthDouble, (*cl.Device).NativeVectorWidthHalf,
-		(*cl.Device).PreferredVectorWidthChar, (*cl.Device).PreferredVectorWidthShort, (*cl.Device).PreferredVectorWidthInt,
-		(*cl.Device).PreferredVectorWidthLong, (*cl.Device).PreferredVectorWidthFloat, (*cl.Device).PreferredVectorWidthDouble,
+		(*cl.Device).PreferredVectorWidthChar, (*cl.Device).PreferredVectorWidthShort,
+		(*cl.Device).PreferredVectorWidthInt,
+		(*cl.Device).PreferredVectorWidthLong, (*cl.Device).PreferredVectorWidthFloat,
+		(*cl.Device).PreferredVectorWidthDouble,
 		(*cl.Device).PreferredVectorWidthHalf, (*cl.Device).Image2DMaxHeight, (*cl.Device).Image2DMaxWidth,
-		(*cl.Device).Image3DMaxDepth, (*cl.Device).Image3DMaxHeight, (*cl.Device).Image3DMaxWidth, (*cl.Device).ImageMaxBufferSize,
+		(*cl.Device).Image3DMaxDepth, (*cl.Device).Image3DMaxHeight, (*cl.Device).Image3DMaxWidth,
+		(*cl.Device).ImageMaxBufferSize,
 		(*cl.Device).ImageMaxArraySize, (*cl.Device).MaxParameterSize, (*cl.Device).MaxWorkGroupSize,
 		(*cl.Device).ProfilingTimerResolution, (*cl.Device).GlobalMemCacheSize,
 	}
 	deviceInt64 = []func(*cl.Device) int64{
-		(*cl.Device).LocalMemSize, (*cl.Device).MaxConstantBufferSize, (*cl.Device).MaxMemAllocSize, (*cl.Device).GlobalMemSize,
+		(*cl.Device).LocalMemSize, (*cl.Device).MaxConstantBufferSize, (*cl.Device).MaxMemAllocSize,
+		(*cl.Device).GlobalMemSize,
 	}
 	deviceBool = []func(*cl.Device) bool{
 		(*cl.Device).Available, (*cl.Device).CompilerAvailable, (*cl.Device).LinkerAvailable, (*cl.Device).EndianLittle,
 		(*cl.Device).ErrorCorrectionSupport, (*cl.Device).HostUnifiedMemory, (*cl.Device).ImageSupport,
 	}
+
+	_ interface {
+		GetInfoString(param uint32) (string, error)
+		GetInfoUint(param uint32) (uint, error)
+		GetInfoSize(param uint32) (int, error)
+		GetInfoUlong(param uint32) (int64, error)
+		GetInfoBool(param uint32) (bool, error)
+	} = (*cl.Device)(nil)
 
 	_ func(*cl.Device) cl.DeviceType     = (*cl.Device).Type
 	_ func(*cl.Device) cl.FPConfig       = (*cl.Device).DoubleFPConfig
@@ -68,8 +84,10 @@ var _ interface {
 	CreateBuffer(flags cl.MemFlag, data []byte) (*cl.MemObject, error)
 	CreateBufferFloat32(flags cl.MemFlag, data []float32) (*cl.MemObject, error)
 	CreateUserEvent() (*cl.Event, error)
-	CreateImage(flags cl.MemFlag, imageFormat cl.ImageFormat, imageDesc cl.ImageDescription, data []byte) (*cl.MemObject, error)
-	CreateImageSimple(flags cl.MemFlag, width, height int, channelOrder cl.ChannelOrder, channelDataType cl.ChannelDataType,
+	CreateImage(flags cl.MemFlag, imageFormat cl.ImageFormat, imageDesc cl.ImageDescription,
+		data []byte) (*cl.MemObject, error)
+	CreateImageSimple(flags cl.MemFlag, width, height int, channelOrder cl.ChannelOrder,
+		channelDataType cl.ChannelDataType,
 		data []byte) (*cl.MemObject, error)
 	CreateImageFromImage(flags cl.MemFlag, img image.Image) (*cl.MemObject, error)
 } = (*cl.Context)(nil)
@@ -82,7 +100,8 @@ var _ interface {
 		eventWaitList []*cl.Event) (*cl.MappedMemObject, *cl.Event, error)
 	EnqueueMapImage(buffer *cl.MemObject, blocking bool, flags cl.MapFlag, origin, region [3]int,
 		eventWaitList []*cl.Event) (*cl.MappedMemObject, *cl.Event, error)
-	EnqueueUnmapMemObject(buffer *cl.MemObject, mappedObj *cl.MappedMemObject, eventWaitList []*cl.Event) (*cl.Event, error)
+	EnqueueUnmapMemObject(buffer *cl.MemObject, mappedObj *cl.MappedMemObject, eventWaitList []*cl.Event) (*cl.Event,
+		error)
 	EnqueueCopyBuffer(srcBuffer, dstBuffer *cl.MemObject, srcOffset, dstOffset, byteCount int,
 		eventWaitList []*cl.Event) (*cl.Event, error)
 	EnqueueWriteBuffer(buffer *cl.MemObject, blocking bool, offset, dataSize int, dataPtr unsafe.Pointer,
@@ -122,6 +141,8 @@ var _ interface {
 	SetArgUint8(index int, val uint8) error
 	SetArgInt32(index int, val int32) error
 	SetArgUint32(index int, val uint32) error
+	SetArgInt64(index int, val int64) error
+	SetArgUint64(index int, val uint64) error
 	SetArgLocal(index int, size int) error
 	SetArgUnsafe(index, argSize int, arg unsafe.Pointer) error
 	PreferredWorkGroupSizeMultiple(device *cl.Device) (int, error)
@@ -159,20 +180,30 @@ var (
 	}
 )
 
+// go-opencl has these on macOS alone.
+var (
+	_ = []cl.ChannelOrder{cl.ChannelOrder1RGBApple, cl.ChannelOrderBGR1Apple}
+	_ = []cl.ChannelDataType{cl.ChannelDataTypeSFixed14Apple}
+)
+
 // go-opencl's errors.
 var _ = []error{
 	cl.ErrUnknown, cl.ErrUnsupported, cl.ErrDeviceNotFound, cl.ErrDeviceNotAvailable, cl.ErrCompilerNotAvailable,
 	cl.ErrMemObjectAllocationFailure, cl.ErrOutOfResources, cl.ErrOutOfHostMemory, cl.ErrProfilingInfoNotAvailable,
-	cl.ErrMemCopyOverlap, cl.ErrImageFormatMismatch, cl.ErrImageFormatNotSupported, cl.ErrBuildProgramFailure, cl.ErrMapFailure,
+	cl.ErrMemCopyOverlap, cl.ErrImageFormatMismatch, cl.ErrImageFormatNotSupported, cl.ErrBuildProgramFailure,
+	cl.ErrMapFailure,
 	cl.ErrMisalignedSubBufferOffset, cl.ErrExecStatusErrorForEventsInWaitList, cl.ErrCompileProgramFailure,
 	cl.ErrLinkerNotAvailable, cl.ErrLinkProgramFailure, cl.ErrDevicePartitionFailed, cl.ErrKernelArgInfoNotAvailable,
 	cl.ErrInvalidValue, cl.ErrInvalidDeviceType, cl.ErrInvalidPlatform, cl.ErrInvalidDevice, cl.ErrInvalidContext,
 	cl.ErrInvalidQueueProperties, cl.ErrInvalidCommandQueue, cl.ErrInvalidHostPtr, cl.ErrInvalidMemObject,
 	cl.ErrInvalidImageFormatDescriptor, cl.ErrInvalidImageSize, cl.ErrInvalidSampler, cl.ErrInvalidBinary,
 	cl.ErrInvalidBuildOptions, cl.ErrInvalidProgram, cl.ErrInvalidProgramExecutable, cl.ErrInvalidKernelName,
-	cl.ErrInvalidKernelDefinition, cl.ErrInvalidKernel, cl.ErrInvalidArgIndex, cl.ErrInvalidArgValue, cl.ErrInvalidArgSize,
+	cl.ErrInvalidKernelDefinition, cl.ErrInvalidKernel, cl.ErrInvalidArgIndex, cl.ErrInvalidArgValue,
+	cl.ErrInvalidArgSize,
 	cl.ErrInvalidKernelArgs, cl.ErrInvalidWorkDimension, cl.ErrInvalidWorkGroupSize, cl.ErrInvalidWorkItemSize,
-	cl.ErrInvalidGlobalOffset, cl.ErrInvalidEventWaitList, cl.ErrInvalidEvent, cl.ErrInvalidOperation, cl.ErrInvalidGlObject,
+	cl.ErrInvalidGlobalOffset, cl.ErrInvalidEventWaitList, cl.ErrInvalidEvent, cl.ErrInvalidOperation,
+	cl.ErrInvalidGlObject,
 	cl.ErrInvalidBufferSize, cl.ErrInvalidMipLevel, cl.ErrInvalidGlobalWorkSize, cl.ErrInvalidProperty,
-	cl.ErrInvalidImageDescriptor, cl.ErrInvalidCompilerOptions, cl.ErrInvalidLinkerOptions, cl.ErrInvalidDevicePartitionCount,
+	cl.ErrInvalidImageDescriptor, cl.ErrInvalidCompilerOptions, cl.ErrInvalidLinkerOptions,
+	cl.ErrInvalidDevicePartitionCount,
 }

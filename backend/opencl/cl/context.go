@@ -45,7 +45,8 @@ func created(id uintptr, status int32) error {
 	return nil
 }
 
-// Release gives the context back. What was made in it lives on until it is released itself. It is idempotent.
+// Release gives the context back. What was made in it lives on until it is released itself. It is
+// idempotent.
 func (ctx *Context) Release() { ctx.handle().release() }
 
 func (ctx *Context) handle() *handle {
@@ -105,7 +106,8 @@ func (ctx *Context) CreateUserEvent() (*Event, error) {
 	return ev, err
 }
 
-// CreateProgramWithSource makes a program of OpenCL C. The sources are taken as one text, in their order, up to a zero byte.
+// CreateProgramWithSource makes a program of OpenCL C. The sources are taken as one text, in their
+// order, up to a zero byte.
 func (ctx *Context) CreateProgramWithSource(sources []string) (*Program, error) {
 	texts := make([]*byte, len(sources))
 	for i, s := range sources {
@@ -118,8 +120,9 @@ func (ctx *Context) CreateProgramWithSource(sources []string) (*Program, error) 
 	})
 }
 
-// CreateProgramWithBinary makes a program of what Program.Binaries gave for these devices: binaries[i] is for devices[i]. It must
-// still be built. A binary that a device does not take is ErrInvalidBinary.
+// CreateProgramWithBinary makes a program of what Program.Binaries gave for these devices:
+// binaries[i] is for devices[i]. It must still be built. A binary that a device does not take is
+// ErrInvalidBinary.
 func (ctx *Context) CreateProgramWithBinary(devices []*Device, binaries [][]byte) (*Program, error) {
 	ids, err := deviceIDs(devices)
 	if err != nil {
@@ -138,7 +141,8 @@ func (ctx *Context) CreateProgramWithBinary(devices []*Device, binaries [][]byte
 	return ctx.createProgram(slices.Clone(devices), func(c capi.Context, status *int32) capi.Program {
 		var p runtime.Pinner
 		defer p.Unpin()
-		return api().CreateProgramWithBinary(c, uint32(len(ids)), &ids[0], &lengths[0], pinned(&p, code), &statuses[0], status)
+		return api().CreateProgramWithBinary(c, uint32(len(ids)), &ids[0], &lengths[0], pinned(&p, code), &statuses[0],
+			status)
 	})
 }
 

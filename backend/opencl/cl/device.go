@@ -10,13 +10,14 @@ import (
 
 // A Device is one OpenCL device. It needs no release.
 //
-// Its properties are read from the driver at each call. A property that the driver does not know is the zero value.
+// Its properties are read from the driver at each call. A property that the driver does not know is
+// the zero value.
 type Device struct {
 	id capi.Device
 }
 
-// GetDevices lists the devices of a platform, of one kind or several. Where there are none, the error is ErrDeviceNotFound.
-// What a nil platform means is up to the implementation.
+// GetDevices lists the devices of a platform, of one kind or several. Where there are none, the
+// error is ErrDeviceNotFound. What a nil platform means is up to the implementation.
 func GetDevices(platform *Platform, deviceType DeviceType) ([]*Device, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -72,34 +73,56 @@ func (d *Device) info(param uint32) infoFunc {
 	}
 }
 
+// GetInfoString reads a text by its number, a cl_device_info of OpenCL or of an extension.
+func (d *Device) GetInfoString(param uint32) (string, error) { return infoString(d.info(param)) }
+
+// GetInfoUint reads a cl_uint by its number.
+func (d *Device) GetInfoUint(param uint32) (uint, error) {
+	v, err := infoValue[uint32](d.info(param))
+	return uint(v), err
+}
+
+// GetInfoSize reads a size_t by its number.
+func (d *Device) GetInfoSize(param uint32) (int, error) {
+	v, err := infoValue[uintptr](d.info(param))
+	return int(v), err
+}
+
+// GetInfoUlong reads a cl_ulong by its number.
+func (d *Device) GetInfoUlong(param uint32) (int64, error) {
+	v, err := infoValue[uint64](d.info(param))
+	return int64(v), err
+}
+
+// GetInfoBool reads a cl_bool by its number.
+func (d *Device) GetInfoBool(param uint32) (bool, error) {
+	v, err := infoValue[uint32](d.info(param))
+	return v != 0, err
+}
+
 func (d *Device) text(param uint32) string {
-	s, err := infoString(d.info(param))
-	if err != nil {
-		return ""
-	}
+	s, _ := d.GetInfoString(param)
 	return s
 }
 
-// C's cl_uint, size_t, cl_ulong and cl_bool.
-
 func (d *Device) uint(param uint32) int {
-	v, _ := infoValue[uint32](d.info(param))
+	v, _ := d.GetInfoUint(param)
 	return int(v)
 }
 
 func (d *Device) size(param uint32) int {
-	v, _ := infoValue[uintptr](d.info(param))
-	return int(v)
+	v, _ := d.GetInfoSize(param)
+	return v
 }
 
 func (d *Device) ulong(param uint32) int64 {
-	v, _ := infoValue[uint64](d.info(param))
-	return int64(v)
+	v, _ := d.GetInfoUlong(param)
+	return v
 }
 
 func (d *Device) bool(param uint32) bool {
-	v, _ := infoValue[uint32](d.info(param))
-	return v != 0
+	v, _ := d.GetInfoBool(param)
+	return v
 }
 
 // Name is the device's name.
@@ -321,7 +344,8 @@ func (d *Device) HasExtension(name string) bool {
 	return slices.Contains(strings.Fields(d.Extensions()), name)
 }
 
-// BoardName is the name on the box of an AMD card, "" on other devices: Name is then the architecture, such as gfx90a.
+// BoardName is the name on the box of an AMD card, "" on other devices: Name is then the
+// architecture, such as gfx90a.
 func (d *Device) BoardName() string {
 	if !d.HasExtension("cl_amd_device_attribute_query") {
 		return ""

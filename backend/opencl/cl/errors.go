@@ -3,132 +3,86 @@ package cl
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
-// The errors of OpenCL's status codes. They are plain values, so that err == cl.ErrInvalidValue works.
+// The errors of OpenCL's status codes. They are plain values, so that err == cl.ErrInvalidValue
+// works.
 var (
-	ErrDeviceNotFound                     = errors.New("cl: Device Not Found")
-	ErrDeviceNotAvailable                 = errors.New("cl: Device Not Available")
-	ErrCompilerNotAvailable               = errors.New("cl: Compiler Not Available")
-	ErrMemObjectAllocationFailure         = errors.New("cl: Mem Object Allocation Failure")
-	ErrOutOfResources                     = errors.New("cl: Out Of Resources")
-	ErrOutOfHostMemory                    = errors.New("cl: Out Of Host Memory")
-	ErrProfilingInfoNotAvailable          = errors.New("cl: Profiling Info Not Available")
-	ErrMemCopyOverlap                     = errors.New("cl: Mem Copy Overlap")
-	ErrImageFormatMismatch                = errors.New("cl: Image Format Mismatch")
-	ErrImageFormatNotSupported            = errors.New("cl: Image Format Not Supported")
-	ErrBuildProgramFailure                = errors.New("cl: Build Program Failure")
-	ErrMapFailure                         = errors.New("cl: Map Failure")
-	ErrMisalignedSubBufferOffset          = errors.New("cl: Misaligned Sub Buffer Offset")
-	ErrExecStatusErrorForEventsInWaitList = errors.New("cl: Exec Status Error For Events In Wait List")
-	ErrCompileProgramFailure              = errors.New("cl: Compile Program Failure")
-	ErrLinkerNotAvailable                 = errors.New("cl: Linker Not Available")
-	ErrLinkProgramFailure                 = errors.New("cl: Link Program Failure")
-	ErrDevicePartitionFailed              = errors.New("cl: Device Partition Failed")
-	ErrKernelArgInfoNotAvailable          = errors.New("cl: Kernel Arg Info Not Available")
-	ErrInvalidValue                       = errors.New("cl: Invalid Value")
-	ErrInvalidDeviceType                  = errors.New("cl: Invalid Device Type")
-	ErrInvalidPlatform                    = errors.New("cl: Invalid Platform")
-	ErrInvalidDevice                      = errors.New("cl: Invalid Device")
-	ErrInvalidContext                     = errors.New("cl: Invalid Context")
-	ErrInvalidQueueProperties             = errors.New("cl: Invalid Queue Properties")
-	ErrInvalidCommandQueue                = errors.New("cl: Invalid Command Queue")
-	ErrInvalidHostPtr                     = errors.New("cl: Invalid Host Ptr")
-	ErrInvalidMemObject                   = errors.New("cl: Invalid Mem Object")
-	ErrInvalidImageFormatDescriptor       = errors.New("cl: Invalid Image Format Descriptor")
-	ErrInvalidImageSize                   = errors.New("cl: Invalid Image Size")
-	ErrInvalidSampler                     = errors.New("cl: Invalid Sampler")
-	ErrInvalidBinary                      = errors.New("cl: Invalid Binary")
-	ErrInvalidBuildOptions                = errors.New("cl: Invalid Build Options")
-	ErrInvalidProgram                     = errors.New("cl: Invalid Program")
-	ErrInvalidProgramExecutable           = errors.New("cl: Invalid Program Executable")
-	ErrInvalidKernelName                  = errors.New("cl: Invalid Kernel Name")
-	ErrInvalidKernelDefinition            = errors.New("cl: Invalid Kernel Definition")
-	ErrInvalidKernel                      = errors.New("cl: Invalid Kernel")
-	ErrInvalidArgIndex                    = errors.New("cl: Invalid Arg Index")
-	ErrInvalidArgValue                    = errors.New("cl: Invalid Arg Value")
-	ErrInvalidArgSize                     = errors.New("cl: Invalid Arg Size")
-	ErrInvalidKernelArgs                  = errors.New("cl: Invalid Kernel Args")
-	ErrInvalidWorkDimension               = errors.New("cl: Invalid Work Dimension")
-	ErrInvalidWorkGroupSize               = errors.New("cl: Invalid Work Group Size")
-	ErrInvalidWorkItemSize                = errors.New("cl: Invalid Work Item Size")
-	ErrInvalidGlobalOffset                = errors.New("cl: Invalid Global Offset")
-	ErrInvalidEventWaitList               = errors.New("cl: Invalid Event Wait List")
-	ErrInvalidEvent                       = errors.New("cl: Invalid Event")
-	ErrInvalidOperation                   = errors.New("cl: Invalid Operation")
-	ErrInvalidGlObject                    = errors.New("cl: Invalid Gl Object")
-	ErrInvalidBufferSize                  = errors.New("cl: Invalid Buffer Size")
-	ErrInvalidMipLevel                    = errors.New("cl: Invalid Mip Level")
-	ErrInvalidGlobalWorkSize              = errors.New("cl: Invalid Global Work Size")
-	ErrInvalidProperty                    = errors.New("cl: Invalid Property")
-	ErrInvalidImageDescriptor             = errors.New("cl: Invalid Image Descriptor")
-	ErrInvalidCompilerOptions             = errors.New("cl: Invalid Compiler Options")
-	ErrInvalidLinkerOptions               = errors.New("cl: Invalid Linker Options")
-	ErrInvalidDevicePartitionCount        = errors.New("cl: Invalid Device Partition Count")
+	ErrDeviceNotFound                     = statusError(-1)
+	ErrDeviceNotAvailable                 = statusError(-2)
+	ErrCompilerNotAvailable               = statusError(-3)
+	ErrMemObjectAllocationFailure         = statusError(-4)
+	ErrOutOfResources                     = statusError(-5)
+	ErrOutOfHostMemory                    = statusError(-6)
+	ErrProfilingInfoNotAvailable          = statusError(-7)
+	ErrMemCopyOverlap                     = statusError(-8)
+	ErrImageFormatMismatch                = statusError(-9)
+	ErrImageFormatNotSupported            = statusError(-10)
+	ErrBuildProgramFailure                = statusError(-11)
+	ErrMapFailure                         = statusError(-12)
+	ErrMisalignedSubBufferOffset          = statusError(-13)
+	ErrExecStatusErrorForEventsInWaitList = statusError(-14)
+	ErrCompileProgramFailure              = statusError(-15)
+	ErrLinkerNotAvailable                 = statusError(-16)
+	ErrLinkProgramFailure                 = statusError(-17)
+	ErrDevicePartitionFailed              = statusError(-18)
+	ErrKernelArgInfoNotAvailable          = statusError(-19)
+	ErrInvalidValue                       = statusError(-30)
+	ErrInvalidDeviceType                  = statusError(-31)
+	ErrInvalidPlatform                    = statusError(-32)
+	ErrInvalidDevice                      = statusError(-33)
+	ErrInvalidContext                     = statusError(-34)
+	ErrInvalidQueueProperties             = statusError(-35)
+	ErrInvalidCommandQueue                = statusError(-36)
+	ErrInvalidHostPtr                     = statusError(-37)
+	ErrInvalidMemObject                   = statusError(-38)
+	ErrInvalidImageFormatDescriptor       = statusError(-39)
+	ErrInvalidImageSize                   = statusError(-40)
+	ErrInvalidSampler                     = statusError(-41)
+	ErrInvalidBinary                      = statusError(-42)
+	ErrInvalidBuildOptions                = statusError(-43)
+	ErrInvalidProgram                     = statusError(-44)
+	ErrInvalidProgramExecutable           = statusError(-45)
+	ErrInvalidKernelName                  = statusError(-46)
+	ErrInvalidKernelDefinition            = statusError(-47)
+	ErrInvalidKernel                      = statusError(-48)
+	ErrInvalidArgIndex                    = statusError(-49)
+	ErrInvalidArgValue                    = statusError(-50)
+	ErrInvalidArgSize                     = statusError(-51)
+	ErrInvalidKernelArgs                  = statusError(-52)
+	ErrInvalidWorkDimension               = statusError(-53)
+	ErrInvalidWorkGroupSize               = statusError(-54)
+	ErrInvalidWorkItemSize                = statusError(-55)
+	ErrInvalidGlobalOffset                = statusError(-56)
+	ErrInvalidEventWaitList               = statusError(-57)
+	ErrInvalidEvent                       = statusError(-58)
+	ErrInvalidOperation                   = statusError(-59)
+	ErrInvalidGlObject                    = statusError(-60)
+	ErrInvalidBufferSize                  = statusError(-61)
+	ErrInvalidMipLevel                    = statusError(-62)
+	ErrInvalidGlobalWorkSize              = statusError(-63)
+	ErrInvalidProperty                    = statusError(-64)
+	ErrInvalidImageDescriptor             = statusError(-65)
+	ErrInvalidCompilerOptions             = statusError(-66)
+	ErrInvalidLinkerOptions               = statusError(-67)
+	ErrInvalidDevicePartitionCount        = statusError(-68)
 )
 
-var statusErrors = map[int32]error{
-	-1:                       ErrDeviceNotFound,
-	-2:                       ErrDeviceNotAvailable,
-	-3:                       ErrCompilerNotAvailable,
-	-4:                       ErrMemObjectAllocationFailure,
-	-5:                       ErrOutOfResources,
-	-6:                       ErrOutOfHostMemory,
-	-7:                       ErrProfilingInfoNotAvailable,
-	-8:                       ErrMemCopyOverlap,
-	-9:                       ErrImageFormatMismatch,
-	-10:                      ErrImageFormatNotSupported,
-	-11:                      ErrBuildProgramFailure,
-	-12:                      ErrMapFailure,
-	-13:                      ErrMisalignedSubBufferOffset,
-	-14:                      ErrExecStatusErrorForEventsInWaitList,
-	-15:                      ErrCompileProgramFailure,
-	-16:                      ErrLinkerNotAvailable,
-	-17:                      ErrLinkProgramFailure,
-	-18:                      ErrDevicePartitionFailed,
-	-19:                      ErrKernelArgInfoNotAvailable,
-	-30:                      ErrInvalidValue,
-	-31:                      ErrInvalidDeviceType,
-	-32:                      ErrInvalidPlatform,
-	-33:                      ErrInvalidDevice,
-	-34:                      ErrInvalidContext,
-	-35:                      ErrInvalidQueueProperties,
-	-36:                      ErrInvalidCommandQueue,
-	-37:                      ErrInvalidHostPtr,
-	-38:                      ErrInvalidMemObject,
-	-39:                      ErrInvalidImageFormatDescriptor,
-	-40:                      ErrInvalidImageSize,
-	-41:                      ErrInvalidSampler,
-	-42:                      ErrInvalidBinary,
-	-43:                      ErrInvalidBuildOptions,
-	-44:                      ErrInvalidProgram,
-	-45:                      ErrInvalidProgramExecutable,
-	-46:                      ErrInvalidKernelName,
-	-47:                      ErrInvalidKernelDefinition,
-	-48:                      ErrInvalidKernel,
-	-49:                      ErrInvalidArgIndex,
-	-50:                      ErrInvalidArgValue,
-	-51:                      ErrInvalidArgSize,
-	-52:                      ErrInvalidKernelArgs,
-	-53:                      ErrInvalidWorkDimension,
-	-54:                      ErrInvalidWorkGroupSize,
-	-55:                      ErrInvalidWorkItemSize,
-	-56:                      ErrInvalidGlobalOffset,
-	-57:                      ErrInvalidEventWaitList,
-	-58:                      ErrInvalidEvent,
-	-59:                      ErrInvalidOperation,
-	-60:                      ErrInvalidGlObject,
-	-61:                      ErrInvalidBufferSize,
-	-62:                      ErrInvalidMipLevel,
-	-63:                      ErrInvalidGlobalWorkSize,
-	-64:                      ErrInvalidProperty,
-	-65:                      ErrInvalidImageDescriptor,
-	-66:                      ErrInvalidCompilerOptions,
-	-67:                      ErrInvalidLinkerOptions,
-	-68:                      ErrInvalidDevicePartitionCount,
-	capi.PlatformNotFoundKHR: ErrNoPlatform,
+var statusErrors = map[int32]error{capi.PlatformNotFoundKHR: ErrNoPlatform}
+
+// statusError makes the error of a status code: that of CL_DEVICE_NOT_FOUND is "cl: Device Not
+// Found".
+func statusError(code int32) error {
+	words := strings.Split(strings.ToLower(strings.TrimPrefix(capi.CodeName(code), "CL_")), "_")
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	err := errors.New("cl: " + strings.Join(words, " "))
+	statusErrors[code] = err
+	return err
 }
 
 var (
@@ -137,7 +91,8 @@ var (
 	// ErrUnsupported means that the library or the device cannot do it.
 	ErrUnsupported = errors.New("cl: unsupported")
 	// ErrNoPlatform means that an OpenCL library is there, but no driver is registered with it.
-	ErrNoPlatform = errors.New("cl: no OpenCL platform: the OpenCL library is installed, but no driver is registered with it; " +
+	ErrNoPlatform = errors.New("cl: no OpenCL platform: the OpenCL library is installed, but no driver is " +
+		"registered with it; " +
 		"install the GPU's driver, or PoCL for the CPU, and see what clinfo lists")
 )
 
@@ -158,7 +113,8 @@ type BuildError string
 // Error contains the whole log.
 func (e BuildError) Error() string { return fmt.Sprintf("cl: build error (%s)", string(e)) }
 
-// ErrUnsupportedArgumentType is the error of Kernel.SetArg for a Go type that has no counterpart in OpenCL C.
+// ErrUnsupportedArgumentType is the error of Kernel.SetArg for a Go type that has no counterpart in
+// OpenCL C.
 type ErrUnsupportedArgumentType struct {
 	Index int
 	Value interface{}
@@ -198,7 +154,8 @@ func Code(err error) int {
 	return 0
 }
 
-// CodeName is the name of Code(err) in OpenCL's headers, such as "CL_INVALID_VALUE", and "" where there is none.
+// CodeName is the name of Code(err) in OpenCL's headers, such as "CL_INVALID_VALUE", and "" where
+// there is none.
 func CodeName(err error) string {
 	if code := Code(err); code != 0 {
 		return capi.CodeName(int32(code))

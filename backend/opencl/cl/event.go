@@ -36,8 +36,9 @@ func (e *Event) use(call func(id capi.Event) error) error {
 	return call(capi.Event(h.id))
 }
 
-// GetEventProfilingInfo is the device's time of a moment of the command in nanoseconds. It needs a queue with
-// CommandQueueProfilingEnable and a command that is done; otherwise the error is ErrProfilingInfoNotAvailable.
+// GetEventProfilingInfo is the device's time of a moment of the command in nanoseconds. It needs a
+// queue with CommandQueueProfilingEnable and a command that is done; otherwise the error is
+// ErrProfilingInfoNotAvailable.
 func (e *Event) GetEventProfilingInfo(paramName ProfilingInfo) (int64, error) {
 	var ns uint64
 	err := e.use(func(id capi.Event) (err error) {
@@ -49,7 +50,8 @@ func (e *Event) GetEventProfilingInfo(paramName ProfilingInfo) (int64, error) {
 	return int64(ns), err
 }
 
-// Status is how far the command has come. Where the command failed, the status is negative and the error is its cause.
+// Status is how far the command has come. Where the command failed, the status is negative and the
+// error is its cause.
 func (e *Event) Status() (CommandExecStatus, error) {
 	var status int32
 	err := e.use(func(id capi.Event) (err error) {
@@ -64,8 +66,8 @@ func (e *Event) Status() (CommandExecStatus, error) {
 	return CommandExecStatus(status), err
 }
 
-// SetUserEventStatus completes a user event: status is CommmandExecStatusComplete, or a negative code that makes the commands
-// that wait for the event fail. It can be set once.
+// SetUserEventStatus completes a user event: status is CommmandExecStatusComplete, or a negative
+// code that makes the commands that wait for the event fail. It can be set once.
 func (e *Event) SetUserEventStatus(status int) error {
 	if api() != nil && api().SetUserEventStatus == nil {
 		return ErrUnsupported
@@ -75,8 +77,8 @@ func (e *Event) SetUserEventStatus(status int) error {
 	})
 }
 
-// WaitForEvents blocks until the commands of all events are done. If one of them failed, the error is
-// ErrExecStatusErrorForEventsInWaitList.
+// WaitForEvents blocks until the commands of all events are done. If one of them failed, the error
+// is ErrExecStatusErrorForEventsInWaitList.
 func WaitForEvents(events []*Event) error {
 	if len(events) == 0 {
 		return ErrInvalidValue

@@ -12,22 +12,25 @@ import (
 // api is the table to call through. Objects exist only after it was loaded.
 func api() *capi.Table { return capi.Current() }
 
-// A handle owns one reference to an OpenCL object. Release may come at any time, from any goroutine, while calls that
-// use the object are in progress: the C release then happens at the end of the last of them, and only once.
+// A handle owns one reference to an OpenCL object. Release may come at any time, from any
+// goroutine, while calls that use the object are in progress: the C release then happens at the end
+// of the last of them, and only once.
 type handle struct {
 	id    uintptr
 	state atomic.Int64 // twice the number of calls in progress, plus 1 once released
 	free  func()       // gives the object back to C
 }
 
-// own attaches a new handle to object, whose Release is release. The garbage collector calls it for an object that is forgotten.
+// own attaches a new handle to object, whose Release is release. The garbage collector calls it for
+// an object that is forgotten.
 func own[T any](object *T, id uintptr, free func()) *handle {
 	h := &handle{id: id, free: free}
 	runtime.AddCleanup(object, (*handle).release, h)
 	return h
 }
 
-// acquire keeps the object alive until drop. It is false for an object that was released or never created.
+// acquire keeps the object alive until drop. It is false for an object that was released or never
+// created.
 func (h *handle) acquire() bool {
 	if h == nil {
 		return false
@@ -90,7 +93,8 @@ type pin struct {
 	pinner runtime.Pinner
 }
 
-// newPin pins the Go object that p points into. Memory that is not Go's needs no pin and is left alone.
+// newPin pins the Go object that p points into. Memory that is not Go's needs no pin and is left
+// alone.
 func newPin(p unsafe.Pointer) *pin {
 	n := new(pin)
 	n.users.Store(1)
@@ -111,8 +115,9 @@ func (p *pin) drop() {
 	}
 }
 
-// A transferList keeps the host memory of a queue's non-blocking transfers pinned until each is done. One goroutine waits for
-// them in turn, so that a program with thousands of transfers under way occupies one thread and not thousands.
+// A transferList keeps the host memory of a queue's non-blocking transfers pinned until each is
+// done. One goroutine waits for them in turn, so that a program with thousands of transfers under
+// way occupies one thread and not thousands.
 type transferList struct {
 	mu      sync.Mutex
 	pending []transfer
@@ -163,8 +168,8 @@ func (l *transferList) drain() {
 	}
 }
 
-// stranded holds the pins of transfers whose end could not be learnt. The device may still write there, so that memory is
-// never given back.
+// stranded holds the pins of transfers whose end could not be learnt. The device may still write
+// there, so that memory is never given back.
 var stranded struct {
 	mu   sync.Mutex
 	pins []*pin
@@ -176,8 +181,9 @@ func strand(p *pin) {
 	stranded.pins = append(stranded.pins, p)
 }
 
-// A queueSet knows the live queues of a context, and how many of its memory objects lie in pinned Go memory. C goes on
-// using such memory after the release of the object, until the queued commands are done: only then is it unpinned.
+// A queueSet knows the live queues of a context, and how many of its memory objects lie in pinned
+// Go memory. C goes on using such memory after the release of the object, until the queued commands
+// are done: only then is it unpinned.
 type queueSet struct {
 	mu     sync.Mutex
 	queues map[*handle]bool
@@ -190,7 +196,8 @@ func (s *queueSet) add(q *handle) {
 	s.queues[q] = true
 }
 
-// releaseQueue gives a queue back to C. Where its commands may use pinned memory, they are waited for first, in the background.
+// releaseQueue gives a queue back to C. Where its commands may use pinned memory, they are waited
+// for first, in the background.
 func (s *queueSet) releaseQueue(q *handle) {
 	s.mu.Lock()
 	delete(s.queues, q)

@@ -15,8 +15,9 @@ type ImageFormat struct {
 	ChannelDataType ChannelDataType
 }
 
-// ImageDescription is the kind and the size of an image. Sizes are in pixels, pitches in bytes. Pitches of 0 mean that the
-// rows and slices of the data lie without gaps. Buffer is for MemObjectTypeImage1DBuffer.
+// ImageDescription is the kind and the size of an image. Sizes are in pixels, pitches in bytes.
+// Pitches of 0 mean that the rows and slices of the data lie without gaps. Buffer is for
+// MemObjectTypeImage1DBuffer.
 type ImageDescription struct {
 	Type                            MemObjectType
 	Width, Height, Depth            int
@@ -25,7 +26,7 @@ type ImageDescription struct {
 	Buffer                          *MemObject
 }
 
-// pixelSize is the size of a pixel in bytes, 0 for a format that is not in OpenCL 1.2.
+// pixelSize is the size of a pixel in bytes, 0 for a format that is not known.
 func (f ImageFormat) pixelSize() int {
 	switch f.ChannelDataType {
 	case ChannelDataTypeUNormShort565, ChannelDataTypeUNormShort555:
@@ -34,16 +35,18 @@ func (f ImageFormat) pixelSize() int {
 		return 4
 	}
 	channels := map[ChannelOrder]int{
-		ChannelOrderR: 1, ChannelOrderA: 1, ChannelOrderRx: 1, ChannelOrderIntensity: 1, ChannelOrderLuminance: 1, ChannelOrderDepth: 1,
+		ChannelOrderR: 1, ChannelOrderA: 1, ChannelOrderRx: 1,
+		ChannelOrderIntensity: 1, ChannelOrderLuminance: 1, ChannelOrderDepth: 1,
 		ChannelOrderRG: 2, ChannelOrderRA: 2, ChannelOrderRGx: 2,
 		ChannelOrderRGB: 3, ChannelOrderRGBx: 3,
 		ChannelOrderRGBA: 4, ChannelOrderBGRA: 4, ChannelOrderARGB: 4,
+		ChannelOrder1RGBApple: 4, ChannelOrderBGR1Apple: 4,
 	}[f.ChannelOrder]
 	switch f.ChannelDataType {
 	case ChannelDataTypeSNormInt8, ChannelDataTypeUNormInt8, ChannelDataTypeSignedInt8, ChannelDataTypeUnsignedInt8:
 		return channels
 	case ChannelDataTypeSNormInt16, ChannelDataTypeUNormInt16, ChannelDataTypeSignedInt16, ChannelDataTypeUnsignedInt16,
-		ChannelDataTypeHalfFloat:
+		ChannelDataTypeHalfFloat, ChannelDataTypeSFixed14Apple:
 		return 2 * channels
 	case ChannelDataTypeSignedInt32, ChannelDataTypeUnsignedInt32, ChannelDataTypeFloat:
 		return 4 * channels
@@ -66,8 +69,8 @@ func (d *ImageDescription) region() [3]int {
 	return [3]int{d.Width, d.Height, d.Depth}
 }
 
-// dataSize is how many bytes the rows and slices of a region take, with the gap after every row and slice, because
-// drivers copy whole rows. ok is false for sizes that no memory can have.
+// dataSize is how many bytes the rows and slices of a region take, with the gap after every row and
+// slice, because drivers copy whole rows. ok is false for sizes that no memory can have.
 func dataSize(region [3]int, pixel, rowPitch, slicePitch int) (n int, ok bool) {
 	if rowPitch == 0 {
 		rowPitch, ok = product(region[0], pixel)
@@ -98,11 +101,13 @@ func (ctx *Context) GetSupportedImageFormats(flags MemFlag, imageType MemObjectT
 	var formats []ImageFormat
 	err := ctx.use(func(c capi.Context) error {
 		var n uint32
-		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), 0, nil, &n)); err != nil || n == 0 {
+		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), 0, nil,
+			&n)); err != nil || n == 0 {
 			return err
 		}
 		list := make([]capi.ImageFormat, n)
-		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), n, &list[0], &n)); err != nil {
+		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), n, &list[0],
+			&n)); err != nil {
 			return err
 		}
 		for _, f := range list {
@@ -113,9 +118,11 @@ func (ctx *Context) GetSupportedImageFormats(flags MemFlag, imageType MemObjectT
 	return formats, err
 }
 
-// CreateImage makes an image. data is nil, or its pixels for MemCopyHostPtr or MemUseHostPtr (see CreateBufferUnsafe). Data that
-// is too short for the description is ErrInvalidHostPtr.
-func (ctx *Context) CreateImage(flags MemFlag, imageFormat ImageFormat, imageDesc ImageDescription, data []byte) (*MemObject, error) {
+// CreateImage makes an image. data is nil, or its pixels for MemCopyHostPtr or MemUseHostPtr (see
+// CreateBufferUnsafe). Data that is too short for the description is ErrInvalidHostPtr.
+func (ctx *Context) CreateImage(
+	flags MemFlag, imageFormat ImageFormat, imageDesc ImageDescription, data []byte,
+) (*MemObject, error) {
 	if api() != nil && api().CreateImage == nil {
 		return nil, ErrUnsupported
 	}
@@ -161,7 +168,8 @@ func (ctx *Context) CreateImage(flags MemFlag, imageFormat ImageFormat, imageDes
 }
 
 // CreateImageSimple makes a 2D image whose rows lie without gaps.
-func (ctx *Context) CreateImageSimple(flags MemFlag, width, height int, channelOrder ChannelOrder, channelDataType ChannelDataType,
+func (ctx *Context) CreateImageSimple(flags MemFlag, width, height int, channelOrder ChannelOrder,
+	channelDataType ChannelDataType,
 	data []byte,
 ) (*MemObject, error) {
 	format := ImageFormat{channelOrder, channelDataType}
@@ -169,14 +177,17 @@ func (ctx *Context) CreateImageSimple(flags MemFlag, width, height int, channelO
 	return ctx.CreateImage(flags, format, desc, data)
 }
 
-// CreateImageFromImage makes a 2D image of a Go image, with 8 bits a channel: one channel of intensity of an *image.Gray,
-// red, green, blue and alpha of every other. The pixels of *image.Gray and *image.RGBA are used as they lie, others are converted.
+// CreateImageFromImage makes a 2D image of a Go image, with 8 bits a channel: one channel of
+// intensity of an *image.Gray, red, green, blue and alpha of every other. The pixels of *image.Gray
+// and *image.RGBA are used as they lie, others are converted.
 func (ctx *Context) CreateImageFromImage(flags MemFlag, img image.Image) (*MemObject, error) {
 	switch m := img.(type) {
 	case *image.Gray:
-		return ctx.createImage8(flags, ImageFormat{ChannelOrderIntensity, ChannelDataTypeUNormInt8}, m.Bounds(), m.Stride, m.Pix)
+		return ctx.createImage8(flags, ImageFormat{ChannelOrderIntensity, ChannelDataTypeUNormInt8}, m.Bounds(),
+			m.Stride, m.Pix)
 	case *image.RGBA:
-		return ctx.createImage8(flags, ImageFormat{ChannelOrderRGBA, ChannelDataTypeUNormInt8}, m.Bounds(), m.Stride, m.Pix)
+		return ctx.createImage8(flags, ImageFormat{ChannelOrderRGBA, ChannelDataTypeUNormInt8}, m.Bounds(), m.Stride,
+			m.Pix)
 	}
 	b := img.Bounds()
 	data := make([]byte, 0, b.Dx()*b.Dy()*4)
@@ -190,9 +201,12 @@ func (ctx *Context) CreateImageFromImage(flags MemFlag, img image.Image) (*MemOb
 }
 
 // createImage8 makes a 2D image of pixels with 8 bits a channel.
-func (ctx *Context) createImage8(flags MemFlag, format ImageFormat, b image.Rectangle, stride int, pix []byte) (*MemObject, error) {
+func (ctx *Context) createImage8(
+	flags MemFlag, format ImageFormat, b image.Rectangle, stride int, pix []byte,
+) (*MemObject, error) {
 	desc := ImageDescription{Type: MemObjectTypeImage2D, Width: b.Dx(), Height: b.Dy(), RowPitch: stride}
-	if missing := stride*b.Dy() - len(pix); missing > 0 && b.Dy() > 0 && len(pix) >= stride*(b.Dy()-1)+b.Dx()*format.pixelSize() {
+	if missing := stride*b.Dy() - len(pix); missing > 0 && b.Dy() > 0 &&
+		len(pix) >= stride*(b.Dy()-1)+b.Dx()*format.pixelSize() {
 		// The last row of a sub-image ends early, but OpenCL reads whole rows.
 		pix = slices.Concat(pix, make([]byte, missing))
 	}
@@ -207,7 +221,8 @@ func (b *MemObject) imageValue(param uint32) (int, error) {
 	return int(n), err
 }
 
-// hostRegion is a region as it lies in the host's memory: OpenCL counts the images of a 1D array as rows, but keeps them as slices.
+// hostRegion is a region as it lies in the host's memory: OpenCL counts the images of a 1D array as
+// rows, but keeps them as slices.
 func (b *MemObject) hostRegion(region [3]int) [3]int {
 	if b.kind == MemObjectTypeImage1DArray {
 		return [3]int{region[0], 1, region[1]}
@@ -217,7 +232,8 @@ func (b *MemObject) hostRegion(region [3]int) [3]int {
 
 // checkRegion is the error of a region that does not fit n bytes of host memory.
 func (b *MemObject) checkRegion(origin, region [3]int, rowPitch, slicePitch, n int) error {
-	if err := validRange(origin[0], origin[1], origin[2], region[0], region[1], region[2], rowPitch, slicePitch); err != nil {
+	if err := validRange(origin[0], origin[1], origin[2], region[0], region[1], region[2], rowPitch,
+		slicePitch); err != nil {
 		return err
 	}
 	if !b.handle().acquire() {
@@ -234,9 +250,11 @@ func (b *MemObject) checkRegion(origin, region [3]int, rowPitch, slicePitch, n i
 	return nil
 }
 
-// EnqueueReadImage copies a region of an image to data, whose rows and slices lie rowPitch and slicePitch bytes apart, or
-// without gaps where these are 0. Data that is too short is ErrInvalidValue. For a call that does not block, see EnqueueReadBuffer.
-func (q *CommandQueue) EnqueueReadImage(image *MemObject, blocking bool, origin, region [3]int, rowPitch, slicePitch int, data []byte,
+// EnqueueReadImage copies a region of an image to data, whose rows and slices lie rowPitch and
+// slicePitch bytes apart, or without gaps where these are 0. Data that is too short is
+// ErrInvalidValue. For a call that does not block, see EnqueueReadBuffer.
+func (q *CommandQueue) EnqueueReadImage(image *MemObject, blocking bool, origin, region [3]int, rowPitch,
+	slicePitch int, data []byte,
 	eventWaitList []*Event,
 ) (*Event, error) {
 	if err := image.checkRegion(origin, region, rowPitch, slicePitch, len(data)); err != nil {
@@ -249,8 +267,10 @@ func (q *CommandQueue) EnqueueReadImage(image *MemObject, blocking bool, origin,
 	})
 }
 
-// EnqueueWriteImage copies data to a region of an image. The parameters are those of EnqueueReadImage.
-func (q *CommandQueue) EnqueueWriteImage(image *MemObject, blocking bool, origin, region [3]int, rowPitch, slicePitch int, data []byte,
+// EnqueueWriteImage copies data to a region of an image. The parameters are those of
+// EnqueueReadImage.
+func (q *CommandQueue) EnqueueWriteImage(image *MemObject, blocking bool, origin, region [3]int, rowPitch,
+	slicePitch int, data []byte,
 	eventWaitList []*Event,
 ) (*Event, error) {
 	if err := image.checkRegion(origin, region, rowPitch, slicePitch, len(data)); err != nil {
@@ -271,12 +291,14 @@ func (q *CommandQueue) EnqueueCopyImage(srcImage, dstImage *MemObject, srcOrigin
 		return nil, err
 	}
 	return q.enqueue(eventWaitList, []*MemObject{srcImage, dstImage}, func(c *command) int32 {
-		return c.EnqueueCopyImage(c.q, srcImage.id(), dstImage.id(), sizes3(srcOrigin), sizes3(dstOrigin), sizes3(region),
+		return c.EnqueueCopyImage(c.q, srcImage.id(), dstImage.id(), sizes3(srcOrigin), sizes3(dstOrigin),
+			sizes3(region),
 			c.n, c.wait, c.ev)
 	})
 }
 
-// EnqueueFillImage fills a region with a colour: the address of four float32, int32 or uint32, as suits the image's format.
+// EnqueueFillImage fills a region with a colour: the address of four float32, int32 or uint32, as
+// suits the image's format.
 func (q *CommandQueue) EnqueueFillImage(image *MemObject, color unsafe.Pointer, origin, region [3]int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -291,7 +313,8 @@ func (q *CommandQueue) EnqueueFillImage(image *MemObject, color unsafe.Pointer, 
 	})
 }
 
-// EnqueueCopyImageToBuffer copies a region of an image to offset dstOffset of a buffer, without gaps.
+// EnqueueCopyImageToBuffer copies a region of an image to offset dstOffset of a buffer, without
+// gaps.
 func (q *CommandQueue) EnqueueCopyImageToBuffer(srcImage, dstBuffer *MemObject, srcOrigin, region [3]int, dstOffset int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -299,12 +322,14 @@ func (q *CommandQueue) EnqueueCopyImageToBuffer(srcImage, dstBuffer *MemObject, 
 		return nil, err
 	}
 	return q.enqueue(eventWaitList, []*MemObject{srcImage, dstBuffer}, func(c *command) int32 {
-		return c.EnqueueCopyImageToBuffer(c.q, srcImage.id(), dstBuffer.id(), sizes3(srcOrigin), sizes3(region), uintptr(dstOffset),
+		return c.EnqueueCopyImageToBuffer(c.q, srcImage.id(), dstBuffer.id(), sizes3(srcOrigin), sizes3(region),
+			uintptr(dstOffset),
 			c.n, c.wait, c.ev)
 	})
 }
 
-// EnqueueCopyBufferToImage copies from offset srcOffset of a buffer, without gaps, to a region of an image.
+// EnqueueCopyBufferToImage copies from offset srcOffset of a buffer, without gaps, to a region of
+// an image.
 func (q *CommandQueue) EnqueueCopyBufferToImage(srcBuffer, dstImage *MemObject, srcOffset int, dstOrigin, region [3]int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -312,7 +337,8 @@ func (q *CommandQueue) EnqueueCopyBufferToImage(srcBuffer, dstImage *MemObject, 
 		return nil, err
 	}
 	return q.enqueue(eventWaitList, []*MemObject{srcBuffer, dstImage}, func(c *command) int32 {
-		return c.EnqueueCopyBufferToImage(c.q, srcBuffer.id(), dstImage.id(), uintptr(srcOffset), sizes3(dstOrigin), sizes3(region),
+		return c.EnqueueCopyBufferToImage(c.q, srcBuffer.id(), dstImage.id(), uintptr(srcOffset), sizes3(dstOrigin),
+			sizes3(region),
 			c.n, c.wait, c.ev)
 	})
 }
@@ -331,7 +357,8 @@ func (q *CommandQueue) EnqueueMapImage(buffer *MemObject, blocking bool, flags M
 			return int32(Code(err))
 		}
 		var row, slice uintptr
-		mapped.ptr = c.EnqueueMapImage(c.q, buffer.id(), clBool(blocking), uint64(flags), sizes3(origin), sizes3(region), &row, &slice,
+		mapped.ptr = c.EnqueueMapImage(c.q, buffer.id(), clBool(blocking), uint64(flags), sizes3(origin),
+			sizes3(region), &row, &slice,
 			c.n, c.wait, c.ev, &status)
 		if status == capi.Success {
 			mapped.rowPitch, mapped.slicePitch = int(row), int(slice)

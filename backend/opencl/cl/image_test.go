@@ -48,7 +48,8 @@ func TestImage2D(t *testing.T) {
 	f.supports(cl.MemObjectTypeImage2D, rgba8)
 	const w, h = 7, 5
 	data := numbers(4 * w * h)
-	m, err := f.CreateImageSimple(cl.MemReadWrite|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA, cl.ChannelDataTypeUNormInt8, data)
+	m, err := f.CreateImageSimple(cl.MemReadWrite|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA,
+		cl.ChannelDataTypeUNormInt8, data)
 	f.ok(err)
 	defer m.Release()
 	if !slices.Equal(f.readImage(m, w, h, 1), data) {
@@ -76,7 +77,9 @@ func TestImage2D(t *testing.T) {
 		}
 	}
 
-	copied, err := f.CreateImage(cl.MemReadWrite, rgba8, cl.ImageDescription{Type: cl.MemObjectTypeImage2D, Width: w, Height: h}, nil)
+	copied, err := f.CreateImage(cl.MemReadWrite, rgba8, cl.ImageDescription{
+		Type: cl.MemObjectTypeImage2D, Width: w, Height: h,
+	}, nil)
 	f.ok(err)
 	defer copied.Release()
 	green := [4]float32{0, 1, 0, 1}
@@ -113,10 +116,12 @@ func TestMapImage(t *testing.T) {
 	f.supports(cl.MemObjectTypeImage2D, rgba8)
 	const w, h = 8, 6
 	data := numbers(4 * w * h)
-	m, err := f.CreateImageSimple(cl.MemReadWrite|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA, cl.ChannelDataTypeUNormInt8, data)
+	m, err := f.CreateImageSimple(cl.MemReadWrite|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA,
+		cl.ChannelDataTypeUNormInt8, data)
 	f.ok(err)
 	defer m.Release()
-	mapped, ev, err := f.queue.EnqueueMapImage(m, true, cl.MapFlagRead|cl.MapFlagWrite, [3]int{1, 2, 0}, [3]int{3, 2, 1}, nil)
+	mapped, ev, err := f.queue.EnqueueMapImage(m, true, cl.MapFlagRead|cl.MapFlagWrite, [3]int{1, 2, 0},
+		[3]int{3, 2, 1}, nil)
 	f.done(ev, err)
 	if mapped.RowPitch() < 12 || mapped.Size() != mapped.RowPitch()+12 || len(mapped.ByteSlice()) != mapped.Size() {
 		t.Fatalf("pitch %d, size %d", mapped.RowPitch(), mapped.Size())
@@ -158,8 +163,10 @@ func TestOtherImages(t *testing.T) {
 				t.Error("the image is another")
 			}
 			region := [3]int{c.w, c.h, c.d}
-			g.refuse(cl.ErrInvalidValue)(g.queue.EnqueueReadImage(m, true, [3]int{}, region, 0, 0, data[:len(data)-1], nil))
-			if _, err := g.CreateImage(cl.MemCopyHostPtr, rgba8, c.desc, data[:len(data)-1]); err != cl.ErrInvalidHostPtr {
+			g.refuse(cl.ErrInvalidValue)(g.queue.EnqueueReadImage(m, true, [3]int{}, region, 0, 0, data[:len(data)-1],
+				nil))
+			if _, err := g.CreateImage(cl.MemCopyHostPtr, rgba8, c.desc,
+				data[:len(data)-1]); err != cl.ErrInvalidHostPtr {
 				t.Errorf("image of too little data: %v", err)
 			}
 			mapped, ev, err := g.queue.EnqueueMapImage(m, true, cl.MapFlagRead, [3]int{}, region, nil)
@@ -233,12 +240,18 @@ func TestImageFromGray(t *testing.T) {
 		return c.Fail(-10)
 	})()
 	for _, img := range []*image.Gray{gray, part} {
-		if _, err := f.CreateImageFromImage(cl.MemReadOnly|cl.MemCopyHostPtr, img); err != cl.ErrImageFormatNotSupported {
+		if _, err := f.CreateImageFromImage(cl.MemReadOnly|cl.MemCopyHostPtr,
+			img); err != cl.ErrImageFormatNotSupported {
 			t.Fatal(err)
 		}
 		b := img.Bounds()
-		want := capi.ImageDesc{Type: uint32(cl.MemObjectTypeImage2D), Width: uintptr(b.Dx()), Height: uintptr(b.Dy()), RowPitch: 4}
-		if desc != want || format != (capi.ImageFormat{Order: uint32(cl.ChannelOrderIntensity), DataType: uint32(cl.ChannelDataTypeUNormInt8)}) {
+		want := capi.ImageDesc{
+			Type: uint32(cl.MemObjectTypeImage2D), Width: uintptr(b.Dx()), Height: uintptr(b.Dy()), RowPitch: 4,
+		}
+		if desc != want ||
+			format != (capi.ImageFormat{
+				Order: uint32(cl.ChannelOrderIntensity), DataType: uint32(cl.ChannelDataTypeUNormInt8),
+			}) {
 			t.Errorf("%+v of %+v", desc, format)
 		}
 		for y := range b.Dy() {
@@ -261,7 +274,8 @@ func TestKernelReadsImage(t *testing.T) {
 	}`, "sum")
 	const w, h = 4, 3
 	data := numbers(4 * w * h)
-	m, err := f.CreateImageSimple(cl.MemReadOnly|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA, cl.ChannelDataTypeUNormInt8, data)
+	m, err := f.CreateImageSimple(cl.MemReadOnly|cl.MemCopyHostPtr, w, h, cl.ChannelOrderRGBA,
+		cl.ChannelDataTypeUNormInt8, data)
 	f.ok(err)
 	defer m.Release()
 	out := f.buffer(make([]byte, 4*w*h))
@@ -279,7 +293,8 @@ func TestKernelReadsImage(t *testing.T) {
 	}
 }
 
-// The size of a pixel that guards CreateImage is the one that the driver tells of the image, for every format that it lists.
+// The size of a pixel that guards CreateImage is the one that the driver tells of the image, for
+// every format that it lists.
 func TestPixelSizes(t *testing.T) {
 	f := setUpImages(t)
 	formats, err := f.GetSupportedImageFormats(cl.MemReadWrite, cl.MemObjectTypeImage2D)
@@ -291,7 +306,8 @@ func TestPixelSizes(t *testing.T) {
 		create, read := 1, 1
 		var m *cl.MemObject
 		for ; create < len(data); create++ {
-			if m, err = f.CreateImage(cl.MemReadWrite|cl.MemCopyHostPtr, format, desc, data[:create]); err != cl.ErrInvalidHostPtr {
+			if m, err = f.CreateImage(cl.MemReadWrite|cl.MemCopyHostPtr, format, desc,
+				data[:create]); err != cl.ErrInvalidHostPtr {
 				break
 			}
 		}
@@ -309,7 +325,8 @@ func TestPixelSizes(t *testing.T) {
 		}
 		m.Release()
 		if create != read {
-			t.Errorf("%v of %v: %d bytes to create, %d to read", format.ChannelOrder, format.ChannelDataType, create, read)
+			t.Errorf("%v of %v: %d bytes to create, %d to read",
+				format.ChannelOrder, format.ChannelDataType, create, read)
 		}
 		checked++
 	}
@@ -334,7 +351,8 @@ func TestWrongImages(t *testing.T) {
 	invalid(f.queue.EnqueueReadImage(m, true, [3]int{}, [3]int{math.MaxInt, math.MaxInt, 1}, 0, 0, data, nil))
 	invalid(f.queue.EnqueueReadImage(m, true, [3]int{1}, all, 0, 0, data, nil)) // beyond the image
 	f.refuse(cl.ErrInvalidMemObject)(f.queue.EnqueueReadImage(nil, true, [3]int{}, all, 0, 0, data, nil))
-	if _, _, err := f.queue.EnqueueMapImage(m, true, cl.MapFlagRead, [3]int{}, [3]int{5, 1, 1}, nil); err != cl.ErrInvalidValue {
+	if _, _, err := f.queue.EnqueueMapImage(m, true, cl.MapFlagRead, [3]int{}, [3]int{5, 1, 1},
+		nil); err != cl.ErrInvalidValue {
 		t.Errorf("map beyond the image: %v", err)
 	}
 	for _, desc := range []cl.ImageDescription{

@@ -2,6 +2,7 @@ package cl_test
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"reflect"
 	"regexp"
@@ -65,11 +66,14 @@ func TestDeviceInfoParameters(t *testing.T) {
 		return c.Run()
 	})()
 	irregular := map[string]string{
-		"OpenCLCVersion": "CL_DEVICE_OPENCL_C_VERSION", "DriverVersion": "CL_DRIVER_VERSION", "DoubleFPConfig": "CL_DEVICE_DOUBLE_FP_CONFIG",
-		"HalfFPConfig": "CL_DEVICE_HALF_FP_CONFIG", "SingleFPConfig": "CL_DEVICE_SINGLE_FP_CONFIG", "VendorID": "CL_DEVICE_VENDOR_ID",
+		"OpenCLCVersion": "CL_DEVICE_OPENCL_C_VERSION", "DriverVersion": "CL_DRIVER_VERSION",
+		"DoubleFPConfig": "CL_DEVICE_DOUBLE_FP_CONFIG",
+		"HalfFPConfig":   "CL_DEVICE_HALF_FP_CONFIG", "SingleFPConfig": "CL_DEVICE_SINGLE_FP_CONFIG",
+		"VendorID":        "CL_DEVICE_VENDOR_ID",
 		"Image2DMaxWidth": "CL_DEVICE_IMAGE2D_MAX_WIDTH", "Image2DMaxHeight": "CL_DEVICE_IMAGE2D_MAX_HEIGHT",
 		"Image3DMaxWidth": "CL_DEVICE_IMAGE3D_MAX_WIDTH", "Image3DMaxHeight": "CL_DEVICE_IMAGE3D_MAX_HEIGHT",
-		"Image3DMaxDepth": "CL_DEVICE_IMAGE3D_MAX_DEPTH", "BoardName": "CL_DEVICE_EXTENSIONS", "ComputeCapability": "CL_DEVICE_EXTENSIONS",
+		"Image3DMaxDepth": "CL_DEVICE_IMAGE3D_MAX_DEPTH", "BoardName": "CL_DEVICE_EXTENSIONS",
+		"ComputeCapability": "CL_DEVICE_EXTENSIONS",
 	}
 	v := reflect.ValueOf(device)
 	for i := range v.NumMethod() {
@@ -94,33 +98,41 @@ func TestConstants(t *testing.T) {
 	constants := headerConstants(t)
 	values := map[string]int64{
 		"CL_DEVICE_TYPE_CPU": int64(cl.DeviceTypeCPU), "CL_DEVICE_TYPE_GPU": int64(cl.DeviceTypeGPU),
-		"CL_DEVICE_TYPE_ACCELERATOR": int64(cl.DeviceTypeAccelerator), "CL_DEVICE_TYPE_DEFAULT": int64(cl.DeviceTypeDefault),
-		"CL_DEVICE_TYPE_ALL": int64(cl.DeviceTypeAll),
-		"CL_FP_DENORM":       int64(cl.FPConfigDenorm), "CL_FP_INF_NAN": int64(cl.FPConfigInfNaN),
-		"CL_FP_ROUND_TO_NEAREST": int64(cl.FPConfigRoundToNearest), "CL_FP_ROUND_TO_ZERO": int64(cl.FPConfigRoundToZero),
-		"CL_FP_ROUND_TO_INF": int64(cl.FPConfigRoundToInf), "CL_FP_FMA": int64(cl.FPConfigFMA),
+		"CL_DEVICE_TYPE_ACCELERATOR": int64(cl.DeviceTypeAccelerator),
+		"CL_DEVICE_TYPE_DEFAULT":     int64(cl.DeviceTypeDefault),
+		"CL_DEVICE_TYPE_ALL":         int64(cl.DeviceTypeAll),
+		"CL_FP_DENORM":               int64(cl.FPConfigDenorm), "CL_FP_INF_NAN": int64(cl.FPConfigInfNaN),
+		"CL_FP_ROUND_TO_NEAREST": int64(cl.FPConfigRoundToNearest),
+		"CL_FP_ROUND_TO_ZERO":    int64(cl.FPConfigRoundToZero),
+		"CL_FP_ROUND_TO_INF":     int64(cl.FPConfigRoundToInf), "CL_FP_FMA": int64(cl.FPConfigFMA),
 		"CL_FP_SOFT_FLOAT":                    int64(cl.FPConfigSoftFloat),
 		"CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT": int64(cl.FPConfigCorrectlyRoundedDivideSqrt),
 		"CL_NONE":                             int64(cl.LocalMemTypeNone), "CL_LOCAL": int64(cl.LocalMemTypeLocal),
 		"CL_GLOBAL":      int64(cl.LocalMemTypeGlobal),
 		"CL_EXEC_KERNEL": int64(cl.ExecCapabilityKernel), "CL_EXEC_NATIVE_KERNEL": int64(cl.ExecCapabilityNativeKernel),
-		"CL_READ_ONLY_CACHE": int64(cl.MemCacheTypeReadOnlyCache), "CL_READ_WRITE_CACHE": int64(cl.MemCacheTypeReadWriteCache),
-		"CL_MEM_READ_WRITE": int64(cl.MemReadWrite), "CL_MEM_WRITE_ONLY": int64(cl.MemWriteOnly),
+		"CL_READ_ONLY_CACHE":  int64(cl.MemCacheTypeReadOnlyCache),
+		"CL_READ_WRITE_CACHE": int64(cl.MemCacheTypeReadWriteCache),
+		"CL_MEM_READ_WRITE":   int64(cl.MemReadWrite), "CL_MEM_WRITE_ONLY": int64(cl.MemWriteOnly),
 		"CL_MEM_READ_ONLY":    int64(cl.MemReadOnly),
 		"CL_MEM_USE_HOST_PTR": int64(cl.MemUseHostPtr), "CL_MEM_ALLOC_HOST_PTR": int64(cl.MemAllocHostPtr),
 		"CL_MEM_COPY_HOST_PTR": int64(cl.MemCopyHostPtr), "CL_MEM_HOST_WRITE_ONLY": int64(cl.MemHostWriteOnly),
 		"CL_MEM_HOST_READ_ONLY": int64(cl.MemHostReadOnly), "CL_MEM_HOST_NO_ACCESS": int64(cl.MemHostNoAccess),
 		"CL_MEM_OBJECT_BUFFER": int64(cl.MemObjectTypeBuffer), "CL_MEM_OBJECT_IMAGE2D": int64(cl.MemObjectTypeImage2D),
-		"CL_MEM_OBJECT_IMAGE3D": int64(cl.MemObjectTypeImage3D), "CL_MEM_OBJECT_IMAGE2D_ARRAY": int64(cl.MemObjectTypeImage2DArray),
-		"CL_MEM_OBJECT_IMAGE1D": int64(cl.MemObjectTypeImage1D), "CL_MEM_OBJECT_IMAGE1D_ARRAY": int64(cl.MemObjectTypeImage1DArray),
+		"CL_MEM_OBJECT_IMAGE3D":        int64(cl.MemObjectTypeImage3D),
+		"CL_MEM_OBJECT_IMAGE2D_ARRAY":  int64(cl.MemObjectTypeImage2DArray),
+		"CL_MEM_OBJECT_IMAGE1D":        int64(cl.MemObjectTypeImage1D),
+		"CL_MEM_OBJECT_IMAGE1D_ARRAY":  int64(cl.MemObjectTypeImage1DArray),
 		"CL_MEM_OBJECT_IMAGE1D_BUFFER": int64(cl.MemObjectTypeImage1DBuffer),
 		"CL_MAP_READ":                  int64(cl.MapFlagRead), "CL_MAP_WRITE": int64(cl.MapFlagWrite),
-		"CL_MAP_WRITE_INVALIDATE_REGION": int64(cl.MapFlagWriteInvalidateRegion),
-		"CL_PROFILING_COMMAND_QUEUED":    int64(cl.ProfilingInfoCommandQueued),
-		"CL_PROFILING_COMMAND_SUBMIT":    int64(cl.ProfilingInfoCommandSubmit),
-		"CL_PROFILING_COMMAND_START":     int64(cl.ProfilingInfoCommandStart), "CL_PROFILING_COMMAND_END": int64(cl.ProfilingInfoCommandEnd),
-		"CL_COMPLETE": int64(cl.CommmandExecStatusComplete), "CL_RUNNING": int64(cl.CommmandExecStatusRunning),
-		"CL_SUBMITTED": int64(cl.CommmandExecStatusSubmitted), "CL_QUEUED": int64(cl.CommmandExecStatusQueued),
+		"CL_MAP_WRITE_INVALIDATE_REGION":         int64(cl.MapFlagWriteInvalidateRegion),
+		"CL_PROFILING_COMMAND_QUEUED":            int64(cl.ProfilingInfoCommandQueued),
+		"CL_PROFILING_COMMAND_SUBMIT":            int64(cl.ProfilingInfoCommandSubmit),
+		"CL_PROFILING_COMMAND_START":             int64(cl.ProfilingInfoCommandStart),
+		"CL_PROFILING_COMMAND_END":               int64(cl.ProfilingInfoCommandEnd),
+		"CL_COMPLETE":                            int64(cl.CommmandExecStatusComplete),
+		"CL_RUNNING":                             int64(cl.CommmandExecStatusRunning),
+		"CL_SUBMITTED":                           int64(cl.CommmandExecStatusSubmitted),
+		"CL_QUEUED":                              int64(cl.CommmandExecStatusQueued),
 		"CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE": int64(cl.CommandQueueOutOfOrderExecModeEnable),
 		"CL_QUEUE_PROFILING_ENABLE":              int64(cl.CommandQueueProfilingEnable),
 	}
@@ -145,13 +157,15 @@ func TestConstants(t *testing.T) {
 		t.Error("channel orders are off")
 	}
 	for value, name := range map[cl.ChannelDataType]string{
-		cl.ChannelDataTypeSNormInt8: "CL_SNORM_INT8", cl.ChannelDataTypeSNormInt16: "CL_SNORM_INT16", cl.ChannelDataTypeUNormInt8: "CL_UNORM_INT8",
+		cl.ChannelDataTypeSNormInt8: "CL_SNORM_INT8", cl.ChannelDataTypeSNormInt16: "CL_SNORM_INT16",
+		cl.ChannelDataTypeUNormInt8:  "CL_UNORM_INT8",
 		cl.ChannelDataTypeUNormInt16: "CL_UNORM_INT16", cl.ChannelDataTypeUNormShort565: "CL_UNORM_SHORT_565",
 		cl.ChannelDataTypeUNormShort555: "CL_UNORM_SHORT_555", cl.ChannelDataTypeUNormInt101010: "CL_UNORM_INT_101010",
 		cl.ChannelDataTypeSignedInt8: "CL_SIGNED_INT8", cl.ChannelDataTypeSignedInt16: "CL_SIGNED_INT16",
 		cl.ChannelDataTypeSignedInt32: "CL_SIGNED_INT32", cl.ChannelDataTypeUnsignedInt8: "CL_UNSIGNED_INT8",
 		cl.ChannelDataTypeUnsignedInt16: "CL_UNSIGNED_INT16", cl.ChannelDataTypeUnsignedInt32: "CL_UNSIGNED_INT32",
-		cl.ChannelDataTypeHalfFloat: "CL_HALF_FLOAT", cl.ChannelDataTypeFloat: "CL_FLOAT", cl.ChannelDataTypeUNormInt24: "CL_UNORM_INT24",
+		cl.ChannelDataTypeHalfFloat: "CL_HALF_FLOAT", cl.ChannelDataTypeFloat: "CL_FLOAT",
+		cl.ChannelDataTypeUNormInt24: "CL_UNORM_INT24",
 	} {
 		if int64(value) != constants[name] {
 			t.Errorf("%s is %#x, want %#x", name, int64(value), constants[name])
@@ -188,7 +202,10 @@ func TestStrings(t *testing.T) {
 		{cl.DeviceTypeCPU | cl.DeviceTypeGPU, "CPU|GPU"},
 		{cl.DeviceTypeAccelerator | cl.DeviceTypeDefault, "Accelerator|Default"},
 		{cl.DeviceType(0), "None"},
-		{cl.FPConfigDenorm | cl.FPConfigFMA | cl.FPConfigCorrectlyRoundedDivideSqrt, "Denorm|FMA|CorrectlyRoundedDivideSqrt"},
+		{
+			cl.FPConfigDenorm | cl.FPConfigFMA | cl.FPConfigCorrectlyRoundedDivideSqrt,
+			"Denorm|FMA|CorrectlyRoundedDivideSqrt",
+		},
 		{cl.FPConfig(0), ""},
 		{cl.LocalMemTypeLocal, "Local"},
 		{cl.LocalMemTypeGlobal, "Global"},
@@ -197,8 +214,11 @@ func TestStrings(t *testing.T) {
 		{cl.MemCacheTypeReadWriteCache, "ReadWrite"},
 		{cl.MemCacheType(0x1f), "Unknown(1f)"},
 		{cl.ChannelOrderBGRA, "BGRA"},
+		{cl.ChannelOrder1RGBApple, "1RGBApple"},
+		{cl.ChannelOrderBGR1Apple, "BGR1Apple"},
 		{cl.ChannelOrder(0x20), "Unknown(20)"},
 		{cl.ChannelDataTypeHalfFloat, "HalfFloat"},
+		{cl.ChannelDataTypeSFixed14Apple, "SFixed14Apple"},
 		{cl.MemReadOnly | cl.MemUseHostPtr | cl.MemHostNoAccess, "ReadOnly|UseHostPtr|HostNoAccess"},
 		{cl.MemObjectTypeImage1DBuffer, "Image1DBuffer"},
 		{cl.MapFlagRead | cl.MapFlagWrite, "Read|Write"},
@@ -213,9 +233,44 @@ func TestStrings(t *testing.T) {
 	}
 }
 
+// A property by its number, as programs write it, is what the method of that name gives; a number
+// that no device knows is an error.
+func TestDeviceInfoByNumber(t *testing.T) {
+	const (
+		name, units, group, memory, available = 0x102B, 0x1002, 0x1004, 0x101F, 0x1027
+		unknown                               = 0xFFFF
+	)
+	d, _ := firstDevice(t)
+	text, err1 := d.GetInfoString(name)
+	n, err2 := d.GetInfoUint(units)
+	size, err3 := d.GetInfoSize(group)
+	long, err4 := d.GetInfoUlong(memory)
+	yes, err5 := d.GetInfoBool(available)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil || text != d.Name() ||
+		n != uint(d.MaxComputeUnits()) || size != d.MaxWorkGroupSize() || long != d.GlobalMemSize() ||
+		yes != d.Available() {
+		t.Errorf("%q, %d, %d, %d, %t, %v", text, n, size, long, yes, err)
+	}
+	for i, err := range []error{
+		second(d.GetInfoString(unknown)), second(d.GetInfoUint(unknown)), second(d.GetInfoSize(unknown)),
+		second(d.GetInfoUlong(unknown)), second(d.GetInfoBool(unknown)),
+	} {
+		if err != cl.ErrInvalidValue {
+			t.Errorf("method %d: %v for a number that no device knows", i, err)
+		}
+	}
+	if _, err := (*cl.Device)(nil).GetInfoString(name); err != cl.ErrInvalidDevice {
+		t.Errorf("no device: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 func TestPlatformAndDeviceInfo(t *testing.T) {
 	device, platform := firstDevice(t)
-	for i, text := range []string{platform.Name(), platform.Vendor(), platform.Profile(), platform.Version(), platform.Extensions()} {
+	for i, text := range []string{
+		platform.Name(), platform.Vendor(), platform.Profile(), platform.Version(), platform.Extensions(),
+	} {
 		if text == "" || strings.ContainsRune(text, 0) {
 			t.Errorf("platform text %d is %q", i, text)
 		}
@@ -262,12 +317,15 @@ func TestPlatformAndDeviceInfo(t *testing.T) {
 	if device.AddressBits() != 32 && device.AddressBits() != 64 {
 		t.Errorf("address of %d bits", device.AddressBits())
 	}
-	if device.Type() == 0 || device.ParentDevice() != nil || device.ExecutionCapabilities()&cl.ExecCapabilityKernel == 0 {
-		t.Errorf("type %s, parent %v, executes %s", device.Type(), device.ParentDevice(), device.ExecutionCapabilities())
+	if device.Type() == 0 || device.ParentDevice() != nil ||
+		device.ExecutionCapabilities()&cl.ExecCapabilityKernel == 0 {
+		t.Errorf("type %s, parent %v, executes %s",
+			device.Type(), device.ParentDevice(), device.ExecutionCapabilities())
 	}
 	if device.MaxComputeUnits() < 1 || device.MaxWorkGroupSize() < 1 || device.MemBaseAddrAlign() < 8 ||
 		device.MaxMemAllocSize() > device.GlobalMemSize() {
-		t.Errorf("units %d, group %d, alignment %d, allocation %d of %d", device.MaxComputeUnits(), device.MaxWorkGroupSize(),
+		t.Errorf("units %d, group %d, alignment %d, allocation %d of %d", device.MaxComputeUnits(),
+			device.MaxWorkGroupSize(),
 			device.MemBaseAddrAlign(), device.MaxMemAllocSize(), device.GlobalMemSize())
 	}
 	if !device.HasExtension("cl_amd_device_attribute_query") && device.BoardName() != "" {

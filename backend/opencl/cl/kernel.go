@@ -10,8 +10,8 @@ import (
 
 // A Kernel is one function of a program with its arguments.
 //
-// Its methods may be called from many goroutines, but arguments belong to the kernel, not to a launch: goroutines
-// that set arguments and launch need a lock around both, or a kernel each.
+// Its methods may be called from many goroutines, but arguments belong to the kernel, not to a
+// launch: goroutines that set arguments and launch need a lock around both, or a kernel each.
 type Kernel struct {
 	h    *handle
 	name string
@@ -58,8 +58,8 @@ func (k *Kernel) SetArgs(args ...interface{}) error {
 	return nil
 }
 
-// SetArg sets an argument. arg is a *MemObject, a LocalBuffer, an int8, uint8, int32, uint32, int64, uint64, float32 or
-// float64; anything else, also an int, is an ErrUnsupportedArgumentType.
+// SetArg sets an argument. arg is a *MemObject, a LocalBuffer, an int8, uint8, int32, uint32,
+// int64, uint64, float32 or float64; anything else, also an int, is an ErrUnsupportedArgumentType.
 func (k *Kernel) SetArg(index int, arg interface{}) error {
 	switch v := arg.(type) {
 	case uint8:
@@ -71,9 +71,9 @@ func (k *Kernel) SetArg(index int, arg interface{}) error {
 	case int32:
 		return k.SetArgInt32(index, v)
 	case uint64:
-		return k.SetArgScalar(index, v, 8)
+		return k.SetArgUint64(index, v)
 	case int64:
-		return k.SetArgScalar(index, uint64(v), 8)
+		return k.SetArgInt64(index, v)
 	case float32:
 		return k.SetArgFloat32(index, v)
 	case float64:
@@ -114,11 +114,19 @@ func (k *Kernel) SetArgUint32(index int, val uint32) error {
 	return k.SetArgScalar(index, uint64(val), 4)
 }
 
+// SetArgInt64 sets a long.
+func (k *Kernel) SetArgInt64(index int, val int64) error {
+	return k.SetArgScalar(index, uint64(val), 8)
+}
+
+// SetArgUint64 sets a ulong.
+func (k *Kernel) SetArgUint64(index int, val uint64) error { return k.SetArgScalar(index, val, 8) }
+
 // SetArgLocal sets the size in bytes of a __local pointer's memory.
 func (k *Kernel) SetArgLocal(index, size int) error { return k.SetArgUnsafe(index, size, nil) }
 
-// SetArgUnsafe sets an argument of argSize bytes, which are copied from arg. It is for structures and vectors; a memory object
-// set this way is not kept alive.
+// SetArgUnsafe sets an argument of argSize bytes, which are copied from arg. It is for structures
+// and vectors; a memory object set this way is not kept alive.
 func (k *Kernel) SetArgUnsafe(index, argSize int, arg unsafe.Pointer) error {
 	if argSize < 0 {
 		return ErrInvalidArgSize
@@ -130,7 +138,8 @@ func (k *Kernel) SetArgUnsafe(index, argSize int, arg unsafe.Pointer) error {
 	return k.set(index, uintptr(argSize), arg, nil)
 }
 
-// SetArgScalar sets a scalar of size bytes, 1, 2, 4 or 8: the low bytes of bits. It allocates nothing.
+// SetArgScalar sets a scalar of size bytes, 1, 2, 4 or 8: the low bytes of bits. It allocates
+// nothing.
 func (k *Kernel) SetArgScalar(i int, bits uint64, size int) error {
 	if size != 1 && size != 2 && size != 4 && size != 8 {
 		return ErrInvalidArgSize
@@ -143,8 +152,9 @@ func (k *Kernel) SetArgScalar(i int, bits uint64, size int) error {
 	return k.set(i, uintptr(size), unsafe.Pointer(&k.scratch.bits), nil)
 }
 
-// SetArgMem sets a buffer or image argument. It allocates nothing after the first time. The kernel keeps m from being
-// collected, not from being released: a launch after m.Release is ErrInvalidMemObject.
+// SetArgMem sets a buffer or image argument. It allocates nothing after the first time. The kernel
+// keeps m from being collected, not from being released: a launch after m.Release is
+// ErrInvalidMemObject.
 func (k *Kernel) SetArgMem(i int, m *MemObject) error {
 	if err := k.acquire(); err != nil {
 		return err
@@ -229,26 +239,30 @@ func kernelInfo[T any](k *Kernel, get infoFunc) (T, error) {
 	return infoValue[T](get)
 }
 
-// PreferredWorkGroupSizeMultiple is a number of work-items of which a good work-group size is a multiple. device may be nil where
-// the kernel is built for one device only. So it is for the other methods with a device.
+// PreferredWorkGroupSizeMultiple is a number of work-items of which a good work-group size is a
+// multiple. device may be nil where the kernel is built for one device only. So it is for the other
+// methods with a device.
 func (k *Kernel) PreferredWorkGroupSizeMultiple(device *Device) (int, error) {
 	n, err := kernelInfo[uintptr](k, k.workGroupInfo(device, 0x11B3))
 	return int(n), err
 }
 
-// WorkGroupSize is the largest number of work-items of a work-group with which the kernel can run on device.
+// WorkGroupSize is the largest number of work-items of a work-group with which the kernel can run
+// on device.
 func (k *Kernel) WorkGroupSize(device *Device) (int, error) {
 	n, err := kernelInfo[uintptr](k, k.workGroupInfo(device, 0x11B0))
 	return int(n), err
 }
 
-// CompileWorkGroupSize is the work-group size that the source demands with reqd_work_group_size, all 0 where it demands none.
+// CompileWorkGroupSize is the work-group size that the source demands with reqd_work_group_size,
+// all 0 where it demands none.
 func (k *Kernel) CompileWorkGroupSize(device *Device) ([3]int, error) {
 	n, err := kernelInfo[[3]uintptr](k, k.workGroupInfo(device, 0x11B1))
 	return [3]int{int(n[0]), int(n[1]), int(n[2])}, err
 }
 
-// LocalMemSize is the local memory in bytes that the kernel uses for a work-group, with the arguments set so far.
+// LocalMemSize is the local memory in bytes that the kernel uses for a work-group, with the
+// arguments set so far.
 func (k *Kernel) LocalMemSize(device *Device) (int64, error) {
 	n, err := kernelInfo[uint64](k, k.workGroupInfo(device, 0x11B2))
 	return int64(n), err
@@ -293,16 +307,18 @@ func (k *Kernel) argText(index int, param uint32) (text string, err error) {
 	return text, err
 }
 
-// ArgName is the name of an argument in the source. Many implementations know it only for a program built from source with
-// the option -cl-kernel-arg-info; otherwise the error is ErrKernelArgInfoNotAvailable, or ErrUnsupported from a library older than
-// OpenCL 1.2. So it is for the other methods about arguments.
+// ArgName is the name of an argument in the source. Many implementations know it only for a program
+// built from source with the option -cl-kernel-arg-info; otherwise the error is
+// ErrKernelArgInfoNotAvailable, or ErrUnsupported from a library older than OpenCL 1.2. So it is
+// for the other methods about arguments.
 func (k *Kernel) ArgName(index int) (string, error) { return k.argText(index, 0x119A) }
 
-// ArgTypeName is the type of an argument in the source, without qualifiers and spaces: "float*", "uint".
+// ArgTypeName is the type of an argument in the source, without qualifiers and spaces: "float*",
+// "uint".
 func (k *Kernel) ArgTypeName(i int) (string, error) { return k.argText(i, 0x1198) }
 
-// ArgIsGlobalPointer tells whether an argument is a pointer to __global or __constant memory, which a buffer is passed for. An
-// image also counts as __global.
+// ArgIsGlobalPointer tells whether an argument is a pointer to __global or __constant memory, which
+// a buffer is passed for. An image also counts as __global.
 func (k *Kernel) ArgIsGlobalPointer(i int) (bool, error) {
 	var q uint32
 	err := k.argInfo(i, 0x1196, func(get infoFunc) (err error) {

@@ -99,7 +99,8 @@ func scenario(device *cl.Device) (err error) {
 	return queue.Finish()
 }
 
-// Each call of the scenario fails once. The error comes out, nothing crashes, and nothing is left behind.
+// Each call of the scenario fails once. The error comes out, nothing crashes, and nothing is left
+// behind.
 func TestEveryCallFailsOnce(t *testing.T) {
 	device, _ := firstDevice(t)
 	failing, calls := -1, 0
@@ -156,7 +157,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-// Release is one C call, however often and from however many goroutines it comes, and also when C refuses.
+// Release is one C call, however often and from however many goroutines it comes, and also when C
+// refuses.
 func TestReleaseOnce(t *testing.T) {
 	f := setUp(t)
 	releases := map[string]int{}
@@ -194,7 +196,8 @@ func TestReleaseOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, name := range []string{
-		"clReleaseContext", "clReleaseCommandQueue", "clReleaseProgram", "clReleaseKernel", "clReleaseMemObject", "clReleaseEvent",
+		"clReleaseContext", "clReleaseCommandQueue", "clReleaseProgram", "clReleaseKernel", "clReleaseMemObject",
+		"clReleaseEvent",
 	} {
 		if releases[name] != 1 {
 			t.Errorf("%s was called %d times", name, releases[name])

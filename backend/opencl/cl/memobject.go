@@ -30,7 +30,8 @@ func newMemObject(id capi.Mem, size int, p *pin, queues *queueSet) *MemObject {
 	return m
 }
 
-// Release gives the object back; its memory is freed once the commands that use it are done. It is idempotent.
+// Release gives the object back; its memory is freed once the commands that use it are done. It is
+// idempotent.
 func (b *MemObject) Release() { b.handle().release() }
 
 func (b *MemObject) handle() *handle {
@@ -43,15 +44,17 @@ func (b *MemObject) handle() *handle {
 // id is for calls that hold the object.
 func (b *MemObject) id() capi.Mem { return capi.Mem(b.h.id) }
 
-// Size is the size in bytes that the buffer was made with; of an image, the length of the data that it was made from.
+// Size is the size in bytes that the buffer was made with; of an image, the length of the data that
+// it was made from.
 func (b *MemObject) Size() int { return b.size }
 
-// CreateBufferUnsafe makes a buffer of size bytes. dataPtr is nil, or host memory of that size for MemCopyHostPtr or
-// MemUseHostPtr.
+// CreateBufferUnsafe makes a buffer of size bytes. dataPtr is nil, or host memory of that size for
+// MemCopyHostPtr or MemUseHostPtr.
 //
-// With MemUseHostPtr the device works in the host memory itself. Go memory is pinned until the buffer and its sub-buffers
-// are released and the commands of the context's queues are done. In that time the program may touch the memory only
-// through mapping, or when no command uses the buffer. Memory that is not Go's must stay valid as long: that is up to the caller.
+// With MemUseHostPtr the device works in the host memory itself. Go memory is pinned until the
+// buffer and its sub-buffers are released and the commands of the context's queues are done. In
+// that time the program may touch the memory only through mapping, or when no command uses the
+// buffer. Memory that is not Go's must stay valid as long: that is up to the caller.
 func (ctx *Context) CreateBufferUnsafe(flags MemFlag, size int, dataPtr unsafe.Pointer) (*MemObject, error) {
 	if size <= 0 {
 		return nil, ErrInvalidBufferSize
@@ -61,7 +64,8 @@ func (ctx *Context) CreateBufferUnsafe(flags MemFlag, size int, dataPtr unsafe.P
 	})
 }
 
-// createMem makes a memory object. With MemUseHostPtr C goes on using host; an object made from parent lies in parent's memory.
+// createMem makes a memory object. With MemUseHostPtr C goes on using host; an object made from
+// parent lies in parent's memory.
 func (ctx *Context) createMem(flags MemFlag, size int, host unsafe.Pointer, parent *MemObject,
 	create func(capi.Context, *int32) capi.Mem,
 ) (*MemObject, error) {
@@ -103,8 +107,9 @@ func (ctx *Context) CreateBufferFloat32(flags MemFlag, data []float32) (*MemObje
 	return ctx.CreateBufferUnsafe(flags, len(data)*4, unsafe.Pointer(unsafe.SliceData(data)))
 }
 
-// CreateSubBuffer makes a buffer that is bytes origin to origin+size of this one. origin is a multiple of each device's
-// MemBaseAddrAlign()/8 bytes, else the error is ErrMisalignedSubBufferOffset. The memory lives until both are released.
+// CreateSubBuffer makes a buffer that is bytes origin to origin+size of this one. origin is a
+// multiple of each device's MemBaseAddrAlign()/8 bytes, else the error is
+// ErrMisalignedSubBufferOffset. The memory lives until both are released.
 func (b *MemObject) CreateSubBuffer(flags MemFlag, origin, size int) (*MemObject, error) {
 	if api() != nil && api().CreateSubBuffer == nil {
 		return nil, ErrUnsupported
@@ -119,7 +124,8 @@ func (b *MemObject) CreateSubBuffer(flags MemFlag, origin, size int) (*MemObject
 	}
 	var status int32
 	const region = 0x1220 // CL_BUFFER_CREATE_TYPE_REGION
-	id := api().CreateSubBuffer(b.id(), uint64(flags), region, &capi.BufferRegion{Origin: uintptr(origin), Size: uintptr(size)}, &status)
+	id := api().CreateSubBuffer(b.id(), uint64(flags), region,
+		&capi.BufferRegion{Origin: uintptr(origin), Size: uintptr(size)}, &status)
 	if err := created(uintptr(id), status); err != nil {
 		return nil, err
 	}
@@ -140,7 +146,8 @@ func (mb *MappedMemObject) ByteSlice() []byte { return unsafe.Slice((*byte)(mb.p
 // Ptr is the address of the mapped memory.
 func (mb *MappedMemObject) Ptr() unsafe.Pointer { return mb.ptr }
 
-// Size is the size of the mapped memory in bytes, of an image including the gaps between its rows and slices.
+// Size is the size of the mapped memory in bytes, of an image including the gaps between its rows
+// and slices.
 func (mb *MappedMemObject) Size() int { return mb.size }
 
 // RowPitch is the distance of an image's rows in bytes, 0 for a buffer.

@@ -11,8 +11,8 @@ type Platform struct {
 	id capi.Platform
 }
 
-// GetPlatforms lists the platforms. Without an OpenCL library the error is Load's; with a library but no platform it is
-// ErrNoPlatform.
+// GetPlatforms lists the platforms. Without an OpenCL library the error is Load's; with a library
+// but no platform it is ErrNoPlatform.
 func GetPlatforms() ([]*Platform, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -35,7 +35,8 @@ func GetPlatforms() ([]*Platform, error) {
 	return platforms, nil
 }
 
-// GetDevices lists the platform's devices of a kind. A platform without any gives ErrDeviceNotFound.
+// GetDevices lists the platform's devices of a kind. A platform without any gives
+// ErrDeviceNotFound.
 func (p *Platform) GetDevices(deviceType DeviceType) ([]*Device, error) {
 	return GetDevices(p, deviceType)
 }

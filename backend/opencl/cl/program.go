@@ -14,7 +14,8 @@ type Program struct {
 	devices []*Device
 }
 
-// Release gives the program back. Its kernels live on until they are released themselves. It is idempotent.
+// Release gives the program back. Its kernels live on until they are released themselves. It is
+// idempotent.
 func (p *Program) Release() { p.handle().release() }
 
 func (p *Program) handle() *handle {
@@ -34,8 +35,9 @@ func (p *Program) use(call func(id capi.Program) error) error {
 	return call(capi.Program(h.id))
 }
 
-// BuildProgram compiles and links the program for devices, or for all devices of its context where devices is empty. It
-// returns when the work is done. If the compiler rejects the program, the error is a BuildError with the compiler's whole log.
+// BuildProgram compiles and links the program for devices, or for all devices of its context where
+// devices is empty. It returns when the work is done. If the compiler rejects the program, the
+// error is a BuildError with the compiler's whole log.
 func (p *Program) BuildProgram(devices []*Device, options string) error {
 	ids, err := deviceIDs(devices)
 	if err != nil {
@@ -100,8 +102,9 @@ func (p *Program) info(param uint32) infoFunc {
 	}
 }
 
-// Binaries is the built program for each of its devices, in the order in which they were given to CreateContext or
-// CreateProgramWithBinary. It is nil for a device that the program was not built for.
+// Binaries is the built program for each of its devices, in the order in which they were given to
+// CreateContext or CreateProgramWithBinary. It is nil for a device that the program was not built
+// for.
 func (p *Program) Binaries() ([][]byte, error) {
 	var binaries [][]byte
 	err := p.use(func(capi.Program) error {

@@ -8,8 +8,8 @@ import (
 
 // A CommandQueue takes commands for one device. Its methods may be called from many goroutines.
 //
-// A command waits for the events of its eventWaitList, which may be nil, and is done when its own event is. The event
-// must be released by the caller, or else by the garbage collector.
+// A command waits for the events of its eventWaitList, which may be nil, and is done when its own
+// event is. The event must be released by the caller, or else by the garbage collector.
 type CommandQueue struct {
 	h         *handle
 	device    *Device
@@ -38,7 +38,8 @@ func (q *CommandQueue) Finish() error {
 	return toError(api().Finish(capi.Queue(q.h.id)))
 }
 
-// Flush makes sure that all commands of the queue are on their way to the device. It does not wait for them.
+// Flush makes sure that all commands of the queue are on their way to the device. It does not wait
+// for them.
 func (q *CommandQueue) Flush() error {
 	if !q.handle().acquire() {
 		return ErrInvalidCommandQueue
@@ -56,7 +57,8 @@ type command struct {
 	ev   *capi.Event
 }
 
-// enqueue runs call with the queue, the wait list and the memory objects held, and gives the command's event.
+// enqueue runs call with the queue, the wait list and the memory objects held, and gives the
+// command's event.
 func (q *CommandQueue) enqueue(wait []*Event, mems []*MemObject, call func(c *command) int32) (*Event, error) {
 	var held hold
 	defer func() { held.drop() }()
@@ -83,8 +85,8 @@ func (q *CommandQueue) enqueue(wait []*Event, mems []*MemObject, call func(c *co
 	return newEvent(ev), nil
 }
 
-// transfer is enqueue for a command that reads or writes host memory. Where it does not block, the memory stays pinned until the
-// command is done.
+// transfer is enqueue for a command that reads or writes host memory. Where it does not block, the
+// memory stays pinned until the command is done.
 func (q *CommandQueue) transfer(m *MemObject, blocking bool, host unsafe.Pointer, wait []*Event,
 	call func(c *command) int32,
 ) (*Event, error) {
@@ -112,8 +114,9 @@ func validRange(v ...int) error {
 	return nil
 }
 
-// EnqueueReadBuffer copies dataSize bytes at offset of the buffer to dataPtr. Where it does not block, the program must leave the
-// memory alone until the event is done; Go memory is kept pinned so long, other memory must stay valid.
+// EnqueueReadBuffer copies dataSize bytes at offset of the buffer to dataPtr. Where it does not
+// block, the program must leave the memory alone until the event is done; Go memory is kept pinned
+// so long, other memory must stay valid.
 func (q *CommandQueue) EnqueueReadBuffer(buffer *MemObject, blocking bool, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -121,7 +124,8 @@ func (q *CommandQueue) EnqueueReadBuffer(buffer *MemObject, blocking bool, offse
 		return nil, err
 	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueReadBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.EnqueueReadBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr, c.n,
+			c.wait, c.ev)
 	})
 }
 
@@ -129,19 +133,23 @@ func (q *CommandQueue) EnqueueReadBuffer(buffer *MemObject, blocking bool, offse
 func (q *CommandQueue) EnqueueReadBufferFloat32(buffer *MemObject, blocking bool, offset int, data []float32,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	return q.EnqueueReadBuffer(buffer, blocking, offset, 4*len(data), unsafe.Pointer(unsafe.SliceData(data)), eventWaitList)
+	return q.EnqueueReadBuffer(buffer, blocking, offset, 4*len(data), unsafe.Pointer(unsafe.SliceData(data)),
+		eventWaitList)
 }
 
-// EnqueueWriteBuffer copies dataSize bytes from dataPtr to offset of the buffer. Where it does not block, the program must not
-// change the memory until the event is done; Go memory is kept pinned so long, other memory must stay valid.
-func (q *CommandQueue) EnqueueWriteBuffer(buffer *MemObject, blocking bool, offset, dataSize int, dataPtr unsafe.Pointer,
+// EnqueueWriteBuffer copies dataSize bytes from dataPtr to offset of the buffer. Where it does not
+// block, the program must not change the memory until the event is done; Go memory is kept pinned
+// so long, other memory must stay valid.
+func (q *CommandQueue) EnqueueWriteBuffer(buffer *MemObject, blocking bool, offset, dataSize int,
+	dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
 	if err := validRange(offset, dataSize); err != nil {
 		return nil, err
 	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueWriteBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.EnqueueWriteBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr,
+			c.n, c.wait, c.ev)
 	})
 }
 
@@ -149,11 +157,13 @@ func (q *CommandQueue) EnqueueWriteBuffer(buffer *MemObject, blocking bool, offs
 func (q *CommandQueue) EnqueueWriteBufferFloat32(buffer *MemObject, blocking bool, offset int, data []float32,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	return q.EnqueueWriteBuffer(buffer, blocking, offset, 4*len(data), unsafe.Pointer(unsafe.SliceData(data)), eventWaitList)
+	return q.EnqueueWriteBuffer(buffer, blocking, offset, 4*len(data), unsafe.Pointer(unsafe.SliceData(data)),
+		eventWaitList)
 }
 
-// EnqueueReadBufferPinned is a non-blocking EnqueueReadBuffer into memory that the caller keeps in place until the event is
-// done: pinned Go memory, or memory that is not Go's. It spares the pinning and the watching for the end.
+// EnqueueReadBufferPinned is a non-blocking EnqueueReadBuffer into memory that the caller keeps in
+// place until the event is done: pinned Go memory, or memory that is not Go's. It spares the
+// pinning and the watching for the end.
 func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -165,7 +175,8 @@ func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSi
 	})
 }
 
-// EnqueueWriteBufferPinned is a non-blocking EnqueueWriteBuffer from memory that the caller keeps in place until the event is done.
+// EnqueueWriteBufferPinned is a non-blocking EnqueueWriteBuffer from memory that the caller keeps
+// in place until the event is done.
 func (q *CommandQueue) EnqueueWriteBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -177,7 +188,8 @@ func (q *CommandQueue) EnqueueWriteBufferPinned(buffer *MemObject, offset, dataS
 	})
 }
 
-// EnqueueCopyBuffer copies byteCount bytes between two buffers, or two ranges of one that do not overlap.
+// EnqueueCopyBuffer copies byteCount bytes between two buffers, or two ranges of one that do not
+// overlap.
 func (q *CommandQueue) EnqueueCopyBuffer(srcBuffer, dstBuffer *MemObject, srcOffset, dstOffset, byteCount int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -185,13 +197,14 @@ func (q *CommandQueue) EnqueueCopyBuffer(srcBuffer, dstBuffer *MemObject, srcOff
 		return nil, err
 	}
 	return q.enqueue(eventWaitList, []*MemObject{srcBuffer, dstBuffer}, func(c *command) int32 {
-		return c.EnqueueCopyBuffer(c.q, srcBuffer.id(), dstBuffer.id(), uintptr(srcOffset), uintptr(dstOffset), uintptr(byteCount),
+		return c.EnqueueCopyBuffer(c.q, srcBuffer.id(), dstBuffer.id(), uintptr(srcOffset), uintptr(dstOffset),
+			uintptr(byteCount),
 			c.n, c.wait, c.ev)
 	})
 }
 
-// EnqueueFillBuffer fills size bytes at offset with a pattern of 1, 2, 4, ... 128 bytes, of which both are multiples. The pattern
-// is copied before the call returns.
+// EnqueueFillBuffer fills size bytes at offset with a pattern of 1, 2, 4, ... 128 bytes, of which
+// both are multiples. The pattern is copied before the call returns.
 func (q *CommandQueue) EnqueueFillBuffer(buffer *MemObject, pattern unsafe.Pointer, patternSize, offset, size int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -202,12 +215,13 @@ func (q *CommandQueue) EnqueueFillBuffer(buffer *MemObject, pattern unsafe.Point
 		return nil, err
 	}
 	return q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) int32 {
-		return c.EnqueueFillBuffer(c.q, buffer.id(), pattern, uintptr(patternSize), uintptr(offset), uintptr(size), c.n, c.wait, c.ev)
+		return c.EnqueueFillBuffer(c.q, buffer.id(), pattern, uintptr(patternSize), uintptr(offset), uintptr(size), c.n,
+			c.wait, c.ev)
 	})
 }
 
-// EnqueueMapBuffer makes a range of the buffer reachable for the host. Where it does not block, the memory must not be touched
-// before the event is done. It ends with EnqueueUnmapMemObject.
+// EnqueueMapBuffer makes a range of the buffer reachable for the host. Where it does not block, the
+// memory must not be touched before the event is done. It ends with EnqueueUnmapMemObject.
 func (q *CommandQueue) EnqueueMapBuffer(buffer *MemObject, blocking bool, flags MapFlag, offset, size int,
 	eventWaitList []*Event,
 ) (*MappedMemObject, *Event, error) {
@@ -216,7 +230,8 @@ func (q *CommandQueue) EnqueueMapBuffer(buffer *MemObject, blocking bool, flags 
 	}
 	mapped := &MappedMemObject{size: size}
 	ev, err := q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) (status int32) {
-		mapped.ptr = c.EnqueueMapBuffer(c.q, buffer.id(), clBool(blocking), uint64(flags), uintptr(offset), uintptr(size),
+		mapped.ptr = c.EnqueueMapBuffer(c.q, buffer.id(), clBool(blocking), uint64(flags), uintptr(offset),
+			uintptr(size),
 			c.n, c.wait, c.ev, &status)
 		return status
 	})
@@ -234,8 +249,11 @@ func (mb *MappedMemObject) result(ev *Event, err error) (*MappedMemObject, *Even
 	return mb, ev, nil
 }
 
-// EnqueueUnmapMemObject ends a mapping: what the host wrote reaches the device, and the memory must not be touched any more.
-func (q *CommandQueue) EnqueueUnmapMemObject(buffer *MemObject, mappedObj *MappedMemObject, eventWaitList []*Event) (*Event, error) {
+// EnqueueUnmapMemObject ends a mapping: what the host wrote reaches the device, and the memory must
+// not be touched any more.
+func (q *CommandQueue) EnqueueUnmapMemObject(
+	buffer *MemObject, mappedObj *MappedMemObject, eventWaitList []*Event,
+) (*Event, error) {
 	if mappedObj == nil {
 		return nil, ErrInvalidValue
 	}
@@ -244,8 +262,9 @@ func (q *CommandQueue) EnqueueUnmapMemObject(buffer *MemObject, mappedObj *Mappe
 	})
 }
 
-// EnqueueNDRangeKernel launches a kernel over globalWorkSize work-items, of 1 to 3 dimensions. globalWorkOffset is nil for 0;
-// localWorkSize, the size of a work-group, is nil to let OpenCL choose. Their lengths are that of globalWorkSize.
+// EnqueueNDRangeKernel launches a kernel over globalWorkSize work-items, of 1 to 3 dimensions.
+// globalWorkOffset is nil for 0; localWorkSize, the size of a work-group, is nil to let OpenCL
+// choose. Their lengths are that of globalWorkSize.
 func (q *CommandQueue) EnqueueNDRangeKernel(kernel *Kernel, globalWorkOffset, globalWorkSize, localWorkSize []int,
 	eventWaitList []*Event,
 ) (*Event, error) {
@@ -285,7 +304,9 @@ func workSizes(list []int, dims int, invalid error) (*[3]uintptr, error) {
 }
 
 // launch is enqueue for a command that runs a kernel.
-func (q *CommandQueue) launch(kernel *Kernel, wait []*Event, call func(c *command, id capi.Kernel) int32) (*Event, error) {
+func (q *CommandQueue) launch(
+	kernel *Kernel, wait []*Event, call func(c *command, id capi.Kernel) int32,
+) (*Event, error) {
 	if err := kernel.acquireArgs(); err != nil {
 		return nil, err
 	}
@@ -300,8 +321,9 @@ func (q *CommandQueue) EnqueueTask(kernel *Kernel, eventWaitList []*Event) (*Eve
 	})
 }
 
-// LaunchNDRange launches k over global work-items in 1 to 3 dimensions, in work-groups of local, or of OpenCL's choice where
-// local is all 0. Sizes beyond dims are ignored. It makes no event and allocates nothing.
+// LaunchNDRange launches k over global work-items in 1 to 3 dimensions, in work-groups of local, or
+// of OpenCL's choice where local is all 0. Sizes beyond dims are ignored. It makes no event and
+// allocates nothing.
 func (q *CommandQueue) LaunchNDRange(k *Kernel, dims int, global, local [3]int) error {
 	if dims < 1 || dims > 3 {
 		return ErrInvalidWorkDimension
@@ -328,11 +350,12 @@ func (q *CommandQueue) LaunchNDRange(k *Kernel, dims int, global, local [3]int) 
 	if local == [3]int{} {
 		group = nil
 	}
-	return toError(api().EnqueueNDRangeKernel(capi.Queue(q.h.id), capi.Kernel(k.h.id), uint32(dims), nil, &s.global, group, 0, nil, nil))
+	return toError(api().EnqueueNDRangeKernel(capi.Queue(q.h.id), capi.Kernel(k.h.id), uint32(dims), nil, &s.global,
+		group, 0, nil, nil))
 }
 
-// EnqueueMarkerWithWaitList gives an event that is done when the events of the list are, or, without a list, when all
-// earlier commands of the queue are.
+// EnqueueMarkerWithWaitList gives an event that is done when the events of the list are, or,
+// without a list, when all earlier commands of the queue are.
 func (q *CommandQueue) EnqueueMarkerWithWaitList(eventWaitList []*Event) (*Event, error) {
 	if api() != nil && api().EnqueueMarkerWithWaitList == nil {
 		return nil, ErrUnsupported

@@ -42,7 +42,12 @@ func (dt DeviceType) String() string {
 	for _, k := range []struct {
 		bit  DeviceType
 		name string
-	}{{DeviceTypeCPU, "CPU"}, {DeviceTypeGPU, "GPU"}, {DeviceTypeAccelerator, "Accelerator"}, {DeviceTypeDefault, "Default"}} {
+	}{
+		{DeviceTypeCPU, "CPU"},
+		{DeviceTypeGPU, "GPU"},
+		{DeviceTypeAccelerator, "Accelerator"},
+		{DeviceTypeDefault, "Default"},
+	} {
 		if dt&k.bit != 0 {
 			parts = append(parts, k.name)
 		}
@@ -71,7 +76,8 @@ const (
 // String lists the capabilities, separated by bars.
 func (c FPConfig) String() string {
 	return flagNames(uint64(c), []string{
-		"Denorm", "InfNaN", "RoundToNearest", "RoundToZero", "RoundToInf", "FMA", "SoftFloat", "CorrectlyRoundedDivideSqrt",
+		"Denorm", "InfNaN", "RoundToNearest", "RoundToZero", "RoundToInf", "FMA", "SoftFloat",
+		"CorrectlyRoundedDivideSqrt",
 	})
 }
 
@@ -127,10 +133,11 @@ type MemFlag int
 
 // The flags of a memory object.
 const (
-	MemReadWrite     MemFlag = 1 << 0 // kernels read and write it
-	MemWriteOnly     MemFlag = 1 << 1 // kernels only write it
-	MemReadOnly      MemFlag = 1 << 2 // kernels only read it
-	MemUseHostPtr    MemFlag = 1 << 3 // it lies in the host memory given, which stays pinned: see Context.CreateBufferUnsafe
+	MemReadWrite MemFlag = 1 << 0 // kernels read and write it
+	MemWriteOnly MemFlag = 1 << 1 // kernels only write it
+	MemReadOnly  MemFlag = 1 << 2 // kernels only read it
+	// it lies in the host memory given, which stays pinned: see Context.CreateBufferUnsafe
+	MemUseHostPtr    MemFlag = 1 << 3
 	MemAllocHostPtr  MemFlag = 1 << 4 // it lies in memory that the host can reach
 	MemCopyHostPtr   MemFlag = 1 << 5 // it starts as a copy of the host memory given
 	MemHostWriteOnly MemFlag = 1 << 7 // the host only writes it
@@ -141,7 +148,8 @@ const (
 // String lists the flags, separated by bars.
 func (f MemFlag) String() string {
 	return flagNames(uint64(f), []string{
-		"ReadWrite", "WriteOnly", "ReadOnly", "UseHostPtr", "AllocHostPtr", "CopyHostPtr", "", "HostWriteOnly", "HostReadOnly", "HostNoAccess",
+		"ReadWrite", "WriteOnly", "ReadOnly", "UseHostPtr", "AllocHostPtr", "CopyHostPtr", "", "HostWriteOnly",
+		"HostReadOnly", "HostNoAccess",
 	})
 }
 
@@ -171,9 +179,10 @@ type MapFlag int
 
 // The uses of mapped memory.
 const (
-	MapFlagRead                  MapFlag = 1 << 0 // the host reads it
-	MapFlagWrite                 MapFlag = 1 << 1 // the host writes it
-	MapFlagWriteInvalidateRegion MapFlag = 1 << 2 // the host writes all of it, so that the old contents need not be fetched
+	MapFlagRead  MapFlag = 1 << 0 // the host reads it
+	MapFlagWrite MapFlag = 1 << 1 // the host writes it
+	// the host writes all of it, so that the old contents need not be fetched
+	MapFlagWriteInvalidateRegion MapFlag = 1 << 2
 )
 
 // String lists the uses, separated by bars.
@@ -201,12 +210,21 @@ const (
 	ChannelOrderRGBx         ChannelOrder = 0x10BC
 	ChannelOrderDepth        ChannelOrder = 0x10BD
 	ChannelOrderDepthStencil ChannelOrder = 0x10BE
+	ChannelOrder1RGBApple    ChannelOrder = 0x10000006 // of an extension of macOS
+	ChannelOrderBGR1Apple    ChannelOrder = 0x10000007 // of an extension of macOS
 )
 
 // String names the order.
 func (co ChannelOrder) String() string {
+	switch co {
+	case ChannelOrder1RGBApple:
+		return "1RGBApple"
+	case ChannelOrderBGR1Apple:
+		return "BGR1Apple"
+	}
 	return valueName(int(co), int(ChannelOrderR), []string{
-		"R", "A", "RG", "RA", "RGB", "RGBA", "BGRA", "ARGB", "Intensity", "Luminance", "Rx", "RGx", "RGBx", "Depth", "DepthStencil",
+		"R", "A", "RG", "RA", "RGB", "RGBA", "BGRA", "ARGB", "Intensity", "Luminance", "Rx", "RGx", "RGBx", "Depth",
+		"DepthStencil",
 	})
 }
 
@@ -231,13 +249,18 @@ const (
 	ChannelDataTypeHalfFloat      ChannelDataType = 0x10DD
 	ChannelDataTypeFloat          ChannelDataType = 0x10DE
 	ChannelDataTypeUNormInt24     ChannelDataType = 0x10DF
+	ChannelDataTypeSFixed14Apple  ChannelDataType = 0x10000008 // of an extension of macOS
 )
 
 // String names the type.
 func (ct ChannelDataType) String() string {
+	if ct == ChannelDataTypeSFixed14Apple {
+		return "SFixed14Apple"
+	}
 	return valueName(int(ct), int(ChannelDataTypeSNormInt8), []string{
-		"SNormInt8", "SNormInt16", "UNormInt8", "UNormInt16", "UNormShort565", "UNormShort555", "UNormInt101010", "SignedInt8",
-		"SignedInt16", "SignedInt32", "UnsignedInt8", "UnsignedInt16", "UnsignedInt32", "HalfFloat", "Float", "UNormInt24",
+		"SNormInt8", "SNormInt16", "UNormInt8", "UNormInt16", "UNormShort565", "UNormShort555", "UNormInt101010",
+		"SignedInt8", "SignedInt16", "SignedInt32", "UnsignedInt8", "UnsignedInt16", "UnsignedInt32",
+		"HalfFloat", "Float", "UNormInt24",
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 )
 
 // Each calls f for every backend, with -short not for the simulated GPU.
@@ -26,7 +27,8 @@ func Each(t *testing.T, f func(t *testing.T, spec string)) {
 	}
 }
 
-// Run runs a program on every backend and compares what it prints with want, in which a * stands for any text within a line.
+// Run runs a program on every backend and compares what it prints with want, in which a * stands
+// for any text within a line.
 func Run(t *testing.T, run func(w io.Writer, spec string) error, want string) {
 	Each(t, func(t *testing.T, spec string) { Check(t, run, spec, want) })
 }

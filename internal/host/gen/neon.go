@@ -15,13 +15,15 @@ var neonKernels = []neonKernel{
 	{"gemmI32NEON", "int32", 4, "S4"},
 }
 
-// neon writes a kernel. The tile takes V0 to V23, B's row V24 to V27, and broadcasts V28 to V31 in turn. R10 to R15 point to A's rows.
+// neon writes a kernel. The tile takes V0 to V23, B's row V24 to V27, and broadcasts V28 to V31 in
+// turn. R10 to R15 point to A's rows.
 func (w *writer) neon(k neonKernel) {
 	const rows, vectors = 6, 4
 	list := func(i int) string {
 		return fmt.Sprintf("[V%d.%s, V%d.%s, V%d.%s, V%d.%s]", i, k.lanes, i+1, k.lanes, i+2, k.lanes, i+3, k.lanes)
 	}
-	w.text(k.name, fmt.Sprintf("kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem), 65)
+	args := fmt.Sprintf("kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem)
+	w.text(k.name, args, 65)
 	w.op("MOVD kc+0(FP), R0")
 	w.op("MOVD a+8(FP), R10")
 	w.op("MOVD aRow+16(FP), R1")

@@ -2,8 +2,9 @@ package main
 
 import "fmt"
 
-// A scalarKernel is a tile of 3 rows by 4 columns, for processors that have AVX but not AVX2. Those of them that fuse a multiplication and an addition
-// do so for one element at a time here. int32 needs no such instruction: a row of the tile is a register of 4 elements.
+// A scalarKernel is a tile of 3 rows by 4 columns, for processors that have AVX but not AVX2. Those
+// of them that fuse a multiplication and an addition do so for one element at a time here. int32
+// needs no such instruction: a row of the tile is a register of 4 elements.
 type scalarKernel struct {
 	name, elem string
 	size       int // bytes of an element
@@ -28,7 +29,8 @@ func (k scalarKernel) vectors() int {
 	return scalarCols
 }
 
-// acc is the register of the tile's row that begins with column col. The tile takes the first registers.
+// acc is the register of the tile's row that begins with column col. The tile takes the first
+// registers.
 func (k scalarKernel) acc(row, col int) string { return fmt.Sprintf("X%d", row*k.vectors()+col) }
 
 // addr is the address of element col of a row.
@@ -36,9 +38,11 @@ func (k scalarKernel) addr(base, stride string, row, col int) string {
 	return fmt.Sprintf("%d(%s)%s", col*k.size, base, [...]string{"", "(" + stride + "*1)", "(" + stride + "*2)"}[row])
 }
 
-// scalar writes a kernel. Its instructions clear the upper halves of the registers, so that there is nothing for VZEROUPPER to do.
+// scalar writes a kernel. Its instructions clear the upper halves of the registers, so that there
+// is nothing for VZEROUPPER to do.
 func (w *writer) scalar(k scalarKernel) {
-	w.text(k.name, fmt.Sprintf("kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem), 65)
+	args := fmt.Sprintf("kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem)
+	w.text(k.name, args, 65)
 	w.op("MOVQ kc+0(FP), CX")
 	w.op("MOVQ a+8(FP), SI")
 	w.op("MOVQ aRow+16(FP), R11")
@@ -82,7 +86,8 @@ func (w *writer) scalar(k scalarKernel) {
 	w.op("RET")
 }
 
-// stepFloat is a step of the chains. X12 to X14 take A's column, X15 the elements of B's row in turn.
+// stepFloat is a step of the chains. X12 to X14 take A's column, X15 the elements of B's row in
+// turn.
 func (w *writer) stepFloat(k scalarKernel) {
 	for row := range scalarRows {
 		w.op("%s %s, X%d", k.move, k.addr("SI", "R11", row, 0), 12+row)

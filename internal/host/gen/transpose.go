@@ -2,8 +2,10 @@ package main
 
 import "fmt"
 
-// An x86Transpose transposes as many rows as there are elements in a register. A part of 16 bytes of the register takes the elements of one row: n rows
-// to n registers, the next n rows to the next part of the same registers, so that transposing n by n elements within the parts is all that is left.
+// An x86Transpose transposes as many rows as there are elements in a register. A part of 16 bytes
+// of the register takes the elements of one row: n rows to n registers, the next n rows to the next
+// part of the same registers, so that transposing n by n elements within the parts is all that is
+// left.
 type x86Transpose struct {
 	name   string
 	n      int // elements in 16 bytes

@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// trianglePanel is the registers of a row of B that are worked on at a time, and triangleRows the rows of the largest triangle.
+// trianglePanel is the registers of a row of B that are worked on at a time, and triangleRows the
+// rows of the largest triangle.
 const (
 	trianglePanel = 4
 	triangleRows  = 32
@@ -16,16 +17,19 @@ const (
 	triangleAlpha
 )
 
-// triangles writes the functions that multiply and solve by a small triangle E. They take panels of B's columns one after the other. For row i of a panel
-// they add, or subtract, the products of E's row with the rows of B above it: a chain of fused multiply-adds for each element.
+// triangles writes the functions that multiply and solve by a small triangle E. They take panels of
+// B's columns one after the other. For row i of a panel they add, or subtract, the products of E's
+// row with the rows of B above it: a chain of fused multiply-adds for each element.
 func (w *writer) triangles(k x86Kernel) {
 	w.triangle(k, "multiply")
 	w.triangle(k, "solve")
 }
 
-// triangle writes one of the two. AX holds the columns that are left, BX points to the panel's first row, and SI and DX point to the current rows of E
-// and B. Multiplied rows are taken from the last, so that those above are still B's. Solved ones are kept on the stack as well, in whole registers, from
-// where they are read at once: what was stored under a mask is not forwarded to a load.
+// triangle writes one of the two. AX holds the columns that are left, BX points to the panel's
+// first row, and SI and DX point to the current rows of E and B. Multiplied rows are taken from the
+// last, so that those above are still B's. Solved ones are kept on the stack as well, in whole
+// registers, from where they are read at once: what was stored under a mask is not forwarded to a
+// load.
 func (w *writer) triangle(k x86Kernel, name string) {
 	solve, frame := name == "solve", 0
 	if solve {
@@ -143,8 +147,9 @@ func (w *writer) solvePanel(t x86Tile) {
 	w.op("JLT %srow", t.label)
 }
 
-// eachStep is the loop over the R12 products of row SI of E with the rows of B from the one at first, which are next apart. In the body DI points to the
-// element of E, which is in every lane of triangleSplat, and R11 to the row.
+// eachStep is the loop over the R12 products of row SI of E with the rows of B from the one at
+// first, which are next apart. In the body DI points to the element of E, which is in every lane of
+// triangleSplat, and R11 to the row.
 func (w *writer) eachStep(t x86Tile, first, next string, multiplyAdd func(v int)) {
 	w.op("MOVQ SI, DI")
 	w.op("MOVQ %s, R11", first)

@@ -15,11 +15,23 @@ type x86Kernel struct {
 }
 
 var x86Kernels = []x86Kernel{
-	{"F32AVX512", "float32", 4, 8, 3, "Z", "VMOVUPS", "VBROADCASTSS", "VMOVUPS", "VMULPS", "VADDPS", "VFMADD231PS", "VPXORD"},
-	{"F64AVX512", "float64", 8, 8, 3, "Z", "VMOVUPD", "VBROADCASTSD", "VMOVUPD", "VMULPD", "VADDPD", "VFMADD231PD", "VPXORD"},
+	{
+		"F32AVX512", "float32", 4, 8, 3, "Z",
+		"VMOVUPS", "VBROADCASTSS", "VMOVUPS", "VMULPS", "VADDPS", "VFMADD231PS", "VPXORD",
+	},
+	{
+		"F64AVX512", "float64", 8, 8, 3, "Z",
+		"VMOVUPD", "VBROADCASTSD", "VMOVUPD", "VMULPD", "VADDPD", "VFMADD231PD", "VPXORD",
+	},
 	{"I32AVX512", "int32", 4, 8, 3, "Z", "VMOVDQU32", "VBROADCASTSS", "VMOVDQU32", "VPMULLD", "VPADDD", "", "VPXORD"},
-	{"F32AVX2", "float32", 4, 6, 2, "Y", "VMOVUPS", "VBROADCASTSS", "VMASKMOVPS", "VMULPS", "VADDPS", "VFMADD231PS", "VPXOR"},
-	{"F64AVX2", "float64", 8, 6, 2, "Y", "VMOVUPD", "VBROADCASTSD", "VMASKMOVPD", "VMULPD", "VADDPD", "VFMADD231PD", "VPXOR"},
+	{
+		"F32AVX2", "float32", 4, 6, 2, "Y",
+		"VMOVUPS", "VBROADCASTSS", "VMASKMOVPS", "VMULPS", "VADDPS", "VFMADD231PS", "VPXOR",
+	},
+	{
+		"F64AVX2", "float64", 8, 6, 2, "Y",
+		"VMOVUPD", "VBROADCASTSD", "VMASKMOVPD", "VMULPD", "VADDPD", "VFMADD231PD", "VPXOR",
+	},
 	{"I32AVX2", "int32", 4, 6, 2, "Y", "VMOVDQU", "VBROADCASTSS", "VPMASKMOVD", "VPMULLD", "VPADDD", "", "VPXOR"},
 }
 
@@ -40,8 +52,8 @@ func (k x86Kernel) lanes() int { return k.width() / k.size }
 // shift is log2 of size.
 func (k x86Kernel) shift() int { return k.size/4 + 1 }
 
-// masks writes the table from which an AVX2 kernel takes the mask of the last register of a row: 32 bytes that start n bytes before the middle let n
-// bytes through.
+// masks writes the table from which an AVX2 kernel takes the mask of the last register of a row: 32
+// bytes that start n bytes before the middle let n bytes through.
 func (w *writer) masks() {
 	w.WriteString("\n")
 	for i := range 8 {
@@ -50,7 +62,8 @@ func (w *writer) masks() {
 	w.WriteString("GLOBL masks<>(SB), RODATA|NOPTR, $64\n")
 }
 
-// setMask makes the mask for the first n lanes of a register, n in a general register other than CX and R14: in K1 for AVX-512, else at R14.
+// setMask makes the mask for the first n lanes of a register, n in a general register other than CX
+// and R14: in K1 for AVX-512, else at R14.
 func (w *writer) setMask(k x86Kernel, n string) {
 	if k.avx512() {
 		w.op("MOVQ %s, CX", n)
@@ -65,7 +78,8 @@ func (w *writer) setMask(k x86Kernel, n string) {
 	w.op("SUBQ %s, R14", n)
 }
 
-// loadMasked and storeMasked move the lanes under the mask; what a load leaves out is zero. AVX2 takes the mask by way of the register temp.
+// loadMasked and storeMasked move the lanes under the mask; what a load leaves out is zero. AVX2
+// takes the mask by way of the register temp.
 func (w *writer) loadMasked(k x86Kernel, addr, reg, temp string) {
 	if k.avx512() {
 		w.op("%s.Z %s, K1, %s", k.masked, addr, reg)
@@ -90,10 +104,12 @@ var x86Bases = [...]string{"SI", "AX", "BX"}
 // cols is the number of columns of the tile.
 func (k x86Kernel) cols() int { return k.vectors * k.lanes() }
 
-// gemm writes the product's micro-kernel: a loop for the full tile of packed operands, one for the full tile of others, and one for each number of rows
-// and registers under a mask.
+// gemm writes the product's micro-kernel: a loop for the full tile of packed operands, one for the
+// full tile of others, and one for each number of rows and registers under a mask.
 func (w *writer) gemm(k x86Kernel) {
-	w.text("gemm"+k.name, fmt.Sprintf("rows, cols, kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem), 81)
+	args := fmt.Sprintf("rows, cols, kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool",
+		k.elem)
+	w.text("gemm"+k.name, args, 81)
 	w.op("MOVQ a+24(FP), SI")
 	w.op("MOVQ aRow+32(FP), R11")
 	w.op("MOVQ aStep+40(FP), R12")
@@ -154,7 +170,8 @@ func (w *writer) choose(k x86Kernel) {
 	}
 }
 
-// An x86Tile is the part of a kernel for some rows and registers, the last of which is masked or not.
+// An x86Tile is the part of a kernel for some rows and registers, the last of which is masked or
+// not.
 type x86Tile struct {
 	x86Kernel
 	label         string
@@ -162,7 +179,8 @@ type x86Tile struct {
 	mask          bool
 }
 
-// The tile takes the first rows*vectors registers, B's row the next, and broadcasts the next two in turn.
+// The tile takes the first rows*vectors registers, B's row the next, and broadcasts the next two in
+// turn.
 
 func (t x86Tile) acc(row, v int) string { return t.r(row*t.vectors + v) }
 func (t x86Tile) b(v int) string        { return t.r(t.rows*t.vectors + v) }
@@ -170,7 +188,8 @@ func (t x86Tile) splatReg(i int) string { return t.r(t.rows*t.vectors + t.vector
 
 func (t x86Tile) isMasked(v int) bool { return t.mask && v == t.vectors-1 }
 
-// tile writes the loop for operands of any strides. B's rows are asked for ahead steps before, as with AVX-512 they are used faster than they come.
+// tile writes the loop for operands of any strides. B's rows are asked for ahead steps before, as
+// with AVX-512 they are used faster than they come.
 func (w *writer) tile(t x86Tile) {
 	w.label("%s", t.label)
 	w.loadC(t)
@@ -193,7 +212,8 @@ func (w *writer) tile(t x86Tile) {
 	w.storeC(t)
 }
 
-// A panel of AVX-512 comes from the second-level cache: B's rows are asked for ahead steps before they are used, A's columns aheadA.
+// A panel of AVX-512 comes from the second-level cache: B's rows are asked for ahead steps before
+// they are used, A's columns aheadA.
 const ahead, aheadA = 8, 16
 
 // packed writes the loop for packed operands, four steps at a time.
@@ -240,8 +260,8 @@ func (w *writer) packedSteps(t x86Tile, n int) {
 	w.op("ADDQ $%d, DI", n*t.cols()*t.size)
 }
 
-// loadC makes the tile what C holds, and asks for the tile to the right of a full one, which is the next as a rule. Or it makes the tile zero, and
-// asks for what it will store to.
+// loadC makes the tile what C holds, and asks for the tile to the right of a full one, which is the
+// next as a rule. Or it makes the tile zero, and asks for what it will store to.
 func (w *writer) loadC(t x86Tile) {
 	w.op("MOVBLZX zero+80(FP), R10")
 	w.op("TESTL R10, R10")
@@ -300,7 +320,8 @@ func (w *writer) loadB(t x86Tile, at int) {
 	}
 }
 
-// mulAddRow is a step of the chains of a row. The last product of an int32 row goes to the broadcast's own register, the others to the one after it.
+// mulAddRow is a step of the chains of a row. The last product of an int32 row goes to the
+// broadcast's own register, the others to the one after it.
 func (w *writer) mulAddRow(t x86Tile, row int, addr string) {
 	if t.mulAdd != "" {
 		splat := t.splatReg(row % 2)
@@ -342,7 +363,8 @@ func (w *writer) storeC(t x86Tile) {
 
 // finish writes C = fma(alpha, acc, beta*C), or alpha*acc where C is not to be read.
 func (w *writer) finish(k x86Kernel) {
-	args := fmt.Sprintf("rows, cols int, alpha %s, acc *%[1]s, ldacc int, beta %[1]s, c *%[1]s, ldc int, readC bool", k.elem)
+	args := fmt.Sprintf("rows, cols int, alpha %s, acc *%[1]s, ldacc int, beta %[1]s, c *%[1]s, ldc int, readC bool",
+		k.elem)
 	w.text("finish"+k.name, args, 65)
 	w.op("MOVQ rows+0(FP), R10")
 	w.op("MOVQ cols+8(FP), R11")
@@ -421,7 +443,8 @@ func (k x86Kernel) shiftLanes() int {
 	return n
 }
 
-// pack writes a copy of panels of some registers' width: row by row in src, below each other in dst.
+// pack writes a copy of panels of some registers' width: row by row in src, below each other in
+// dst.
 func (w *writer) pack(name, reg string, vectors, width int) {
 	w.text(name, "src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int", 48)
 	w.op("MOVQ src+0(FP), SI")

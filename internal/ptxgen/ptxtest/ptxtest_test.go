@@ -10,9 +10,11 @@ import (
 
 func TestRefuse(t *testing.T) {
 	for op, bad := range map[string]bool{
-		"fma.rn.f32": false, "mul.rn.f64": false, "mad.lo.s32": false, "add.s64": false, "ld.global.nc.v4.f32": false, "setp.neu.f32": false,
+		"fma.rn.f32": false, "mul.rn.f64": false, "mad.lo.s32": false, "add.s64": false,
+		"ld.global.nc.v4.f32": false, "setp.neu.f32": false,
 		"bar.sync": false, "div.rn.f64": false, "ret": false,
-		"fma.rn.ftz.f32": true, "mul.f32": true, "add.f64": true, "mad.rn.f32": true, "mad.f64": true, "sqrt.approx.f32": true, "div.full.f32": true,
+		"fma.rn.ftz.f32": true, "mul.f32": true, "add.f64": true, "mad.rn.f32": true, "mad.f64": true,
+		"sqrt.approx.f32": true, "div.full.f32": true,
 		"ld.local.f32": true, "call.uni": true, "call": true,
 	} {
 		if got := Refuse(op); (got != "") != bad {
@@ -105,14 +107,24 @@ func TestAssembleRefusesStack(t *testing.T) {
 }
 `
 	for _, arch := range a.Archs {
-		if got, err := a.Assemble([]byte(stack), arch); err == nil || !strings.Contains(err.Error(), "stack of 400 bytes") {
+		if got, err := a.Assemble([]byte(stack), arch); err == nil ||
+			!strings.Contains(err.Error(), "stack of 400 bytes") {
 			t.Errorf("sm_%d: %v, %v", arch, got, err)
 		}
 	}
 }
 
 func TestChanged(t *testing.T) {
-	if got, want := changed("a\nb\nc\n", "a\nd\nc\n"), "-b\n+d\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, c := range []struct{ old, now, want string }{
+		{"a\nb\nc\n", "a\nd\nc\n", "-b\n+d\n"},
+		{"m  matmul 16896  72 72\n", "m matmul 16896 64 80\n", ""},
+		{"m matmul 16896 72 72", "m matmul 16896 72 56", "-m matmul 16896 72 72\n+m matmul 16896 72 56\n"},
+		{"m matmul 16896 72", "m matmul 16888 72", "-m matmul 16896 72\n+m matmul 16888 72\n"},
+		{"m8 matmul 16896 72", "m16 matmul 16896 72", "-m8 matmul 16896 72\n+m16 matmul 16896 72\n"},
+		{"m matmul 16896 72 72", "m matmul 16896 72", "-m matmul 16896 72 72\n+m matmul 16896 72\n"},
+	} {
+		if got := changed(c.old, c.now); got != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.old, c.now, got, c.want)
+		}
 	}
 }

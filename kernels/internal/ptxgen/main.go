@@ -1,11 +1,12 @@
-// Ptxgen writes the PTX of the built-in kernels into the folder ptx of package kernels: run go generate there.
+// Ptxgen writes the PTX of the built-in kernels into the folder ptx of package kernels: run go
+// generate there.
 package main
 
 import (
 	"log"
 
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 func main() {
@@ -20,5 +21,5 @@ func main() {
 
 // compile is what the folder should hold.
 func compile() (map[string][]byte, error) {
-	return ptxgen.CompileAll(kernels.PTXSources(), "kernels/internal/ptxgen")
+	return ptxgen.CompileAll(tuning.PTXSources(), "kernels/internal/ptxgen")
 }

@@ -1,4 +1,5 @@
-// Ptxgen writes the PTX of the suite's kernels into the folder ptx of package backendtest: run go generate there.
+// Ptxgen writes the PTX of the suite's kernels into the folder ptx of package backendtest: run go
+// generate there.
 package main
 
 import (
@@ -20,7 +21,8 @@ func main() {
 	}
 }
 
-// compile is what the folder ptx in dir, the package's, should hold: the kernels of one text and one set of macros in each file.
+// compile is what the folder ptx in dir, the package's, should hold: the kernels of one text and
+// one set of macros in each file.
 func compile(dir string) (map[string][]byte, error) {
 	sources := map[string]*backend.Source{
 		"kernels.ptx":       {Name: "ids", File: "kernels.cl"},

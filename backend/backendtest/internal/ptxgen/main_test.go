@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 )
 
@@ -20,8 +21,8 @@ func TestAssembles(t *testing.T) { t.Log("\n" + ptxtest.Assemble(t, filepath.Joi
 // The PTX has every kernel of the text, with the parameters and the group that the text says.
 func TestPTX(t *testing.T) {
 	for file, kernels := range map[string][]string{
-		"kernels":       {"ids", "affine", "chain", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
-		"kernels_step3": {"ids", "affine", "chain", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
+		"kernels":       {"ids", "affine", "chain", "typed", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
+		"kernels_step3": {"ids", "affine", "chain", "typed", "words", "reverse", "reduce", "ops_f32", "ops_i32"},
 		"float64":       {"ops_f64", "doubles"},
 	} {
 		text := "kernels.cl"
@@ -36,7 +37,7 @@ func TestPTX(t *testing.T) {
 			t.Run(file+"/"+name, func(t *testing.T) {
 				s := &backend.Source{Name: name, Text: string(cl)}
 				var err error
-				if s.Params, s.Group, err = backend.ParseParams(s); err != nil {
+				if s.Params, s.Group, err = driverkit.ParseParams(s); err != nil {
 					t.Fatal(err)
 				}
 				ptxtest.Check(t, ptx, s)

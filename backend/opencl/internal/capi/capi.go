@@ -1,5 +1,6 @@
-// Package capi is the OpenCL 1.2 C interface as a table of Go functions, loaded from the system's OpenCL library when
-// first used. It adds nothing: sizes, pointers and codes are C's own. Package cl makes an interface for people of it.
+// Package capi is the OpenCL 1.2 C interface as a table of Go functions, loaded from the system's
+// OpenCL library when first used. It adds nothing: sizes, pointers and codes are C's own. Package
+// cl makes an interface for people of it.
 package capi
 
 import (
@@ -11,10 +12,11 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
 
-// EnvLibrary names the environment variable that chooses the OpenCL library. Where it is set, no other is tried.
+// EnvLibrary names the environment variable that chooses the OpenCL library. Where it is set, no
+// other is tried.
 const EnvLibrary = "TANDEM_OPENCL_LIBRARY"
 
 // C's handles. Zero is C's NULL.
@@ -48,37 +50,44 @@ type BufferRegion struct{ Origin, Size uintptr }
 // Info is one of the clGet...Info functions: the value of a parameter, its size, or both.
 type Info[Handle ~uintptr] func(h Handle, param uint32, size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32
 
-// Table holds the C functions. A function that a library older than OpenCL 1.2 may lack is nil where it is missing.
+// Table holds the C functions. A function that a library older than OpenCL 1.2 may lack is nil
+// where it is missing.
 //
-// Results are status codes, or handles with the status in the last parameter. Callback parameters are always given as 0.
+// Results are status codes, or handles with the status in the last parameter. Callback parameters
+// are always given as 0.
 type Table struct {
 	GetPlatformIDs  func(n uint32, ids *Platform, num *uint32) int32                        `sym:"clGetPlatformIDs"`
 	GetPlatformInfo Info[Platform]                                                          `sym:"clGetPlatformInfo"`
 	GetDeviceIDs    func(p Platform, kind uint64, n uint32, ids *Device, num *uint32) int32 `sym:"clGetDeviceIDs"`
 	GetDeviceInfo   Info[Device]                                                            `sym:"clGetDeviceInfo"`
 
-	CreateContext  func(props *uintptr, n uint32, ids *Device, notify, data uintptr, status *int32) Context `sym:"clCreateContext"`
-	ReleaseContext func(c Context) int32                                                                    `sym:"clReleaseContext"`
+	CreateContext func(props *uintptr, n uint32, ids *Device, notify, data uintptr,
+		status *int32) Context `sym:"clCreateContext"`
+	ReleaseContext func(c Context) int32 `sym:"clReleaseContext"`
 
 	CreateCommandQueue  func(c Context, d Device, props uint64, status *int32) Queue `sym:"clCreateCommandQueue"`
 	ReleaseCommandQueue func(q Queue) int32                                          `sym:"clReleaseCommandQueue"`
 	Flush               func(q Queue) int32                                          `sym:"clFlush"`
 	Finish              func(q Queue) int32                                          `sym:"clFinish"`
 
-	CreateBuffer    func(c Context, flags uint64, size uintptr, host unsafe.Pointer, status *int32) Mem `sym:"clCreateBuffer"`
-	CreateSubBuffer func(m Mem, flags uint64, kind uint32, region *BufferRegion, status *int32) Mem     `sym:"clCreateSubBuffer" dl:"optional"`
-	CreateImage     func(c Context, flags uint64, format *ImageFormat, desc *ImageDesc, host unsafe.Pointer,
+	CreateBuffer func(c Context, flags uint64, size uintptr, host unsafe.Pointer,
+		status *int32) Mem `sym:"clCreateBuffer"`
+	CreateSubBuffer func(m Mem, flags uint64, kind uint32, region *BufferRegion,
+		status *int32) Mem `sym:"clCreateSubBuffer" dl:"optional"`
+	CreateImage func(c Context, flags uint64, format *ImageFormat, desc *ImageDesc, host unsafe.Pointer,
 		status *int32) Mem `sym:"clCreateImage" dl:"optional"`
 	GetSupportedImageFormats func(c Context, flags uint64, kind, n uint32, formats *ImageFormat,
 		num *uint32) int32 `sym:"clGetSupportedImageFormats"`
 	GetImageInfo     Info[Mem]         `sym:"clGetImageInfo"`
 	ReleaseMemObject func(m Mem) int32 `sym:"clReleaseMemObject"`
 
-	CreateProgramWithSource func(c Context, n uint32, sources **byte, lengths *uintptr, status *int32) Program `sym:"clCreateProgramWithSource"`
+	CreateProgramWithSource func(c Context, n uint32, sources **byte, lengths *uintptr,
+		status *int32) Program `sym:"clCreateProgramWithSource"`
 	CreateProgramWithBinary func(c Context, n uint32, ids *Device, lengths *uintptr, binaries **byte, binaryStatus,
 		status *int32) Program `sym:"clCreateProgramWithBinary"`
-	BuildProgram        func(p Program, n uint32, ids *Device, options *byte, notify, data uintptr) int32 `sym:"clBuildProgram"`
-	GetProgramInfo      Info[Program]                                                                     `sym:"clGetProgramInfo"`
+	BuildProgram func(p Program, n uint32, ids *Device, options *byte, notify,
+		data uintptr) int32 `sym:"clBuildProgram"`
+	GetProgramInfo      Info[Program] `sym:"clGetProgramInfo"`
 	GetProgramBuildInfo func(p Program, d Device, param uint32, size uintptr, value unsafe.Pointer,
 		sizeRet *uintptr) int32 `sym:"clGetProgramBuildInfo"`
 	ReleaseProgram func(p Program) int32 `sym:"clReleaseProgram"`
@@ -121,14 +130,18 @@ type Table struct {
 		wait, ev *Event) int32 `sym:"clEnqueueCopyBufferToImage"`
 	EnqueueMapBuffer func(q Queue, m Mem, blocking uint32, flags uint64, off, size uintptr, n uint32, wait, ev *Event,
 		status *int32) unsafe.Pointer `sym:"clEnqueueMapBuffer"`
-	EnqueueMapImage func(q Queue, m Mem, blocking uint32, flags uint64, origin, region *[3]uintptr, rowPitch, slicePitch *uintptr,
+	EnqueueMapImage func(q Queue, m Mem, blocking uint32, flags uint64, origin, region *[3]uintptr, rowPitch,
+		slicePitch *uintptr,
 		n uint32, wait, ev *Event, status *int32) unsafe.Pointer `sym:"clEnqueueMapImage"`
-	EnqueueUnmapMemObject func(q Queue, m Mem, mapped unsafe.Pointer, n uint32, wait, ev *Event) int32 `sym:"clEnqueueUnmapMemObject"`
-	EnqueueNDRangeKernel  func(q Queue, k Kernel, dims uint32, offset, global, local *[3]uintptr, n uint32,
+	EnqueueUnmapMemObject func(q Queue, m Mem, mapped unsafe.Pointer, n uint32, wait,
+		ev *Event) int32 `sym:"clEnqueueUnmapMemObject"`
+	EnqueueNDRangeKernel func(q Queue, k Kernel, dims uint32, offset, global, local *[3]uintptr, n uint32,
 		wait, ev *Event) int32 `sym:"clEnqueueNDRangeKernel"`
-	EnqueueTask                func(q Queue, k Kernel, n uint32, wait, ev *Event) int32 `sym:"clEnqueueTask"`
-	EnqueueMarkerWithWaitList  func(q Queue, n uint32, wait, ev *Event) int32           `sym:"clEnqueueMarkerWithWaitList" dl:"optional"`
-	EnqueueBarrierWithWaitList func(q Queue, n uint32, wait, ev *Event) int32           `sym:"clEnqueueBarrierWithWaitList" dl:"optional"`
+	EnqueueTask               func(q Queue, k Kernel, n uint32, wait, ev *Event) int32 `sym:"clEnqueueTask"`
+	EnqueueMarkerWithWaitList func(q Queue, n uint32, wait,
+		ev *Event) int32 `sym:"clEnqueueMarkerWithWaitList" dl:"optional"`
+	EnqueueBarrierWithWaitList func(q Queue, n uint32, wait,
+		ev *Event) int32 `sym:"clEnqueueBarrierWithWaitList" dl:"optional"`
 }
 
 var current atomic.Pointer[Table]
@@ -136,11 +149,12 @@ var current atomic.Pointer[Table]
 // Current is the table to call through. It is nil until Load has succeeded.
 func Current() *Table { return current.Load() }
 
-// Swap puts t in place of the current table, which it returns: tests observe and disturb calls this way.
+// Swap puts t in place of the current table, which it returns: tests observe and disturb calls this
+// way.
 func Swap(t *Table) *Table { return current.Swap(t) }
 
-// Load loads the library on its first call, and gives the same result on every later one. The error names every
-// library that was tried, and why each failed.
+// Load loads the library on its first call, and gives the same result on every later one. The error
+// names every library that was tried, and why each failed.
 var Load = sync.OnceValue(load)
 
 func load() error {
@@ -178,7 +192,8 @@ func hint() string {
 	return EnvLibrary + " can name another"
 }
 
-// bind fills t. The functions of every launch, and of the wait for it, go through dl.Call, which allocates nothing.
+// bind fills t. The functions of every launch, and of the wait for it, go through dl.Call, which
+// allocates nothing.
 func bind(lib *dl.Library, t *Table) error {
 	if err := dl.Bind(lib, t); err != nil {
 		return err
@@ -197,8 +212,11 @@ func bind(lib *dl.Library, t *Table) error {
 		runtime.KeepAlive(value)
 		return int32(r)
 	}
-	t.EnqueueNDRangeKernel = func(q Queue, k Kernel, dims uint32, offset, global, local *[3]uintptr, n uint32, wait, ev *Event) int32 {
-		r := dl.Call(launch, uintptr(q), uintptr(k), uintptr(dims), uintptr(unsafe.Pointer(offset)), uintptr(unsafe.Pointer(global)),
+	t.EnqueueNDRangeKernel = func(q Queue, k Kernel, dims uint32, offset, global, local *[3]uintptr, n uint32, wait,
+		ev *Event,
+	) int32 {
+		r := dl.Call(launch, uintptr(q), uintptr(k), uintptr(dims), uintptr(unsafe.Pointer(offset)),
+			uintptr(unsafe.Pointer(global)),
 			uintptr(unsafe.Pointer(local)), uintptr(n), uintptr(unsafe.Pointer(wait)), uintptr(unsafe.Pointer(ev)))
 		runtime.KeepAlive(offset)
 		runtime.KeepAlive(global)

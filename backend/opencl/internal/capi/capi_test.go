@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/internal/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
 
 // cSize is the size of a C parameter or result on a 64-bit system.
@@ -20,13 +20,15 @@ func cSize(declaration string) uintptr {
 		return 8
 	case strings.HasSuffix(name, "_flags"), name == "cl_device_type", name == "cl_command_queue_properties":
 		return 8
-	case strings.HasSuffix(name, "_info"), strings.HasSuffix(name, "_type"), name == "cl_uint", name == "cl_int", name == "cl_bool":
+	case strings.HasSuffix(name, "_info"), strings.HasSuffix(name, "_type"), name == "cl_uint", name == "cl_int",
+		name == "cl_bool":
 		return 4
 	}
 	return 8 // a handle
 }
 
-// Every entry has the parameters of the C header, in number and size. A callback counts as a pointer.
+// Every entry has the parameters of the C header, in number and size. A callback counts as a
+// pointer.
 func TestTableIsTheHeaders(t *testing.T) {
 	if reflect.TypeFor[uintptr]().Size() != 8 {
 		t.Skip("the sizes are those of 64-bit systems")
@@ -41,7 +43,8 @@ func TestTableIsTheHeaders(t *testing.T) {
 	for i := range table.NumField() {
 		f := table.Field(i)
 		name := dl.SymbolNames(f)[0]
-		prototype := `(?s)extern\s+CL_API_ENTRY\s+(?:CL_API_PREFIX__VERSION\w+\s+)?([\w *]+?)\s*CL_API_CALL\s+` + name + `\((.*?)\)\s*CL_API`
+		prototype := `(?s)extern\s+CL_API_ENTRY\s+(?:CL_API_PREFIX__VERSION\w+\s+)?([\w *]+?)\s*CL_API_CALL\s+` + name +
+			`\((.*?)\)\s*CL_API`
 		m := regexp.MustCompile(prototype).FindStringSubmatch(text)
 		if m == nil {
 			t.Errorf("%s is not in the header", name)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
-	"github.com/tandem-gpu/tandem/internal/dl"
 )
 
 // A Call is one call of a C function.
@@ -43,8 +43,9 @@ func (c *Call) Status(results []reflect.Value) int32 {
 	return *c.Args[len(c.Args)-1].Interface().(*int32)
 }
 
-// Wrap makes every call of the table go through hook, which runs the call, or fails it, or does both and more. restore ends that.
-// Wraps nest, and end in the reverse order. The library must have been loaded.
+// Wrap makes every call of the table go through hook, which runs the call, or fails it, or does
+// both and more. restore ends that. Wraps nest, and end in the reverse order. The library must have
+// been loaded.
 func Wrap(hook func(c *Call) []reflect.Value) (restore func()) {
 	table := *capi.Current()
 	v := reflect.ValueOf(&table).Elem()
@@ -63,9 +64,10 @@ func Wrap(hook func(c *Call) []reflect.Value) (restore func()) {
 	return func() { capi.Swap(old) }
 }
 
-// Serialise lets one call run at a time, for libraries that are not safe for concurrent use, as Oclgrind's (which must be named in
-// TANDEM_OPENCL_LIBRARY: loaded beside another driver, its compiler and the other's get into each other's way). A call that waits
-// for what another goroutine has yet to call waits for ever.
+// Serialise lets one call run at a time, for libraries that are not safe for concurrent use, as
+// Oclgrind's (which must be named in TANDEM_OPENCL_LIBRARY: loaded beside another driver, its
+// compiler and the other's get into each other's way). A call that waits for what another goroutine
+// has yet to call waits for ever.
 func Serialise() (restore func()) {
 	var mu sync.Mutex
 	return Wrap(func(c *Call) []reflect.Value {
@@ -82,8 +84,9 @@ type Live struct {
 	errors  []string
 }
 
-// Watch counts creations and releases until the end of the test, which fails if a handle is then still alive or was
-// released too often. Releases that come from background work have some seconds to arrive.
+// Watch counts creations and releases until the end of the test, which fails if a handle is then
+// still alive or was released too often. Releases that come from background work have some seconds
+// to arrive.
 func Watch(t testing.TB) *Live {
 	t.Helper()
 	l := &Live{handles: map[string]int{}}
@@ -142,7 +145,8 @@ func (l *Live) hook(c *Call) []reflect.Value {
 	return results
 }
 
-// event is where an enqueue function puts its event: in its last argument, or the last but one before a status.
+// event is where an enqueue function puts its event: in its last argument, or the last but one
+// before a status.
 func (c *Call) event() *capi.Event {
 	last := len(c.Args) - 1
 	if c.Args[last].Type() == reflect.TypeFor[*int32]() {

@@ -1,0 +1,124 @@
+package ptxsim
+
+import "math"
+
+// The instructions without modifiers have functions of their own, for speed.
+
+func addF32(r []uint64, in *inst) { r[in.d] = bits32(float32At(r, in.a) + float32At(r, in.b)) }
+func subF32(r []uint64, in *inst) { r[in.d] = bits32(float32At(r, in.a) - float32At(r, in.b)) }
+func mulF32(r []uint64, in *inst) { r[in.d] = bits32(float32At(r, in.a) * float32At(r, in.b)) }
+func addF64(r []uint64, in *inst) { r[in.d] = bits64(float64At(r, in.a) + float64At(r, in.b)) }
+func subF64(r []uint64, in *inst) { r[in.d] = bits64(float64At(r, in.a) - float64At(r, in.b)) }
+func mulF64(r []uint64, in *inst) { r[in.d] = bits64(float64At(r, in.a) * float64At(r, in.b)) }
+
+// anyF32 runs x.f32 with the modifiers .ftz and .sat.
+func anyF32(r []uint64, in *inst) {
+	x := in.x
+	a, b, c := float32At(r, in.a), float32At(r, in.b), float32At(r, in.c)
+	if x.ftz {
+		a, b, c = flush(a), flush(b), flush(c)
+	}
+	v := x.f32(a, b, c)
+	if x.ftz {
+		v = flush(v)
+	}
+	if x.sat {
+		v = saturate(v)
+	}
+	r[in.d] = bits32(v)
+}
+
+func anyF64(r []uint64, in *inst) {
+	r[in.d] = bits64(in.x.f64(float64At(r, in.a), float64At(r, in.b), float64At(r, in.c)))
+}
+
+// The sign operations work on the bits, so that the payload of a NaN stays; with .ftz they flush.
+
+func negF32(r []uint64, in *inst) { r[in.d] = uint64(uint32(r[in.a]) ^ 1<<31) }
+func absF32(r []uint64, in *inst) { r[in.d] = uint64(uint32(r[in.a]) &^ (1 << 31)) }
+func negF64(r []uint64, in *inst) { r[in.d] = r[in.a] ^ 1<<63 }
+func absF64(r []uint64, in *inst) { r[in.d] = r[in.a] &^ (1 << 63) }
+
+func negFlushF32(a, _, _ float32) float32 { return -a }
+func absFlushF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
+
+// copySignF32 is b with the sign of a.
+func copySignF32(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<31-1) | r[in.a]&(1<<31) }
+func copySignF64(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<63-1) | r[in.a]&(1<<63) }
+
+// minNumber is the lesser number; -0 is less than +0, and a NaN is ignored if there is a number.
+func minNumber[F float32 | float64](a, b, _ F) F {
+	switch {
+	case a != a:
+		return b
+	case b != b:
+		return a
+	}
+	return min(a, b) // Go's min orders the zeros too
+}
+
+func maxNumber[F float32 | float64](a, b, _ F) F {
+	switch {
+	case a != a:
+		return b
+	case b != b:
+		return a
+	}
+	return max(a, b)
+}
+
+// minimum and maximum are NaN if one operand is: the modifier .NaN.
+
+func minimum[F float32 | float64](a, b, _ F) F { return min(a, b) }
+func maximum[F float32 | float64](a, b, _ F) F { return max(a, b) }
+
+// Approximations. The hardware's are within documented errors of the exact value; here they are
+// float64 functions, rounded.
+
+func approximate(f func(float64) float64) func(a, _, _ float32) float32 {
+	return func(a, _, _ float32) float32 { return float32(f(float64(a))) }
+}
+
+func reciprocalRoot(x float64) float64 { return 1 / math.Sqrt(x) }
+
+// seed64 is f without the lower half of its bits: what rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64
+// give, to be refined by Newton's method. Subnormal operands and results are flushed.
+func seed64(f func(float64) float64) func(a, _, _ float64) float64 {
+	return func(a, _, _ float64) float64 {
+		return flush64(math.Float64frombits(math.Float64bits(f(flush64(a))) &^ mask(32)))
+	}
+}
+
+func flush64(x float64) float64 {
+	if math.Float64bits(x)&(0x7ff<<52) == 0 {
+		return math.Copysign(0, x)
+	}
+	return x
+}
+
+// testF32 is the property of a that x.name says, for f32 if x.typ is, else f64.
+func testFloat(r []uint64, in *inst) {
+	expBits, fracBits := uint8(11), uint8(52)
+	if in.x.typ.bits == 32 {
+		expBits, fracBits = 8, 23
+	}
+	exp, frac := r[in.a]>>fracBits&mask(expBits), r[in.a]&mask(fracBits)
+	var v bool
+	switch testNames[in.imm] {
+	case "finite":
+		v = exp != mask(expBits)
+	case "infinite":
+		v = exp == mask(expBits) && frac == 0
+	case "number":
+		v = exp != mask(expBits) || frac == 0
+	case "notanumber":
+		v = exp == mask(expBits) && frac != 0
+	case "normal":
+		v = exp != mask(expBits) && exp != 0
+	case "subnormal":
+		v = exp == 0 && frac != 0
+	}
+	r[in.d] = flag(v)
+}
+
+var testNames = []string{"finite", "infinite", "number", "notanumber", "normal", "subnormal"}

@@ -1,0 +1,250 @@
+package ptxsim
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A Config says what a device can do and what it checks. The zero Config has the limits of common
+// hardware and makes every check.
+type Config struct {
+	MaxThreads      int    // of a block; 1024, and never more
+	MaxBlock        [3]int // 1024, 1024, 64
+	MaxGrid         [3]int // 2^31-1, 65535, 65535
+	SharedMemory    int    // bytes of a block, static and dynamic; 48 KiB
+	Memory          uint64 // bytes of device memory; 4 GiB
+	Multiprocessors int    // what %nsmid says; 16
+	Workers         int    // goroutines of a launch; GOMAXPROCS
+	MaxSteps        uint64 // instructions of one block, after which the launch ends in a Timeout; 2^31
+
+	IgnoreUninitialised bool // lets reads of memory that nothing has written pass
+	IgnoreRaces         bool // lets data races pass
+	IgnoreEqualRaces    bool // lets a race of writes in shared memory pass that write the same value
+
+	// Diagnose, if set, is told of what is suspicious but does not fail a launch: DivByZero, once
+	// for each instruction and launch. It is called after the launch, in the order of the PTX
+	// lines.
+	Diagnose func(*Fault)
+}
+
+func (c *Config) setDefaults() {
+	set := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	set(&c.MaxThreads, 1024)
+	c.MaxThreads = min(c.MaxThreads, int(traceThread+1))
+	for i, v := range [3]int{1024, 1024, 64} {
+		set(&c.MaxBlock[i], v)
+	}
+	for i, v := range [3]int{1<<31 - 1, 65535, 65535} {
+		set(&c.MaxGrid[i], v)
+	}
+	set(&c.SharedMemory, 48<<10)
+	set(&c.Multiprocessors, 16)
+	set(&c.Workers, runtime.GOMAXPROCS(0))
+	if c.Memory == 0 {
+		c.Memory = 4 << 30
+	}
+	if c.MaxSteps == 0 {
+		c.MaxSteps = 1 << 31
+	}
+}
+
+// A Device is a simulated CUDA device: memory, and processors that run the functions of loaded
+// modules. Its methods are safe for concurrent use; launches run one at a time, while the host may
+// go on using memory that the kernel does not.
+type Device struct {
+	config Config
+	mu     sync.Mutex // of mem
+	mem    memory
+	launch sync.Mutex
+	idle   []*cta // under launch
+	blocks uint64 // that were numbered, for traces; under launch
+	steps  atomic.Uint64
+	atomic [64]sync.Mutex // of atomic operations on global memory, by address
+}
+
+// New makes a device.
+func New(c Config) *Device {
+	c.setDefaults()
+	return &Device{config: c, mem: memory{table: make([]atomic.Pointer[allocation], slots), limit: c.Memory}}
+}
+
+// Config is the device's configuration, with the defaults filled in.
+func (d *Device) Config() Config { return d.config }
+
+// Steps is the number of instructions that the device has run.
+func (d *Device) Steps() uint64 { return d.steps.Load() }
+
+// Alloc allocates n bytes, aligned to 256, whose contents are undefined: a kernel that reads them
+// before anything is written is at fault. It fails with ErrOutOfMemory.
+func (d *Device) Alloc(n uint64) (addr uint64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n == 0 {
+		return 0, fmt.Errorf("%w: allocation of 0 bytes", ErrAddress)
+	}
+	a, err := d.alloc(n)
+	if err != nil {
+		return 0, err
+	}
+	return a.addr, nil
+}
+
+// alloc makes an allocation, with d.mu locked.
+func (d *Device) alloc(n uint64) (*allocation, error) {
+	if n > d.mem.limit-d.mem.used {
+		return nil, fmt.Errorf("%w: %d bytes asked for, %d of %d free", ErrOutOfMemory, n, d.mem.limit-d.mem.used,
+			d.mem.limit)
+	}
+	a := &allocation{mem: make([]byte, n), valid: make([]byte, n)}
+	if err := d.mem.place(a); err != nil {
+		return nil, err
+	}
+	d.mem.used += n
+	return a, nil
+}
+
+// Free frees what Alloc returned. Kernels that still use it are at fault.
+func (d *Device) Free(addr uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, err := d.mem.at(addr)
+	if err != nil {
+		return err
+	}
+	if a.host || a.owned {
+		return fmt.Errorf("%w: %#x was not allocated by Alloc", ErrAddress, addr)
+	}
+	d.mem.remove(a)
+	return nil
+}
+
+// MapHost makes host memory visible to kernels, without a copy, until Unmap. Its contents count as
+// written.
+func (d *Device) MapHost(mem []byte) (addr uint64, err error) {
+	if len(mem) == 0 {
+		return 0, fmt.Errorf("%w: mapping of 0 bytes", ErrAddress)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := &allocation{mem: mem, host: true}
+	a.complete.Store(true)
+	if err := d.mem.place(a); err != nil {
+		return 0, err
+	}
+	return a.addr, nil
+}
+
+// Unmap ends what MapHost began.
+func (d *Device) Unmap(addr uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, err := d.mem.at(addr)
+	if err != nil {
+		return err
+	}
+	if !a.host {
+		return fmt.Errorf("%w: %#x was not mapped by MapHost", ErrAddress, addr)
+	}
+	d.mem.remove(a)
+	return nil
+}
+
+// MemoryInfo is the bytes of device memory that are free, and all of them.
+func (d *Device) MemoryInfo() (free, total uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mem.limit - d.mem.used, d.mem.limit
+}
+
+// Range is the start and size of the allocation or mapping that addr points into.
+func (d *Device) Range(addr uint64) (start, size uint64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, _, err := d.mem.bytes(addr, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	return a.addr, uint64(len(a.mem)), nil
+}
+
+// Write copies p to the device.
+func (d *Device) Write(addr uint64, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, off, err := d.mem.bytes(addr, len(p))
+	if err != nil {
+		return err
+	}
+	copy(a.mem[off:], p)
+	a.written(off, len(p))
+	return nil
+}
+
+// Read copies from the device to p. Memory that nothing has written reads as anything.
+func (d *Device) Read(p []byte, addr uint64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, off, err := d.mem.bytes(addr, len(p))
+	if err != nil {
+		return err
+	}
+	copy(p, a.mem[off:])
+	return nil
+}
+
+// Fill writes pattern n times in a row, from addr on.
+func (d *Device) Fill(addr uint64, pattern []byte, n int) error {
+	size := len(pattern) * n
+	if size == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, off, err := d.mem.bytes(addr, size)
+	if err != nil {
+		return err
+	}
+	to := a.mem[off:][:size]
+	for i := 0; i < size; {
+		i += copy(to[i:], pattern)
+	}
+	a.written(off, size)
+	return nil
+}
+
+// Copy copies n bytes on the device; the ranges may overlap. Bytes that were not written stay so.
+func (d *Device) Copy(dst, src uint64, n int) error {
+	if n <= 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	to, toOff, err := d.mem.bytes(dst, n)
+	if err != nil {
+		return err
+	}
+	from, fromOff, err := d.mem.bytes(src, n)
+	if err != nil {
+		return err
+	}
+	copy(to.mem[toOff:][:n], from.mem[fromOff:])
+	switch {
+	case from.complete.Load():
+		to.written(toOff, n)
+	case !to.complete.Load():
+		copy(to.valid[toOff:][:n], from.valid[fromOff:])
+	}
+	return nil
+}

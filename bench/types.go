@@ -1,0 +1,31 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// experiments are what is measured in one element type.
+type experiments struct {
+	smallCalls, probe         func(r *runner) error
+	products, batches         func(r *runner, d shape) error
+	scaling                   func(r *runner, sizes []int) error
+	tuneTranspose, tuneMatMul func(r *tuneRun, n int, until time.Time) error
+	tuneCrossover             func(r *tuneRun, until time.Time) error
+	chains                    func() chains
+}
+
+func experimentsOf[T linalg.Element]() experiments {
+	return experiments{
+		smallCalls: smallCalls[T], probe: probe[T], products: products[T], batches: batches[T],
+		scaling: scalingOf[T], tuneTranspose: tuneTranspose[T], tuneMatMul: tuneMatMul[T],
+		tuneCrossover: tuneCrossover[T], chains: chainsOf[T],
+	}
+}
+
+// in chooses the experiments of a type.
+func in(t kernels.Type) experiments {
+	return kernels.ByType(t, experimentsOf[float32], experimentsOf[float64], experimentsOf[int32])()
+}

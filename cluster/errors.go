@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// An Error is what went wrong on a rank. Every rank has it, so that one of them should print it:
+// rank 0.
+type Error struct {
+	Rank int   // where it went wrong
+	Here int   // the rank that has this value
+	Err  error // on other ranks than Rank it has the text alone
+
+	several bool // ranks
+	agreed  bool // every rank has it at the same call, and goes on from there
+}
+
+func (e *Error) Error() string {
+	if !e.several {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("rank %d: %v", e.Rank, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// errorOf makes an Error of what rank has reported.
+func (c *Comm) errorOf(rank int, err error, agreed bool) *Error {
+	return &Error{Rank: rank, Here: c.rank, Err: err, several: c.size > 1, agreed: agreed}
+}
+
+// alike is an error that every rank finds by itself, as it is about the arguments of a call.
+func (c *Comm) alike(format string, v ...any) error {
+	return c.errorOf(c.rank, fmt.Errorf(format, v...), true)
+}
+
+func shapeError(format string, v ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{linalg.ErrShape}, v...)...)
+}
+
+// isAgreed tells whether every rank has returned err from the same call.
+func isAgreed(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.agreed
+}

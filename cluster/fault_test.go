@@ -1,0 +1,281 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tandem-gpu/tandem/cluster/internal/mpi"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// limit is far above what a job takes that does not hang.
+const limit = 30 * time.Second
+
+// inTime fails the test where f hangs.
+func inTime(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("%s: the job hangs", what)
+	}
+}
+
+// everything uses all that calls MPI, and writes a file.
+func everything(t *testing.T, file string) func(ctx context.Context, c *Comm) error {
+	return func(ctx context.Context, c *Comm) error {
+		s := openCPU(t, c)
+		defer s.Close()
+		g, err := c.Grid(ctx, 0, 4)
+		if err != nil {
+			return err
+		}
+		m, err := Scatter(ctx, g, 0, only(c, random[float32](9, 10, 1)))
+		if err != nil {
+			return err
+		}
+		n, err := Transpose(ctx, m)
+		if err != nil {
+			return err
+		}
+		p, err := MatMul(ctx, s, m, n)
+		if err != nil {
+			return err
+		}
+		if err := p.WriteNPY(ctx, file, Layout{}); err != nil {
+			return err
+		}
+		q, err := ReadNPY[float32](ctx, g, file)
+		if err != nil {
+			return err
+		}
+		_, err = q.Gather(ctx, 0)
+		return err
+	}
+}
+
+// harmless are calls whose failure costs memory at most.
+var harmless = []string{"FreeMem", "Cancel", "Wait", "ErrorString", "GetLibraryVersion"}
+
+// Every call of MPI fails in turn, on the first and on another rank: all ranks have an error, none
+// waits for ever, and there is no file but a whole one.
+func TestEveryCallFails(t *testing.T) {
+	table := reflect.TypeFor[mpi.Table]()
+	for i := range table.NumField() {
+		name := table.Field(i).Name
+		quiet := strings.Contains(strings.Join(harmless, " "), name)
+		for rank := range 2 {
+			for n := 0; ; n = n*3/2 + 1 { // some uses of each
+				file := filepath.Join(t.TempDir(), "p.npy")
+				f, calls := newFake(3), new(int)
+				var errs []error
+				what := fmt.Sprintf("call %d of %s on rank %d", n, name, rank)
+				inTime(t, what, func() {
+					errs = f.job(t.Context(), func(r int, t *mpi.Table) {
+						if r == rank {
+							calls = failing(t, name, n)
+						}
+					}, everything(t, file))
+				})
+				checkOutput(t, what, file, errs[0])
+				if *calls <= n {
+					break
+				}
+				for r, err := range errs {
+					switch {
+					case quiet:
+					case err == nil && name == "Finalize": // the others have ended
+					case err == nil:
+						t.Errorf("%s: no error on rank %d", what, r)
+					case r == rank && !strings.Contains(err.Error(), "Fake 1.0 (libfake.so)"):
+						t.Errorf("%s: %v does not name the library", what, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkOutput looks for what is not a whole file. The last operations may fail after it was made.
+func checkOutput(t *testing.T, what, file string, err error) {
+	t.Helper()
+	names, e := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
+	if e != nil {
+		t.Fatal(e)
+	}
+	hidden, e := filepath.Glob(filepath.Join(filepath.Dir(file), ".*"))
+	if e != nil {
+		t.Fatal(e)
+	}
+	for _, name := range append(names, hidden...) {
+		info, e := os.Stat(name)
+		if e != nil {
+			t.Fatal(e)
+		}
+		if name != file || info.Size() != 128+9*9*4 {
+			t.Errorf("%s: %v, and it left %s of %d bytes", what, err, name, info.Size())
+		}
+	}
+	if err == nil && len(names) != 1 {
+		t.Errorf("%s: no error, and no file", what)
+	}
+}
+
+// What goes wrong on one rank ends the waiting of the others, with its text.
+func TestOneRankFails(t *testing.T) {
+	for rank := range 3 {
+		var errs []error
+		inTime(t, "a job", func() {
+			errs = newFake(3).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+				if c.Rank() == rank {
+					return errTest
+				}
+				_, err := c.Grid(ctx, 0, 0)
+				return err
+			})
+		})
+		for r, err := range errs {
+			var e *Error
+			want := fmt.Sprintf("rank %d: planted", rank)
+			if !errors.As(err, &e) || e.Rank != rank || e.Here != r || err.Error() != want {
+				t.Errorf("rank %d failed, and rank %d says %v", rank, r, err)
+			}
+			if r == rank && !errors.Is(err, errTest) {
+				t.Errorf("rank %d: %v is not its own error", r, err)
+			}
+		}
+	}
+}
+
+// The context of f is done when another rank fails, also while nobody waits for MPI.
+func TestContextOfAFailedJob(t *testing.T) {
+	inTime(t, "a job", func() {
+		errs := newFake(2).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+			if c.Rank() == 1 {
+				return errTest
+			}
+			<-ctx.Done() // as a long computation does
+			return context.Cause(ctx)
+		})
+		if errs[0] == nil || errs[0].Error() != "rank 1: planted" {
+			t.Error(errs[0])
+		}
+	})
+}
+
+// A canceled job ends on all ranks, also where one rank alone learns of it.
+func TestCanceled(t *testing.T) {
+	f := newFake(3)
+	inTime(t, "a canceled job", func() {
+		for rank, err := range f.job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+			if c.Rank() == 2 {
+				var cancel func()
+				ctx, cancel = context.WithCancel(ctx)
+				time.AfterFunc(time.Millisecond, cancel)
+				<-ctx.Done()
+			}
+			_, err := c.Grid(ctx, 0, 0)
+			return err
+		}) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		}
+	})
+}
+
+// Ranks that call different things are told so.
+func TestDifferentCalls(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		call func(ctx context.Context, c *Comm, g *Grid) error
+	}{
+		{"Grid", func(ctx context.Context, c *Comm, g *Grid) error {
+			_, err := c.Grid(ctx, 0, 4+c.Rank())
+			return err
+		}},
+		{"Scatter", func(ctx context.Context, c *Comm, g *Grid) error {
+			_, err := Scatter(ctx, g, 0, linalg.NewMatrix[int32](3, 3+c.Rank(), nil))
+			return err
+		}},
+		{"operation", func(ctx context.Context, c *Comm, g *Grid) error {
+			m, err := New[int32](g, 3, 3)
+			if err == nil && c.Rank() == 0 {
+				_, err = Transpose(ctx, m)
+			} else if err == nil {
+				_, err = m.Gather(ctx, 0)
+			}
+			return err
+		}},
+	} {
+		inTime(t, c.name, func() {
+			for rank, err := range newFake(2).job(t.Context(), nil, func(ctx context.Context, comm *Comm) error {
+				g, err := comm.Grid(ctx, 0, 4)
+				if err != nil {
+					return err
+				}
+				return c.call(ctx, comm, g)
+			}) {
+				if err == nil || !isAgreed(err) || !strings.Contains(err.Error(), "rank 1: it has another call") {
+					t.Errorf("%s: rank %d: %v", c.name, rank, err)
+				}
+			}
+		})
+	}
+}
+
+// What is wrong with the arguments is an error that every rank has, and after which MPI ends well.
+func TestWrongArguments(t *testing.T) {
+	onRanks(t, 4, func(ctx context.Context, c *Comm) error {
+		s := openCPU(t, c)
+		defer s.Close()
+		g, err := c.Grid(ctx, 0, 4)
+		if err != nil {
+			return err
+		}
+		other, err := c.Grid(ctx, 1, 4)
+		if err != nil {
+			return err
+		}
+		a, _ := New[float64](g, 3, 4)
+		b, _ := New[float64](g, 5, 6)
+		o, _ := New[float64](other, 4, 3)
+		square, _ := New[float64](g, 3, 3)
+		var none linalg.Matrix[int32]
+		for name, f := range map[string]func() error{
+			"rows that do not divide": func() error { _, err := c.Grid(ctx, 3, 4); return err },
+			"a negative block":        func() error { _, err := c.Grid(ctx, 1, -1); return err },
+			"a negative dimension":    func() error { _, err := New[float64](g, -1, 4); return err },
+			"too many elements":       func() error { _, err := New[float64](g, 1<<31-1, 1<<31-1); return err },
+			"a product":               func() error { _, err := MatMul(ctx, s, a, b); return err },
+			"another grid":            func() error { _, err := MatMul(ctx, s, a, o); return err },
+			"a sum":                   func() error { _, err := Add(ctx, s, a, b); return err },
+			"an overlap":              func() error { return Gemm(ctx, s, 1, 'N', square, 'N', square, 1, square) },
+			"a rank":                  func() error { _, err := Scatter(ctx, g, 4, none); return err },
+			"no rank":                 func() error { _, err := a.Gather(ctx, -1); return err },
+			"a layout":                func() error { return a.WriteNPY(ctx, "/no", Layout{Shape: []int{4, 3}}) },
+		} {
+			err := f()
+			if !isAgreed(err) || !errors.Is(err, linalg.ErrShape) && !errors.Is(err, linalg.ErrOverlap) {
+				return fmt.Errorf("%s: %v", name, err)
+			}
+		}
+		_, err = Scatter(ctx, g, 0, linalg.Matrix[int32]{Rows: 3, Cols: 3, Stride: 3, Data: make([]int32, 8)})
+		if !isAgreed(err) {
+			return fmt.Errorf("a matrix with too few values: %v", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/internal/compiler"
+)
+
+func newKernels(a *app) *cobra.Command {
+	var check, noLaunch, noPTX bool
+	cmd := &cobra.Command{
+		Use:   "kernels [folder]",
+		Short: "Compile the kernels of a Go package",
+		Long: `Compile the kernels of a Go package that are written in Go: functions that a line
+//tandem:kernel marks. The file kernels_tandem.go beside them gets text for OpenCL
+and CUDA, PTX where clang-19 is installed, Go for the cpu device, and a function
+for each kernel that launches it. It needs the go command.
+
+In a module that needs no more of Tandem's programs,
+go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
+		Example: `  tandem kernels
+  tandem kernels ./internal/physics --check`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.runE(func(_ context.Context, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			o := compiler.Options{NoLaunch: noLaunch, NoPTX: noPTX, PTX: compiler.Clang()}
+			if check {
+				return compiler.Check(dir, o)
+			}
+			return compiler.Write(dir, o)
+		}),
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail where the generated file is stale")
+	cmd.Flags().BoolVar(&noLaunch, "no-launch", false, "leave the launch functions out, which need package linalg")
+	cmd.Flags().BoolVar(&noPTX, "no-ptx", false, "leave PTX out")
+	return cmd
+}

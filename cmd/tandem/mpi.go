@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tandem-gpu/tandem/cluster"
+	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// errSaidElsewhere: another rank prints what went wrong.
+var errSaidElsewhere = errors.New("the first rank says what went wrong")
+
+// ranks is what a report says of an MPI job.
+type ranks struct {
+	Library string `json:"library"`
+	Ranks   int    `json:"ranks"`
+	Grid    [2]int `json:"grid"` // rows and columns of ranks
+}
+
+func (r *ranks) String() string {
+	return fmt.Sprintf("%d in a grid of %dx%d, %s", r.Ranks, r.Grid[0], r.Grid[1], r.Library)
+}
+
+// matMulMPI is matmul --mpi: the same product by all ranks of a job. The first rank alone reports.
+func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
+	err := cluster.Run(ctx, func(ctx context.Context, c *cluster.Comm) error {
+		var bar *progress
+		if c.Rank() == 0 {
+			bar = newProgress(a.stderr)
+			defer bar.close()
+		}
+		return a.matMulOn(ctx, c, paths, out, bar)
+	})
+	var e *cluster.Error
+	switch {
+	case errors.As(err, &e) && e.Here > 0:
+		return errSaidElsewhere
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted; no output was written")
+	}
+	return err
+}
+
+// A clusterProduct computes the product of files on the ranks of a grid, and writes it.
+type clusterProduct func(ctx context.Context, s *linalg.Session, g *cluster.Grid, in []operand, out string,
+	l cluster.Layout, bar *progress, rec *record) error
+
+func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string, bar *progress) error {
+	start := time.Now()
+	if err := c.Agree(ctx, checkMPI(paths, out)); err != nil {
+		return err
+	}
+	in, shape, err := inspect(ctx, c, paths)
+	if err != nil {
+		return err
+	}
+	bar.begin("opening the device")
+	s, err := c.Open(a.backend)
+	if s != nil {
+		defer s.Close()
+	}
+	if err := c.Agree(ctx, err); err != nil {
+		return err
+	}
+	if err := c.Agree(ctx, fitsRanks(c, in, shape)); err != nil {
+		return err
+	}
+	g, err := c.Grid(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	rows, cols := g.Dims()
+	rec := &record{
+		Command: "matmul", Device: s.Info(), Inputs: fileRecords(in),
+		MPI: &ranks{c.Library(), c.Size(), [2]int{rows, cols}},
+	}
+	l := cluster.Layout{Shape: shape, Fortran: a.fortran}
+	if err := operationsIn(in[0].Type).cluster(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
+		return err
+	}
+	bar.close()
+	rec.TotalSeconds = time.Since(start).Seconds()
+	return a.report(rec, nil)
+}
+
+// checkMPI checks the names of files, which every rank must be able to open.
+func checkMPI(paths, out []string) error {
+	if err := checkOutputs(out, 1); err != nil {
+		return err
+	}
+	for _, p := range append(paths[:len(paths):len(paths)], out...) {
+		if p == "-" {
+			return usagef("-: with --mpi every rank opens the files itself; name files")
+		}
+	}
+	return nil
+}
+
+// inspect looks at the operands, and gives the shape of their product.
+func inspect(ctx context.Context, c *cluster.Comm, paths []string) (in []operand, shape []int, err error) {
+	for _, p := range paths {
+		f, err := cluster.Stat(ctx, c, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		in = append(in, operand{path: p, Header: &npy.Header{Type: f.Type, Shape: f.Shape}})
+	}
+	if err = sameType(in[0], in[1]); err == nil {
+		shape, err = productShape(in[0], in[1])
+	}
+	return in, shape, c.Agree(ctx, err)
+}
+
+// fitsRanks refuses what the ranks of this machine cannot hold.
+func fitsRanks(c *cluster.Comm, in []operand, shape []int) error {
+	all := (&npy.Header{Type: in[0].Type, Shape: shape}).Size()
+	for _, o := range in {
+		all += o.Size()
+	}
+	_, here := c.Local()
+	return fitsHost(int64(float64(all) * float64(here) / float64(c.Size())))
+}
+
+func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, in []operand, out string,
+	l cluster.Layout, bar *progress, rec *record,
+) error {
+	bar.begin("reading " + in[0].path)
+	x, err := cluster.ReadNPY[T](ctx, g, in[0].path)
+	if err != nil {
+		return err
+	}
+	bar.begin("reading " + in[1].path)
+	read := cluster.ReadNPY[T]
+	if len(in[1].Shape) == 1 {
+		read = cluster.ReadNPYColumn[T]
+	}
+	y, err := read(ctx, g, in[1].path)
+	if err != nil {
+		return err
+	}
+	bar.begin("computing")
+	start := time.Now()
+	p, err := await(ctx, grace, func() (*cluster.Matrix[T], error) {
+		return cluster.MatMul(linalg.WithProgress(ctx, bar.at), s, x, y)
+	})
+	if err != nil {
+		return err
+	}
+	m, k := in[0].Dims()
+	n := 1
+	if len(in[1].Shape) == 2 {
+		n = in[1].Shape[1]
+	}
+	t := times{call: time.Since(start)}
+	rec.CallSeconds = t.call.Seconds()
+	rec.GFlops = 2 * float64(m) * float64(n) * float64(k) / float64(max(t.call.Nanoseconds(), 1))
+	rec.integer = in[0].Type.Integer()
+	bar.begin("writing " + out)
+	if err := p.WriteNPY(ctx, out, l); err != nil {
+		return err
+	}
+	rec.Outputs = []fileRecord{{Path: out, Type: in[0].Type.String(), Shape: l.Shape}}
+	return nil
+}

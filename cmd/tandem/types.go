@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// An executor computes a result of files and writes it.
+type executor func(ctx context.Context, a *app, in []operand, out *output, bar *progress, rec *record) error
+
+// operations are what the command does in one element type.
+type operations struct {
+	matmul, transpose, add executor
+	scale                  func(by string) executor
+	cluster                clusterProduct
+	read                   func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
+	upload                 func(s *linalg.Session, o operand) (kernelBuffer, error)
+	zeros                  func(s *linalg.Session, shape []int) (kernelBuffer, error)
+}
+
+func operationsOf[T linalg.Element]() operations {
+	return operations{
+		matmul: planner[T](planMatMul[T]).execute, transpose: planner[T](planTranspose[T]).execute,
+		add: planner[T](planAdd[T]).execute, scale: func(by string) executor { return planScale[T](by).execute },
+		cluster: multiplyMPI[T],
+		read:    func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
+		upload:  upload[T], zeros: zeros[T],
+	}
+}
+
+// operationsIn chooses the operations of a type.
+func operationsIn(t kernels.Type) operations {
+	return kernels.ByType(t, operationsOf[float32], operationsOf[float64], operationsOf[int32])()
+}
+
+// parseNumber reads a number of type T.
+func parseNumber[T linalg.Element](text string) (T, error) {
+	var t T
+	size := int(8 * unsafe.Sizeof(t))
+	if kernels.TypeOf[T]().Integer() {
+		v, err := strconv.ParseInt(text, 0, size)
+		if err != nil {
+			most := int64(math.MaxInt64) >> (64 - size)
+			return t, fmt.Errorf("not a whole number from %d to %d (%T)", -most-1, most, t)
+		}
+		return T(v), nil
+	}
+	v, err := strconv.ParseFloat(text, size)
+	if err != nil {
+		return t, fmt.Errorf("not a %T", t)
+	}
+	return T(v), nil
+}

@@ -1,0 +1,71 @@
+package conformance
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// All that depends on the element type.
+
+// A computation runs cases of one type on a device, and by the definition.
+type computation struct {
+	run       func(c *Case, x *session, k backend.Kernel, v variant) (string, error)
+	reference func(c *Case) string
+}
+
+func computationOf[T kernels.Element]() computation { return computation{runOf[T], referenceDigest[T]} }
+
+// in chooses the computation of a type.
+func in(t kernels.Type) computation {
+	return kernels.ByType(t, computationOf[float32], computationOf[float64], computationOf[int32])()
+}
+
+// element makes an element of u, as the package says. operand is "a", "b" or "c".
+func element[T kernels.Element](kind values, operand string, u uint64) T {
+	var v any
+	switch any(T(0)).(type) {
+	case int32:
+		v = int32(uint32(u))
+	case float32:
+		if f, ok := exception(kind, u, math.SmallestNonzeroFloat32, math.MaxFloat32); ok {
+			v = float32(f)
+			break
+		}
+		e := uint32(exponent(kind, operand, u, 127, 127-78, 255))
+		v = math.Float32frombits(uint32(u>>63)<<31 | e<<23 | uint32(u)&(1<<23-1))
+	case float64:
+		if f, ok := exception(kind, u, math.SmallestNonzeroFloat64, math.MaxFloat64); ok {
+			v = f
+			break
+		}
+		v = math.Float64frombits(u>>63<<63 | exponent(kind, operand, u, 1023, 1023-541, 2047)<<52 | u&(1<<52-1))
+	}
+	return v.(T)
+}
+
+func writeElement[T kernels.Element](w io.Writer, v T) {
+	var b [8]byte
+	switch v := any(v).(type) {
+	case float32:
+		u := math.Float32bits(v)
+		if v != v {
+			u = 0x7fc00000
+		}
+		binary.LittleEndian.PutUint32(b[:], u)
+		w.Write(b[:4])
+	case float64:
+		u := math.Float64bits(v)
+		if v != v {
+			u = 0x7ff8000000000000
+		}
+		binary.LittleEndian.PutUint64(b[:], u)
+		w.Write(b[:])
+	case int32:
+		binary.LittleEndian.PutUint32(b[:], uint32(v))
+		w.Write(b[:4])
+	}
+}

@@ -1,0 +1,200 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// An Item is one work-item: a kernel's first parameter, by which it knows its place. d is 0, 1 or 2
+// for x, y and z, and a constant in a kernel that is compiled.
+type Item struct{ *item }
+
+type item struct {
+	group *group
+	local [3]int
+	used  int    // calls of Local so far
+	at    string // where it last waited at a barrier
+}
+
+// Global is the work-item's place in the whole grid: Group(d)*LocalSize(d) + Local(d).
+func (it Item) Global(d int) int { return it.group.id[d]*it.group.grid.Local[d] + it.local[d] }
+
+// Local is its place in its group.
+func (it Item) Local(d int) int { return it.local[d] }
+
+// Group is its group's place in the grid.
+func (it Item) Group(d int) int { return it.group.id[d] }
+
+// GlobalSize is the number of work-items of the grid.
+func (it Item) GlobalSize(d int) int { return it.group.grid.Groups[d] * it.group.grid.Local[d] }
+
+// LocalSize is the number of work-items of a group.
+func (it Item) LocalSize(d int) int { return it.group.grid.Local[d] }
+
+// Groups is the number of groups.
+func (it Item) Groups(d int) int { return it.group.grid.Groups[d] }
+
+// Barrier waits for all work-items of the group. What they wrote before it is there after it.
+func (it Item) Barrier() {
+	_, file, line, _ := runtime.Caller(1)
+	it.group.wait(it.item, fmt.Sprintf("%s:%d", filepath.Base(file), line))
+}
+
+// Local is memory that the work-items of a group share: the n-th call of each gives all of them the
+// same array. Its contents are undefined at first. A is an array of constant size.
+func Local[A any](it Item) *A {
+	if it.used == maxLocal {
+		panic("gpu: more than 64 arrays in local memory")
+	}
+	s := &it.group.shared[it.used]
+	it.used++
+	s.once.Do(func() { s.array = new(A) })
+	return s.array.(*A)
+}
+
+// Run calls kernel for every work-item of grid. The groups run one after the other, the work-items
+// of a group each in a goroutine, so that the race detector finds a missing barrier. It is for
+// tests and for finding mistakes; the cpu device runs compiled kernels much faster. A panic of a
+// work-item, or one that ends while others wait at a barrier, is an error.
+func Run(grid backend.Grid, kernel func(Item)) error {
+	return RunGroups(grid, 0, grid.Count(), kernel)
+}
+
+// RunGroups is [Run] for the groups lo to hi-1, as [backend.Grid.Group] numbers them.
+func RunGroups(grid backend.Grid, lo, hi int, kernel func(Item)) error {
+	for i := lo; i < hi; i++ {
+		g := &group{grid: grid, running: grid.Items(), gate: make(chan struct{})}
+		g.id[0], g.id[1], g.id[2] = grid.Group(i)
+		if err := g.run(kernel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxLocal = 64
+
+// A group is the running work-items of one group. What they synchronise by orders no more than the
+// barriers of a kernel do, so that the race detector sees what these leave unordered.
+type group struct {
+	grid   backend.Grid
+	id     [3]int
+	shared [maxLocal]struct {
+		once  sync.Once
+		array any
+	}
+	failed atomic.Bool
+
+	mu      sync.Mutex
+	gate    chan struct{} // closed when those that wait may go on
+	running int           // work-items that have not ended
+	waiting int           // of these, at the barrier
+	place   string        // of the barrier
+	ended   *item         // one that has ended
+	err     error
+}
+
+func (g *group) run(kernel func(Item)) error {
+	var all sync.WaitGroup
+	l := g.grid.Local
+	for z := range l[2] {
+		for y := range l[1] {
+			for x := range l[0] {
+				it := &item{group: g, local: [3]int{x, y, z}}
+				all.Go(func() {
+					defer g.end(it)
+					kernel(Item{it})
+				})
+			}
+		}
+	}
+	all.Wait()
+	return g.err
+}
+
+// errStopped ends the work-items that wait in a group which has failed.
+var errStopped = errors.New("stopped")
+
+func (g *group) wait(it *item, place string) {
+	<-g.arrive(it, place)
+	if g.failed.Load() {
+		panic(errStopped)
+	}
+}
+
+// arrive counts a work-item that comes to a barrier, and opens it for the last one.
+func (g *group) arrive(it *item, place string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	it.at = place
+	if g.waiting++; g.waiting == 1 {
+		g.place = place
+	} else if g.place != place {
+		g.fail(fmt.Errorf("work-items wait at different barriers, %s and %s", g.place, place))
+	}
+	g.check()
+	gate := g.gate
+	if g.waiting == g.running && g.err == nil {
+		g.waiting, g.gate = 0, make(chan struct{})
+		close(gate)
+	}
+	return gate
+}
+
+// check fails the group where some have ended and all others wait.
+func (g *group) check() {
+	if g.ended == nil || g.waiting == 0 || g.waiting < g.running {
+		return
+	}
+	after := "without a barrier"
+	if g.ended.at != "" {
+		after = "after the barrier at " + g.ended.at
+	}
+	g.fail(fmt.Errorf("work-item %v ended %s while others wait at the barrier at %s", g.ended.local, after, g.place))
+}
+
+func (g *group) fail(err error) {
+	if g.err == nil {
+		g.err = fmt.Errorf("group %v: %w", g.id, err)
+		g.failed.Store(true)
+		close(g.gate)
+	}
+}
+
+// end counts a work-item that returns or panics.
+func (g *group) end(it *item) {
+	v := recover()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	switch {
+	case v == nil:
+		g.ended = it
+	case v != any(errStopped):
+		g.fail(fmt.Errorf("work-item %v%s: panic: %v", it.local, panicSite(), v))
+	}
+	g.check()
+}
+
+// panicSite is where the panic that was recovered happened, as " at file.go:12".
+func panicSite() string {
+	var pc [32]uintptr
+	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") &&
+			!strings.Contains(f.Function, "/gpu.Matrix[") {
+			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

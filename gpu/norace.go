@@ -1,0 +1,7 @@
+//go:build !race
+
+package gpu
+
+// Goroutines tells whether the cpu device runs each work-item as a goroutine, from the kernel as it
+// is written: in a program built with -race, so that the race detector finds a missing barrier.
+const Goroutines = false

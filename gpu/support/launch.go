@@ -1,0 +1,49 @@
+package support
+
+import "github.com/tandem-gpu/tandem/backend"
+
+// Kernels is a generic kernel, compiled for several lists of types.
+type Kernels []Instance
+
+// An Instance is a kernel for one list of types.
+type Instance struct {
+	Types  []any // zero values
+	Kernel *backend.Source
+}
+
+// Of is the kernel for the types of some zero values, nil if it is not compiled for them.
+func (k Kernels) Of(types ...any) *backend.Source {
+next:
+	for i := range k {
+		for j, t := range k[i].Types {
+			if t != types[j] {
+				continue next
+			}
+		}
+		return k[i].Kernel
+	}
+	return nil
+}
+
+// Params is the parameters of a kernel's text.
+type Params []backend.Param
+
+// Slice adds those of a slice, as [Slice] takes them, of elements of size bytes.
+func (p Params) Slice(name, elem string, size int) Params {
+	return p.buffer(name, elem, size).Scalar(name+".offset", "ulong", 8).Scalar(name+".len", "ulong", 8)
+}
+
+// Matrix adds those of a matrix, as [Matrix] takes them, of elements of size bytes.
+func (p Params) Matrix(name, elem string, size int) Params {
+	return p.buffer(name, elem, size).Scalar(name+".offset", "ulong", 8).Scalar(name+".Rows", "ulong", 8).
+		Scalar(name+".Cols", "ulong", 8).Scalar(name+".Stride", "ulong", 8)
+}
+
+// Scalar adds one of size bytes.
+func (p Params) Scalar(name, typ string, size int) Params {
+	return append(p, backend.Param{Name: name, Type: typ, Size: size})
+}
+
+func (p Params) buffer(name, elem string, size int) Params {
+	return append(p, backend.Param{Name: name, Type: elem + "*", Buffer: true, Size: size})
+}

@@ -1,0 +1,149 @@
+// Package support is what the Go that gpu/compile generates needs: the operations that Go leaves
+// open, or that panic, as every device does them.
+package support
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+// Value is x. The compiler does not know it to be constant, so that arithmetic on it wraps.
+func Value[T any](x T) T { return x }
+
+// Div is x/y, and 0 where y is 0.
+func Div[T gpu.Integer](x, y T) T {
+	if y == 0 {
+		return 0
+	}
+	return x / y
+}
+
+// Rem is x%y, and 0 where y is 0.
+func Rem[T gpu.Integer](x, y T) T {
+	if y == 0 {
+		return 0
+	}
+	return x % y
+}
+
+// Int is x without its fraction as an integer: the nearest that I has where x is out of its range,
+// and 0 for NaN.
+func Int[I gpu.Integer, F gpu.Float](x F) I {
+	var zero I
+	v, bits, signed := float64(x), 8*int(unsafe.Sizeof(zero)), zero-1 < 0
+	low, high := 0.0, math.Ldexp(1, bits)
+	largest := ^zero
+	if signed {
+		low, high = -high/2, high/2
+		largest = ^(I(1) << (bits - 1))
+	}
+	switch {
+	case v != v:
+		return 0
+	case v >= high:
+		return largest
+	case v <= low:
+		return ^largest
+	}
+	return I(v)
+}
+
+// FMA32 is a*b + c, rounded once.
+func FMA32(a, b, c float32) float32 { return host.FMA32(a, b, c) }
+
+// A Decl is a declaration that generated code was made from, as it was then.
+type Decl struct {
+	File  string // its name in the folder of the package
+	Head  string // its first line
+	Bytes int    // its length, with line ends of one byte
+	Hash  string // of its text, as Hash makes it
+}
+
+// Hash is the SHA-256 of a declaration's text, in hexadecimal digits.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Fresh checks that the declarations are still what they were. read gives the files as they were
+// when the program was built.
+func Fresh(read func(name string) ([]byte, error), generated string, decls []Decl) error {
+	for _, d := range decls {
+		data, err := read(d.File)
+		if err != nil {
+			return err
+		}
+		text := strings.ReplaceAll(string(data), "\r\n", "\n")
+		if !d.in(text) {
+			return fmt.Errorf("%s is stale: %q in %s has changed since; run go generate", generated, d.Head, d.File)
+		}
+	}
+	return nil
+}
+
+// in tells whether text has the declaration.
+func (d Decl) in(text string) bool {
+	for {
+		i := strings.Index(text, d.Head)
+		if i < 0 {
+			return false
+		}
+		text = text[i:]
+		if len(text) >= d.Bytes && Hash(text[:d.Bytes]) == d.Hash {
+			return true
+		}
+		text = text[len(d.Head):]
+	}
+}
+
+// Slice is the slice that a kernel sees of its arguments: a buffer, the offset and the number of
+// its elements.
+func Slice[T any](args []backend.Arg) []T { return part[T](args, int(args[2].Int64())) }
+
+// Matrix is the elements of the matrix that a kernel sees of its arguments: a buffer, an offset,
+// rows, columns and stride.
+func Matrix[T any](args []backend.Arg) []T {
+	rows, cols, stride := int(args[2].Int64()), int(args[3].Int64()), int(args[4].Int64())
+	if rows == 0 {
+		return nil
+	}
+	return part[T](args, (rows-1)*stride+cols)
+}
+
+func part[T any](args []backend.Arg, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	off := int(args[1].Int64())
+	return backend.Mem[T](args[0])[off : off+n : off+n]
+}
+
+// Arg is x as an argument of a kernel: of 8 bytes, or of 4 where it has no more.
+func Arg[T gpu.Number](x T) backend.Arg {
+	wide := unsafe.Sizeof(x) == 8
+	switch float := T(1)/T(2) != 0; {
+	case float && wide:
+		return backend.Float64(float64(x))
+	case float:
+		return backend.Float32(float32(x))
+	case wide:
+		return backend.Uint64(uint64(x))
+	}
+	return backend.Uint32(uint32(x))
+}
+
+// Bool is x as an argument of a kernel.
+func Bool(x bool) backend.Arg {
+	if x {
+		return backend.Uint32(1)
+	}
+	return backend.Uint32(0)
+}

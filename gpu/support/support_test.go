@@ -1,0 +1,86 @@
+package support_test
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/support"
+)
+
+// A float that an integer does not have becomes the nearest that it has; NaN becomes 0.
+func TestInt(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	testInt(t, []float64{0.9, -0.9, 127.9, 128, -128.9, -129, inf, -inf, nan},
+		[]int8{0, 0, 127, 127, -128, -128, 127, -128, 0})
+	testInt(t, []float64{-0.9, -5, 255.9, 256, inf, nan}, []uint8{0, 0, 255, 255, 255, 0})
+	testInt(t, []float32{1e30, -1e30, 2147483520, -2147483648},
+		[]int32{math.MaxInt32, math.MinInt32, 2147483520, math.MinInt32})
+	testInt(t, []float64{1 << 63, -1 << 63, 1<<63 - 1024}, []int64{math.MaxInt64, math.MinInt64, 1<<63 - 1024})
+	testInt(t, []float64{1 << 64, -1, 1<<64 - 2048, 1 << 63}, []uint64{math.MaxUint64, 0, 1<<64 - 2048, 1 << 63})
+}
+
+func testInt[F gpu.Float, I gpu.Integer](t *testing.T, x []F, want []I) {
+	t.Helper()
+	for i, v := range x {
+		if got := support.Int[I](v); got != want[i] {
+			t.Errorf("%T of %v is %v, want %v", got, v, got, want[i])
+		}
+	}
+}
+
+func TestDivRem(t *testing.T) {
+	if support.Div(7, 0) != 0 || support.Rem(7, 0) != 0 || support.Div(-7, 2) != -3 || support.Rem(-7, 2) != -1 {
+		t.Error("quotients")
+	}
+	if least := int32(math.MinInt32); support.Div(least, -1) != least || support.Rem(least, -1) != 0 {
+		t.Error("the least number by -1")
+	}
+}
+
+// A declaration may move, and its file have other line ends; once its text differs, it is stale.
+func TestFresh(t *testing.T) {
+	const text = "func f() int {\n\treturn 1\n}"
+	decls := []support.Decl{{File: "a.go", Head: "func f() int {", Bytes: len(text), Hash: support.Hash(text)}}
+	for _, c := range []struct {
+		file  string
+		fresh bool
+	}{
+		{"package a\n\n" + text + "\n", true},
+		{"package a\n\n// func f() int {\n\n" + text, true},
+		{"package a\r\n\r\nfunc f() int {\r\n\treturn 1\r\n}\r\n", true},
+		{"package a\n\nfunc f() int {\n\treturn 2\n}\n", false},
+		{"package a\n\nfunc f() int {\n", false},
+		{"package a\n", false},
+	} {
+		files := fstest.MapFS{"a.go": {Data: []byte(c.file)}}
+		if err := support.Fresh(files.ReadFile, "g.go", decls); (err == nil) != c.fresh {
+			t.Errorf("%q: %v", c.file, err)
+		}
+	}
+	if err := support.Fresh(fstest.MapFS{}.ReadFile, "g.go", decls); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+func TestArg(t *testing.T) {
+	for _, c := range []struct {
+		got  uint64
+		size int
+		want uint64
+		n    int
+	}{
+		{support.Arg(int8(-1)).Bits, support.Arg(int8(-1)).Size, math.MaxUint32, 4},
+		{support.Arg(-1).Bits, support.Arg(-1).Size, math.MaxUint64, 8},
+		{support.Arg(float32(1)).Bits, support.Arg(float32(1)).Size, uint64(math.Float32bits(1)), 4},
+		{support.Arg(1.0).Bits, support.Arg(1.0).Size, math.Float64bits(1), 8},
+		{support.Bool(true).Bits, support.Bool(false).Size, 1, 4},
+	} {
+		if c.got != c.want || c.size != c.n {
+			t.Errorf("%#x of %d bytes, want %#x of %d", c.got, c.size, c.want, c.n)
+		}
+	}
+}

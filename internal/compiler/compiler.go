@@ -1,0 +1,165 @@
+// Package compiler makes kernels that are written in Go into text for OpenCL and CUDA, PTX, Go for
+// the cpu device, and functions that launch them; docs/kernels.md describes what it takes.
+//
+// load.go reads the package with go/types; lower*.go make its kernels a small typed tree, ir.go, in
+// which Go's order of evaluation is explicit; uniform.go finds barriers that not all work-items
+// reach; split.go cuts kernels at barriers for the cpu device; printc.go and printgo.go print the
+// tree; emit.go puts the generated file together.
+//
+// It needs the standard library alone, and the Go command: go list names the packages, and what Go
+// has compiled of them gives their types.
+package compiler
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FileName is the generated file of a package.
+const FileName = "kernels_tandem.go"
+
+// Options are what a caller chooses.
+type Options struct {
+	NoLaunch bool // leave the launch functions out, which need package linalg
+	NoPTX    bool // as where clang is not installed
+	// PTX compiles the text of a kernel to PTX; root is the directory of Tandem's module. nil:
+	// none.
+	PTX func(root, name, text string) ([]byte, error)
+}
+
+// Problems are all that keeps a package from being compiled.
+type Problems []Problem
+
+// Error is a line for each problem: file:line:column: the reason; what to do instead.
+func (p Problems) Error() string {
+	var b strings.Builder
+	for i, x := range p {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		name := x.Pos.Filename
+		if wd, err := os.Getwd(); err == nil {
+			if r, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(r, "..") {
+				name = r
+			}
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s", name, x.Pos.Line, x.Pos.Column, x.Text)
+	}
+	return b.String()
+}
+
+// Compile makes the generated file of the package in dir. Mistakes in the package are Problems.
+func Compile(dir string, o Options) ([]byte, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	loader, err := newLoader(dir, FileName)
+	if err != nil {
+		return nil, err
+	}
+	return loader.compile(o)
+}
+
+// compile makes the generated file.
+func (l *loader) compile(o Options) (text []byte, err error) {
+	err = l.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) (err error) {
+		text, err = l.emit(pkg, kernels, o)
+		return err
+	})
+	return text, err
+}
+
+// An emit makes something of lowered kernels.
+type emit func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) error
+
+// lower reads the package and lowers its kernels for emit, reading other packages from source as
+// these turn out to need them.
+func (l *loader) lower(e emit) error {
+	for {
+		need, err := lower(l, e)
+		if len(need) == 0 {
+			return err
+		}
+		for path := range need { // once more, with these packages from source
+			l.source[path] = true
+		}
+	}
+}
+
+func lower(loader *loader, e emit) (need map[string]bool, err error) {
+	loader.stub = launchNames(loader)
+	pkg, err := loader.load()
+	if err != nil {
+		return nil, err
+	}
+	l := &lowerer{
+		loader: loader, types: newTypeTable(), funcs: map[string]*function{}, tables: map[*types.Var]*table{},
+		used: map[types.Object]bool{}, need: map[string]bool{},
+	}
+	l.problems = append(l.problems, loader.errs...)
+	var kernels []*kernelDecl
+	if len(l.problems) == 0 {
+		kernels = l.kernels(pkg)
+		for _, k := range kernels {
+			l.instantiate(pkg, k)
+		}
+	}
+	if len(l.need) > 0 {
+		return l.need, nil
+	}
+	if len(l.problems) == 0 && len(kernels) == 0 {
+		return nil, fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
+			"with a line %s above it",
+			pkg.ImportPath, kernelDirective)
+	}
+	if len(l.problems) == 0 {
+		if err := e(l, pkg, kernels); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.problems) > 0 {
+		slices.SortStableFunc(l.problems, func(a, b Problem) int {
+			return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), a.Pos.Offset-b.Pos.Offset)
+		})
+		return nil, Problems(l.problems)
+	}
+	return nil, nil
+}
+
+// Write makes the generated file of the package in dir.
+func Write(dir string, o Options) error {
+	text, err := Compile(dir, o)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, FileName)
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	return os.WriteFile(name, text, 0o644)
+}
+
+// Check is an error where the generated file of the package in dir is missing or not what Write
+// would make.
+func Check(dir string, o Options) error {
+	text, err := Compile(dir, o)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, FileName)
+	old, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), text) {
+		return fmt.Errorf("%s is stale: run go generate", name)
+	}
+	return nil
+}

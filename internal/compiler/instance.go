@@ -1,0 +1,95 @@
+package compiler
+
+import (
+	"go/types"
+	"path/filepath"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu/support"
+)
+
+// An Instance is a kernel for one list of types, for devices that compile text.
+type Instance struct {
+	Kernel string          // the Go function
+	Name   string          // with the types: poly[float32]
+	File   string          // that declares it
+	Params []Param         // after the item
+	Source *backend.Source // without Go and PTX
+}
+
+// A Param is a parameter of a kernel's function. A device sees a slice as a buffer, an offset and a
+// length, a matrix as a buffer, an offset, rows, columns and a stride.
+type Param struct {
+	Name          string
+	Type          string // as Go writes it
+	Slice, Matrix bool   // or else a scalar
+	Elem          string // the basic type of the scalar or the elements, "" where these are structs or arrays
+}
+
+// Instances compiles the kernels of the package in dir to text. Mistakes in the package are
+// Problems.
+func Instances(dir string) ([]Instance, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	loader, err := newLoader(dir, FileName)
+	if err != nil {
+		return nil, err
+	}
+	var list []Instance
+	err = loader.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) error {
+		e := &emitter{lowerer: l, pkg: pkg, imports: map[string]bool{}}
+		for _, k := range kernels {
+			for _, n := range k.instances {
+				l.split(n)
+				list = append(list, e.asText(k, n))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (e *emitter) asText(k *kernelDecl, n *kernel) Instance {
+	body, files := e.text(k, n)
+	i := Instance{
+		Kernel: k.decl.Name.Name, Name: k.decl.Name.Name + e.instanceArgs(k, n),
+		File: e.fset.Position(k.decl.Pos()).Filename,
+		Source: &backend.Source{
+			Name: n.entry, File: n.entry + ".cl", Group: n.group, Text: support.Head + body,
+			Checks: &backend.Checks{Files: files},
+		},
+	}
+	sig, env := k.fn.Type().(*types.Signature), instanceEnv(k, n)
+	for j, v := range n.params {
+		p := Param{Name: v.name, Type: e.typeName(env.close(sig.Params().At(j + 1).Type()))}
+		elem := v.typ
+		switch {
+		case elem.kind == kindSlice && v.leaves == nil:
+			p.Slice, elem = true, elem.elem
+		case elem.kind == kindStruct && v.leaves == nil:
+			p.Matrix, elem = true, elem.fields[0].typ.elem
+		}
+		if elem.scalar() {
+			p.Elem = basics[elem.kind].goName
+		}
+		i.Params = append(i.Params, p)
+	}
+	var params support.Params
+	for _, p := range paramsOf(n) {
+		switch p.kind {
+		case "Slice":
+			params = params.Slice(p.name, p.word, p.size)
+		case "Matrix":
+			params = params.Matrix(p.name, p.word, p.size)
+		default:
+			params = params.Scalar(p.name, p.word, p.size)
+		}
+	}
+	i.Source.Params = params
+	return i
+}

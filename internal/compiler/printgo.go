@@ -1,0 +1,870 @@
+package compiler
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A goPrinter prints kernels and functions as Go for the cpu device.
+type goPrinter struct {
+	l         *lowerer
+	out       strings.Builder
+	names     map[string]string // of types, tables and functions, in the package
+	types     []string          // declarations of types and tables
+	done      map[any]bool
+	queue     []*function
+	reads     map[*variable]bool
+	k         *kernel
+	sp        *splitter
+	inLoop    bool // over work-items
+	labels    int
+	next      string // the label of the loop over work-items that a return or such goes on with
+	used      bool   // it was
+	addressed map[*variable]bool
+	kept      map[*variable]bool // elements of a work-item that the present loop keeps in a variable
+}
+
+func newGoPrinter(l *lowerer) *goPrinter {
+	return &goPrinter{l: l, names: map[string]string{}, done: map[any]bool{}}
+}
+
+func (p *goPrinter) line(format string, args ...any) {
+	fmt.Fprintf(&p.out, format+"\n", args...)
+}
+
+// at says where the next line is from.
+func (p *goPrinter) at(pos token.Pos) {
+	if pos != token.NoPos {
+		where := p.l.fset.Position(pos)
+		p.line("//line %s:%d", p.l.relative(where.Filename), where.Line)
+	}
+}
+
+// global is the name of something that generated code declares in the package.
+func (p *goPrinter) global(name string) string {
+	if n := p.names[name]; n != "" {
+		return n
+	}
+	n := "gpu_" + name
+	for p.l.loaded[p.l.root.ImportPath].types.Scope().Lookup(n) != nil {
+		n += "_"
+	}
+	p.names[name] = n
+	return n
+}
+
+// typ is t in Go.
+func (p *goPrinter) typ(t *typ) string {
+	switch t.kind {
+	case kindArray:
+		return fmt.Sprintf("[%d]%s", t.len, p.typ(t.elem))
+	case kindSlice:
+		return "[]" + p.typ(t.elem)
+	case kindPointer:
+		return "*" + p.typ(t.elem)
+	case kindStruct:
+		return p.structType(t)
+	}
+	return basics[t.kind].goName
+}
+
+func (p *goPrinter) structType(t *typ) string {
+	name := p.global(t.name)
+	if p.done[t] {
+		return name
+	}
+	p.done[t] = true
+	var b strings.Builder
+	fmt.Fprintf(&b, "type %s struct {\n", name)
+	for i, f := range t.fields {
+		fmt.Fprintf(&b, "%s %s\n", fieldName(t, i), p.typ(f.typ))
+	}
+	b.WriteString("}\n")
+	p.types = append(p.types, b.String())
+	return name
+}
+
+func (p *goPrinter) name(v *variable) string {
+	if v.table != nil {
+		return p.table(v.table)
+	}
+	return v.name + "_"
+}
+
+func (p *goPrinter) table(t *table) string {
+	name := p.global(t.name)
+	if !p.done[t] {
+		p.done[t] = true
+		value := p.typ(t.value.typ) + "{}"
+		if t.value.op == opMake {
+			value = p.make(t.value)
+		}
+		p.types = append(p.types, fmt.Sprintf("var %s = %s\n", name, value))
+	}
+	return name
+}
+
+// variable is v where it is used: with barriers it may be one for each work-item.
+func (p *goPrinter) variable(v *variable) string {
+	if !v.array {
+		return p.name(v)
+	}
+	switch {
+	case p.kept[v]:
+		return p.name(v)
+	case p.inLoop:
+		return p.name(v) + "all[w]"
+	}
+	return p.name(v) + "all[0]"
+}
+
+// function is the name of fn, which is printed later.
+func (p *goPrinter) function(fn *function) string {
+	if !p.done[fn] {
+		p.done[fn] = true
+		p.queue = append(p.queue, fn)
+	}
+	return p.global(fn.name)
+}
+
+// functions prints the functions that were called.
+func (p *goPrinter) functions() {
+	for len(p.queue) > 0 {
+		fn := p.queue[0]
+		p.queue = p.queue[1:]
+		p.k, p.sp, p.reads, p.labels = nil, nil, readsOf(fn.body, nil), 0
+		var params, results []string
+		for _, v := range fn.params {
+			params = append(params, p.name(v)+" "+p.typ(v.typ))
+		}
+		for _, t := range fn.results {
+			results = append(results, p.typ(t))
+		}
+		p.line("\nfunc %s(%s) (%s) {", p.function(fn), strings.Join(params, ", "), strings.Join(results, ", "))
+		p.stmts(fn.body)
+		if len(fn.results) > 0 && !terminates(fn.body) {
+			p.line("panic(\"unreachable\")")
+		}
+		p.line("//line @:1\n}")
+	}
+}
+
+// addressed is the variables whose address list takes.
+func addressed(list []*stmt) map[*variable]bool {
+	m := map[*variable]bool{}
+	walk(list, func(s *stmt) {
+		s.exprs(func(e *expr) {
+			e.walk(func(e *expr) {
+				if e.op == opAddr {
+					if v := rootVariable(e.x); v != nil {
+						m[v] = true
+					}
+				}
+			})
+		})
+	})
+	return m
+}
+
+// terminates tells whether Go sees that the end of list is not reached.
+func terminates(list []*stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1]; s.kind {
+	case stmtReturn:
+		return true
+	case stmtIf:
+		return terminates(s.body) && terminates(s.els)
+	case stmtBlock:
+		return !targeted(s) && terminates(s.body)
+	case stmtLoop:
+		return s.x == nil && !targeted(s)
+	}
+	return false
+}
+
+// targeted tells whether a break leaves s.
+func targeted(s *stmt) bool {
+	found := false
+	walk(s.body, func(x *stmt) { found = found || x.kind == stmtBreak && x.target == s && (x.lifted || !s.lifted) })
+	return found
+}
+
+// readsOf is the variables whose values list uses, beside those in the declarations that are
+// skipped.
+func readsOf(list []*stmt, skip map[*variable]*expr) map[*variable]bool {
+	m := map[*variable]bool{}
+	look := func(e *expr) {
+		e.walk(func(e *expr) {
+			if e.op == opVar {
+				m[e.v] = true
+			}
+		})
+	}
+	walk(list, func(s *stmt) {
+		if s.kind == stmtDecl && skip[s.v] != nil {
+			return
+		}
+		s.exprs(func(e *expr) {
+			if s.kind != stmtAssign || e != s.x || e.op != opVar {
+				look(e)
+			}
+		})
+	})
+	return m
+}
+
+func (p *goPrinter) stmts(list []*stmt) {
+	for _, s := range list {
+		p.stmt(s)
+	}
+}
+
+func (p *goPrinter) stmt(s *stmt) {
+	switch s.kind {
+	case stmtBlock:
+		p.block(s, func() { p.stmts(s.body) })
+		return
+	case stmtBreak, stmtContinue:
+		p.jump(s)
+		return
+	}
+	p.at(s.pos)
+	switch s.kind {
+	case stmtDecl:
+		p.declare(s)
+	case stmtAssign:
+		p.line("%s = %s", p.expr(s.x), p.bare(s.y))
+	case stmtCall:
+		p.call(s)
+	case stmtIf:
+		p.line("if %s {", p.bare(s.x))
+		p.stmts(s.body)
+		if len(s.els) > 0 {
+			p.line("} else {")
+			p.stmts(s.els)
+		}
+		p.line("}")
+	case stmtLoop:
+		p.loop(s)
+	case stmtReturn:
+		p.returnStmt(s)
+	}
+}
+
+func (p *goPrinter) declare(s *stmt) {
+	v := s.v
+	switch value := p.initial(s); {
+	case p.sp != nil && p.sp.again[v] != nil:
+		return // each loop over work-items begins with it
+	case v.array:
+		p.line("%s = %s", p.variable(v), value)
+	case s.x == nil:
+		p.line("var %s %s", p.name(v), p.typ(v.typ))
+	default:
+		p.line("%s := %s", p.name(v), value)
+	}
+	if !v.array && !p.reads[v] {
+		p.line("_ = %s", p.name(v))
+	}
+}
+
+// initial is the value of a declaration.
+func (p *goPrinter) initial(s *stmt) string {
+	switch {
+	case s.x == nil || s.x.op == opZero:
+		return p.zero(s.v.typ)
+	case s.x.op == opMake:
+		return p.make(s.x)
+	}
+	return p.bare(s.x)
+}
+
+func (p *goPrinter) zero(t *typ) string {
+	switch {
+	case t.kind == kindBool:
+		return "false"
+	case t.number():
+		return basics[t.kind].goName + "(0)"
+	case t.kind == kindSlice:
+		return p.typ(t) + "(nil)"
+	}
+	return p.typ(t) + "{}"
+}
+
+// make is a literal.
+func (p *goPrinter) make(e *expr) string {
+	var list []string
+	for i, a := range e.args {
+		if a == nil || a.op == opZero {
+			continue
+		}
+		value := ""
+		if a.op == opMake {
+			value = p.make(a)
+		} else {
+			value = p.bare(a)
+		}
+		key := strconv.Itoa(i)
+		if e.typ.kind == kindStruct {
+			key = fieldName(e.typ, i)
+		}
+		list = append(list, key+": "+value)
+	}
+	return p.typ(e.typ) + "{" + strings.Join(list, ", ") + "}"
+}
+
+func (p *goPrinter) call(s *stmt) {
+	if len(s.dst) == 0 {
+		p.line("%s", p.expr(s.x))
+		return
+	}
+	var list []string
+	for _, v := range s.dst {
+		list = append(list, p.variable(v))
+	}
+	p.line("%s = %s", strings.Join(list, ", "), p.expr(s.x))
+}
+
+// block prints a block that jumps may leave.
+func (p *goPrinter) block(s *stmt, body func()) {
+	if !targeted(s) {
+		p.line("{")
+		body()
+		p.line("}")
+		return
+	}
+	p.line("%s:\nswitch {\ndefault:", p.label(s))
+	body()
+	p.line("}")
+}
+
+func (p *goPrinter) label(s *stmt) string {
+	if s.label == "" || !strings.HasPrefix(s.label, "b") {
+		p.labels++
+		s.label = fmt.Sprintf("b%d", p.labels)
+	}
+	return s.label
+}
+
+// aimed tells whether a jump of any kind names loop s.
+func aimed(s *stmt) bool {
+	found := false
+	walk(s.body, func(x *stmt) { found = found || (x.kind == stmtBreak || x.kind == stmtContinue) && x.target == s })
+	return found
+}
+
+func (p *goPrinter) loop(s *stmt) {
+	if aimed(s) {
+		p.line("%s:", p.label(s))
+		p.at(s.pos)
+	}
+	cond, post := "", ""
+	if s.x != nil {
+		cond = p.bare(s.x)
+	}
+	if len(s.post) > 0 {
+		post = fmt.Sprintf("%s = %s", p.expr(s.post[0].x), p.bare(s.post[0].y))
+	}
+	p.line("for ; %s; %s {", cond, post)
+	p.stmts(s.body)
+	p.line("}")
+}
+
+func (p *goPrinter) jump(s *stmt) {
+	if p.inLoop && p.sp != nil && p.sp.k.barriers && !p.within(s.target) { // to the end of this loop over work-items
+		p.used = true
+		p.line("continue %s", p.next)
+		return
+	}
+	p.line("%s %s", map[stmtKind]string{stmtBreak: "break", stmtContinue: "continue"}[s.kind], p.label(s.target))
+}
+
+// within tells whether a jump's target is inside the present loop over work-items.
+func (p *goPrinter) within(target *stmt) bool { return !target.lifted }
+
+func (p *goPrinter) returnStmt(s *stmt) {
+	if p.k != nil {
+		p.used = true
+		p.line("continue %s", p.next)
+		return
+	}
+	var list []string
+	for _, a := range s.args {
+		list = append(list, p.bare(a))
+	}
+	p.line("return %s", strings.Join(list, ", "))
+}
+
+// bare is e without parentheses around it.
+func (p *goPrinter) bare(e *expr) string {
+	s := p.expr(e)
+	if strings.HasPrefix(s, "(") && closes(s) == len(s)-1 {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+func (p *goPrinter) expr(e *expr) string {
+	switch e.op {
+	case opConst:
+		return p.constant(e)
+	case opVar:
+		return p.variable(e.v)
+	case opBinary:
+		return p.binary(e)
+	case opShift:
+		return p.shift(e)
+	case opUnary:
+		return fmt.Sprintf("(%s%s)", map[token.Token]string{
+			token.SUB: "-", token.XOR: "^",
+			token.NOT: "!",
+		}[e.tok], p.notConstant(e.x))
+	case opConvert:
+		if e.x.typ.float() && e.typ.integer() {
+			return fmt.Sprintf("support.Int[%s](%s)", p.typ(e.typ), p.bare(e.x))
+		}
+		return fmt.Sprintf("%s(%s)", p.typ(e.typ), p.notConstant(e.x))
+	case opIndex:
+		return p.index(e)
+	case opField:
+		return fmt.Sprintf("%s.%s", p.expr(e.x), fieldName(e.x.typ, e.n))
+	case opDeref:
+		return fmt.Sprintf("(*%s)", p.expr(e.x))
+	case opAddr:
+		return fmt.Sprintf("(&%s)", p.expr(e.x))
+	case opSlice:
+		low := ""
+		if e.y != nil {
+			low = p.bare(e.y)
+		}
+		return fmt.Sprintf("%s[%s:%s]", p.expr(e.x), low, p.bare(e.z))
+	case opWithin:
+		return p.expr(e.x)
+	case opLen:
+		return fmt.Sprintf("int64(len(%s))", p.bare(e.x))
+	case opCall:
+		return fmt.Sprintf("%s(%s)", p.function(e.fn), p.exprs(e.args))
+	case opBuiltin:
+		return p.builtin(e)
+	case opItem:
+		return goItem(e)
+	}
+	panic("compiler: an expression that Go does not have")
+}
+
+// index is x[i]. A constant index beyond an array, which Go would refuse, panics when it is used.
+func (p *goPrinter) index(e *expr) string {
+	i := p.bare(e.y)
+	if e.y.op == opConst {
+		i = e.y.value.ExactString()
+		n, exact := constant.Int64Val(constant.ToInt(e.y.value))
+		if !exact || n < 0 || e.x.typ.kind == kindArray && !inArray(e) {
+			i = "support.Value(" + p.constant(e.y) + ")"
+		}
+	} else if e.y.constant() {
+		i = "support.Value(" + i + ")"
+	}
+	return fmt.Sprintf("%s[%s]", p.expr(e.x), i)
+}
+
+// notConstant is e, so that Go does not compute with it exactly.
+func (p *goPrinter) notConstant(e *expr) string {
+	if e.constant() && e.typ.number() {
+		return "support.Value(" + p.bare(e) + ")"
+	}
+	return p.expr(e)
+}
+
+func (p *goPrinter) exprs(list []*expr) string {
+	var s []string
+	for _, e := range list {
+		s = append(s, p.bare(e))
+	}
+	return strings.Join(s, ", ")
+}
+
+func (p *goPrinter) constant(e *expr) string {
+	switch {
+	case e.typ.kind == kindBool:
+		return strconv.FormatBool(constant.BoolVal(e.value))
+	case e.typ.float():
+		x, _ := constant.Float64Val(e.value)
+		return fmt.Sprintf("%s(%s)", basics[e.typ.kind].goName, strconv.FormatFloat(x, 'g', -1, e.typ.bits()))
+	}
+	return fmt.Sprintf("%s(%s)", basics[e.typ.kind].goName, e.value.ExactString())
+}
+
+func (p *goPrinter) binary(e *expr) string {
+	x, y := p.expr(e.x), p.expr(e.y)
+	if e.x.constant() && e.y.constant() && e.x.typ.number() {
+		x = p.notConstant(e.x)
+	}
+	s := fmt.Sprintf("(%s %s %s)", x, e.tok, y)
+	if e.tok == token.MUL && e.typ.float() { // so that Go does not fuse it with a sum
+		return fmt.Sprintf("%s%s", p.typ(e.typ), s)
+	}
+	return s
+}
+
+func (p *goPrinter) shift(e *expr) string {
+	n := p.bare(e.y)
+	if e.y.op == opConst {
+		n = e.y.value.ExactString()
+	}
+	return fmt.Sprintf("(%s %s (%s))", p.notConstant(e.x), e.tok, n)
+}
+
+func (p *goPrinter) builtin(e *expr) string {
+	args := p.exprs(e.args)
+	switch e.name {
+	case "fma":
+		if e.typ.kind == kindFloat32 {
+			return "support.FMA32(" + args + ")"
+		}
+		return "math.FMA(" + args + ")"
+	case "min", "max":
+		return fmt.Sprintf("%s(%s)", e.name, args)
+	case "div", "rem":
+		return fmt.Sprintf("support.%s(%s)", exported(e.name), args)
+	case "bits", "frombits":
+		f, suffix := e.args[0].typ, "bits"
+		if e.name == "frombits" {
+			f, suffix = e.typ, "frombits"
+		}
+		return fmt.Sprintf("math.%s%s(%s)", exported(basics[f.kind].goName), suffix, args)
+	case "popcount":
+		return fmt.Sprintf("int64(bits.OnesCount%d(%s))", e.args[0].typ.bits(), args)
+	case "clz":
+		return fmt.Sprintf("int64(bits.LeadingZeros%d(%s))", e.args[0].typ.bits(), args)
+	case "sqrt", "abs", "floor", "ceil", "trunc":
+		return fmt.Sprintf("math.%s(%s)", exported(e.name), args)
+	}
+	return fmt.Sprintf("gpu.%s(%s)", e.name, args)
+}
+
+// goItem is the place of a work-item: g is its group, n the sizes of a group, l its place there, b
+// where the group begins, s the size of the grid.
+func goItem(e *expr) string {
+	switch e.name {
+	case "Global":
+		return fmt.Sprintf("(b%d + l%[1]d)", e.n)
+	case "Local":
+		return fmt.Sprintf("l%d", e.n)
+	case "Group":
+		return fmt.Sprintf("g%d", e.n)
+	case "GlobalSize":
+		return fmt.Sprintf("s%d", e.n)
+	case "LocalSize":
+		return fmt.Sprintf("n%d", e.n)
+	}
+	return fmt.Sprintf("int64(grid.Groups[%d])", e.n)
+}
+
+// usesItem tells whether list has a method of the item in dimension d.
+func usesItem(list []*stmt, name string, d int) bool {
+	found := false
+	walk(list, func(s *stmt) {
+		s.exprs(func(e *expr) {
+			e.walk(func(e *expr) { found = found || e.op == opItem && e.name == name && e.n == d })
+		})
+	})
+	return found
+}
+
+// maxGroup is how many work-items a group has at most on the cpu device.
+const maxGroup = 1024
+
+// plain prints the backend.GoKernel that runs a kernel as it is written, by the statements in body.
+func (p *goPrinter) plain(name, body string) {
+	p.line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {\n%s}", name, body)
+}
+
+// kernel prints k as a backend.GoKernel. plain runs it as it is written.
+func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
+	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, readsOf(k.body, nil), 0, addressed(k.body)
+	p.line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
+	p.line("if gpu.Goroutines {\nreturn %s(grid, lo, hi, args)\n}", plain)
+	at := 0
+	for _, v := range k.params {
+		at = p.parameter(v, at)
+	}
+	items := maxGroup
+	if k.group != [3]int{} {
+		items = k.group[0] * k.group[1] * k.group[2]
+		p.line("const n0, n1, n2 = int64(%d), int64(%d), int64(%d)", k.group[0], k.group[1], k.group[2])
+	} else {
+		p.line("n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])")
+	}
+	for d := range 3 {
+		if usesItem(k.body, "GlobalSize", d) {
+			p.line("s%d := int64(grid.Groups[%[1]d]) * n%[1]d", d)
+		}
+	}
+	for _, v := range localsOf(k.body) {
+		p.line("var %s %s", p.name(v), p.typ(v.typ))
+	}
+	walk(k.body, func(s *stmt) {
+		if s.kind == stmtDecl && s.v.array {
+			p.line("var %sall [%d]%s", p.name(s.v), items, p.typ(s.v.typ))
+		}
+	})
+	p.used = false
+	start := p.out.Len()
+	p.line("for i := lo; i < hi; i++ {")
+	p.line("x, y, z := grid.Group(i)\ng0, g1, g2 := int64(x), int64(y), int64(z)")
+	p.line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops\n_, _, _ = b0, b1, b2")
+	if k.barriers {
+		p.group(k.body)
+		text := p.out.String()
+		if strings.Contains(text[start:], "continue groups\n") {
+			text = text[:start] + "groups:\n" + text[start:]
+		}
+		p.out.Reset()
+		p.out.WriteString(text)
+	} else {
+		p.items(k.body)
+	}
+	p.line("//line @:1\n}\nreturn nil\n}")
+}
+
+// parameter declares what the kernel sees of the arguments from i on, and gives the next.
+func (p *goPrinter) parameter(v *variable, i int) int {
+	t, name := v.typ, p.name(v)
+	switch {
+	case v.leaves != nil:
+		p.line("var %s %s", name, p.typ(t))
+		for _, l := range v.leaves {
+			p.line("%s%s = %s", name, l.gen, scalarArg(l.typ, i))
+			i++
+		}
+	case t.kind == kindSlice:
+		p.line("%s := support.Slice[%s](args[%d:])", name, p.typ(t.elem), i)
+		i += 3
+	case t.kind == kindStruct:
+		data := t.fields[0].typ
+		p.line("%s := %s{%s: support.Matrix[%s](args[%d:])}", name, p.typ(t), fieldName(t, 0), p.typ(data.elem), i)
+		for f := 1; f < 4; f++ {
+			p.line("%s.%s = args[%d].Int64()", name, fieldName(t, f), i+1+f)
+		}
+		i += 5
+	default:
+		p.line("%s := %s", name, scalarArg(t, i))
+		i++
+	}
+	if !p.reads[v] {
+		p.line("_ = %s", name)
+	}
+	return i
+}
+
+// scalarArg is argument i as a scalar of type t.
+func scalarArg(t *typ, i int) string {
+	switch {
+	case t.kind == kindBool:
+		return fmt.Sprintf("args[%d].Uint32() != 0", i)
+	case t.float() || t.size >= 4:
+		return fmt.Sprintf("args[%d].%s()", i, exported(basics[t.kind].goName))
+	}
+	return fmt.Sprintf("%s(args[%d].Uint32())", basics[t.kind].goName, i)
+}
+
+// items prints a loop over the work-items of a group.
+func (p *goPrinter) items(list []*stmt) {
+	outer := p.out.String()
+	p.out.Reset()
+	p.labels++
+	p.next, p.used, p.inLoop = fmt.Sprintf("items%d", p.labels), false, true
+	keep := p.keep(list)
+	for _, v := range keep {
+		if overwrites(list, v) {
+			p.line("var %s %s", p.name(v), p.typ(v.typ))
+		} else {
+			p.line("%s := %[1]sall[w]", p.name(v))
+		}
+	}
+	p.anew(list)
+	p.stmts(list)
+	for _, v := range keep {
+		p.line("%sall[w] = %[1]s", p.name(v))
+	}
+	p.inLoop, p.kept = false, nil
+	body := p.out.String()
+	p.out.Reset()
+	p.out.WriteString(outer)
+	p.line("for l2 := int64(0); l2 < n2; l2++ {\nfor l1 := int64(0); l1 < n1; l1++ {")
+	if p.used {
+		p.line("%s:", p.next)
+	}
+	p.line("for l0 := int64(0); l0 < n0; l0++ {")
+	if strings.Contains(body, "all[w]") {
+		p.line("w := (l2*n1+l1)*n0 + l0")
+	}
+	p.out.WriteString(body)
+	p.line("}\n}\n}")
+}
+
+// keep is the numbers of a work-item that a loop over work-items loads when it begins and stores
+// when it ends, since Go does not keep elements of arrays in registers: none where a jump may skip
+// the end.
+func (p *goPrinter) keep(list []*stmt) (keep []*variable) {
+	p.kept = map[*variable]bool{}
+	leaves := false
+	note := func(v *variable) {
+		if v.array && v.typ.scalar() && !p.addressed[v] && !p.kept[v] {
+			p.kept[v] = true
+			keep = append(keep, v)
+		}
+	}
+	walk(list, func(s *stmt) {
+		leaves = leaves || s.kind == stmtReturn || (s.kind == stmtBreak || s.kind == stmtContinue) && s.target.lifted
+		if s.kind == stmtDecl {
+			note(s.v)
+		}
+		for _, v := range s.dst {
+			note(v)
+		}
+		s.exprs(func(e *expr) {
+			e.walk(func(e *expr) {
+				if e.op == opVar {
+					note(e.v)
+				}
+			})
+		})
+	})
+	if leaves {
+		p.kept = nil
+		return nil
+	}
+	return keep
+}
+
+// overwrites tells whether the first of the statements that has to do with v gives it a new value.
+func overwrites(list []*stmt, v *variable) bool {
+	for _, s := range list {
+		if assigned(s) == v {
+			value := s.y
+			if s.kind == stmtDecl {
+				value = s.x
+			}
+			return value == nil || !mentions(value, v)
+		}
+		found := false
+		walk([]*stmt{s}, func(s *stmt) {
+			found = found || s.kind == stmtDecl && s.v == v || slices.Contains(s.dst, v)
+			s.exprs(func(e *expr) { found = found || mentions(e, v) })
+		})
+		if found {
+			return false
+		}
+	}
+	return false
+}
+
+func mentions(e *expr, v *variable) bool {
+	found := false
+	e.walk(func(e *expr) { found = found || e.op == opVar && e.v == v })
+	return found
+}
+
+// anew declares the variables that each loop computes anew, in the order of their declarations.
+func (p *goPrinter) anew(list []*stmt) {
+	if p.sp == nil || len(p.sp.again) == 0 {
+		return
+	}
+	need := readsOf(list, p.sp.again)
+	var order []*variable
+	walk(p.k.body, func(s *stmt) {
+		if s.kind == stmtDecl && p.sp.again[s.v] != nil {
+			order = append(order, s.v)
+		}
+	})
+	for _, v := range slices.Backward(order) {
+		if need[v] {
+			p.sp.again[v].walk(func(e *expr) {
+				if e.op == opVar {
+					need[e.v] = true
+				}
+			})
+		}
+	}
+	for _, v := range order {
+		if need[v] {
+			p.line("%s := %s", p.name(v), p.bare(p.sp.again[v]))
+		}
+	}
+}
+
+// group prints statements of a kernel with barriers: loops over work-items, and what is lifted.
+func (p *goPrinter) group(list []*stmt) {
+	for i := 0; i < len(list); i++ {
+		first := i
+		for i < len(list) && !list[i].lifted {
+			i++
+		}
+		if i > first {
+			p.items(list[first:i])
+		}
+		if i < len(list) {
+			p.lifted(list[i])
+		}
+	}
+}
+
+func (p *goPrinter) lifted(s *stmt) {
+	switch s.kind {
+	case stmtDecl, stmtAssign:
+		p.stmt(s)
+	case stmtBlock:
+		p.block(s, func() { p.group(s.body) })
+	case stmtIf:
+		p.at(s.pos)
+		p.line("if %s {", p.bare(s.x))
+		p.group(s.body)
+		if len(s.els) > 0 {
+			p.line("} else {")
+			p.group(s.els)
+		}
+		p.line("}")
+	case stmtLoop:
+		p.liftedLoop(s)
+	case stmtReturn:
+		p.line("continue groups")
+	case stmtBreak:
+		p.line("break %s", p.label(s.target))
+	case stmtContinue:
+		p.line("break %s_body", p.label(s.target))
+	}
+}
+
+// liftedLoop prints a loop that holds a barrier. A continue leaves a block around its body.
+func (p *goPrinter) liftedLoop(s *stmt) {
+	var breaks, continues bool
+	walk(s.body, func(x *stmt) {
+		breaks = breaks || x.kind == stmtBreak && x.target == s && x.lifted
+		continues = continues || x.kind == stmtContinue && x.target == s && x.lifted
+	})
+	if breaks {
+		p.line("%s:", p.label(s))
+	}
+	p.at(s.pos)
+	if s.x != nil {
+		p.line("for %s {", p.bare(s.x))
+	} else {
+		p.line("for {")
+	}
+	if continues {
+		p.line("%s_body:\nswitch {\ndefault:", p.label(s))
+	}
+	p.group(s.body)
+	if continues {
+		p.line("}")
+	}
+	p.group(s.post)
+	p.line("}")
+}

@@ -1,0 +1,121 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const rmathKernel = `package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath/f32"
+)
+
+//tandem:kernel
+func all(it gpu.Item, out, x []float32) {
+	n := len(x)
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+CALLS
+	}
+}
+
+const functions = COUNT
+
+func main() {
+	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		x = append(x, float32(v))
+	}
+	for i := range uint32(4000) {
+		x = append(x, math.Float32frombits(i*0x41c64e6d), (float32(i)-2000)/64)
+	}
+	grid := backend.Grid1(4, 64)
+	want := make([]float32, functions*len(x))
+	gpu.Run(grid, func(it gpu.Item) { all(it, want, x) })
+	for _, spec := range []string{"cpu", "opencl", "cudasim"} {
+		s, err := linalg.Open(spec)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		got := make([]float32, len(want))
+		for i := range got {
+			got[i] = -12345
+		}
+		if err := launchAll(s, grid, got, x); err != nil {
+			fmt.Println(spec, err)
+		}
+		for i, y := range got {
+			if math.Float32bits(y) != math.Float32bits(want[i]) && (y == y || want[i] == want[i]) {
+				fmt.Printf("%s: function %d of %v: %v, want %v\n", spec, i/len(x), x[i%len(x)], y, want[i])
+			}
+		}
+	}
+	fmt.Println("done")
+}
+`
+
+// Kernels call every function of package f32, and have the bits that plain Go has. A device without
+// float64 refuses them by name.
+func TestElementaryFunctions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs programs on the simulated GPU")
+	}
+	var calls, names []string
+	files, err := filepath.Glob("../../rmath/f32/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\(x float32\) float32 {`)
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, m := range exported.FindAllSubmatch(text, -1) {
+			calls = append(calls, fmt.Sprintf("\t\tout[%d*n+i] = f32.%s(x[i])", len(calls), m[1]))
+			names = append(names, "f32."+string(m[1]))
+		}
+	}
+	if len(calls) < 10 {
+		t.Fatalf("only %d functions", len(calls))
+	}
+	replacer := strings.NewReplacer("CALLS", strings.Join(calls, "\n"), "COUNT", fmt.Sprint(len(calls)))
+	text := replacer.Replace(rmathKernel)
+	dir := newModule(t, map[string]string{"main.go": text})
+	if err := Write(dir, Options{PTX: Clang()}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := goTool(t, dir, "run", "."); err != nil || out != "done\n" {
+		t.Errorf("%v\n%.3000s", err, out)
+	}
+	generated, err := os.ReadFile(filepath.Join(dir, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := regexp.MustCompile(`(?m)^#error (.*): needs float64, which this device does not have$`)
+	message := refusal.FindSubmatch(generated)
+	if message == nil {
+		t.Fatal("the text does not refuse devices without float64")
+	}
+	for _, name := range names {
+		if !bytes.Contains(message[1], []byte(name)) {
+			t.Errorf("%q does not name %s", message[0], name)
+		}
+	}
+}

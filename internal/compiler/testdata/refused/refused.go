@@ -1,0 +1,203 @@
+// Package refused is what kernels do not have: each mark says what the compiler answers there.
+package refused
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
+)
+
+type point struct {
+	x, y float32
+	next *point
+}
+
+type shape interface{ area() float32 }
+
+var counter int
+
+var table = [3]int{1, 2, int(math.Sin(1))} // want "differ between devices"
+
+var dynamic, same = pair() // want "not constant"
+
+func pair() (float32, float32) { return 1, 2 }
+
+func bump() { counter++ }
+
+//tandem:kernel
+func (p point) method(it gpu.Item) {} // want "not a method"
+
+//tandem:kernel
+func noItem(x []float32) {} // want "first parameter"
+
+//tandem:kernel
+func result(it gpu.Item, x []float32) float32 { return x[0] } // want "has no results"
+
+//tandem:kernel
+func noTypes[T gpu.Number](it gpu.Item, x []T) {} // want "list the types"
+
+//tandem:kernel float32
+func notGeneric(it gpu.Item, x []float32) {} // want "no type parameters"
+
+//tandem:kernel float32 string
+func badType[T gpu.Number](it gpu.Item, x []T) {} // want "does not satisfy|leave it out"
+
+//tandem:kernel float32 real
+func noType[T gpu.Number](it gpu.Item, x []T) {} // want "is no type"
+
+//tandem:kernel float32 float32
+func twice[T gpu.Number](it gpu.Item, x []T) {} // want "listed twice"
+
+//tandem:kernel
+func mapParam(it gpu.Item, m map[int]int) {} // want "slice or an array that an integer indexes"
+
+//tandem:kernel
+func stringParam(it gpu.Item, s string) {} // want "slice of bytes"
+
+//tandem:kernel
+func chanParam(it gpu.Item, c chan int) {} // want "local memory"
+
+//tandem:kernel
+func interfaceParam(it gpu.Item, s shape) {} // want "type parameter"
+
+//tandem:kernel
+func pointerParam(it gpu.Item, p *float32) {} // want "takes no pointers"
+
+//tandem:kernel
+func structParam(it gpu.Item, p struct{ a [65]int }) {} // want "more than 64 numbers"
+
+//tandem:kernel
+func hiddenParam(it gpu.Item, p rand.PCG) {} // want "not exported"
+
+//tandem:kernel
+func sliceOfSlices(it gpu.Item, p [][]float32) {} // want "keep indices"
+
+//tandem:kernel
+func complexParam(it gpu.Item, z []complex64) {} // want "struct of two floats"
+
+//tandem:kernel
+func recursive(it gpu.Item, x []int) {
+	x[0] = fib(x[1])
+}
+
+func fib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return fib(n-1) + fib(n-2) // want "no recursion"
+}
+
+//tandem:kernel
+func statements(it gpu.Item, x []float32) {
+	go bump()           // want "no goroutines"
+	defer bump()        // want "no defer"
+	y := make([]int, 3) // want "allocates nothing"
+	_ = y
+	p := new(int) // want "allocates nothing"
+	_ = p
+	x = append(x, 1) // want "allocates nothing"
+	copy(x, x)       // want "write a loop"
+	panic(1)         // want "error number"
+	goto end         // want "no goto"
+end:
+	for range "text" { // want "no values of type"
+	}
+	var s shape       // want "type parameter"
+	switch s.(type) { // want "no interfaces"
+	}
+	ch := make(chan int)             // want "allocates nothing"
+	ch <- 1                          // want "no channels"
+	f := func() float32 { return 1 } // want "assigned again"
+	f = func() float32 { return 2 }  // want "function as a value"
+	var e error                      // want "type parameter"
+	_ = e
+	for i := range 3 {
+		it.Local(i)                    // want "constant 0, 1 or 2"
+		a := gpu.Local[[4]float32](it) // want "several times"
+		_ = a
+	}
+	b := gpu.Local[float32](it) // want "array of constant size"
+	_ = b
+	z := 1 + 2i // want "struct of two floats"
+	_ = z
+	v := x[0:1:2] // want "no capacity"
+	_ = v
+	_ = cap(x)     // want "use len"
+	var q *float32 // want "leads nowhere"
+	_ = q
+	_ = fmt.Sprint(1)                       // want "not for kernels"
+	x[0] = float32(math.Sin(float64(x[1]))) // want "differ between devices"
+	var m sync.Mutex                        // want "."
+	_ = m
+	counter = 1 // want "changes at"
+	x[0] = float32(table[0])
+	x[0] = dynamic
+	var big [1 << 40]float32 // want "too large"
+	_ = big
+	var sum float32
+	gpu.Run(backend.Grid{}, nil) // want "not for kernels"
+	var n int32
+	gpu.AtomicAdd(&n, 1) // want "private variable"
+	r := &sum            // want "assigned again"
+	r = &x[0]            // want "assigned again"
+	_, _ = r, f
+}
+
+//tandem:kernel
+func divergent(it gpu.Item, x []float32) {
+	if it.Local(0) < 3 {
+		it.Barrier() // want "only some work-items may reach: at refused.go:[0-9]+"
+	}
+	for i := range it.Global(0) {
+		x[i] = 1
+		it.Barrier() // want "only some work-items"
+	}
+	if x[0] > 0 {
+		return
+	}
+	it.Barrier() // want "only some work-items"
+}
+
+//tandem:kernel
+func divergentBreak(it gpu.Item, x []float32) {
+	for i := range 4 {
+		if x[i] > 0 {
+			break
+		}
+		it.Barrier() // want "only some work-items"
+	}
+}
+
+//tandem:kernel
+func divergentValue(it gpu.Item, x []float32, n int) {
+	m := n
+	if it.Local(1) == 0 {
+		m = 3
+	}
+	for range m {
+		helper(it)
+	}
+}
+
+func helper(it gpu.Item) { it.Barrier() } // want "only some work-items"
+
+//tandem:kernel []float32
+func sliceOfT[S ~[]float32](it gpu.Item, x S) {} // want "stands for"
+
+//tandem:kernel uint8 byte
+func sameTwice[T gpu.Number](it gpu.Item, x []T) {} // want "listed twice"
+
+type likeMatrix struct {
+	Data               []float32
+	Rows, Cols, Stride int
+}
+
+//tandem:kernel
+func notMatrix(it gpu.Item, m likeMatrix) {} // want "a struct with a slice in it"
+
+//tandem:kernel
+func twoItems(it, other gpu.Item) {} // want "one item"

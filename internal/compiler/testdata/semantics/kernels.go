@@ -1,0 +1,418 @@
+package main
+
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/gpu"
+)
+
+type celsius float32
+
+type vec struct{ x, y, z float32 }
+
+func (a vec) dot(b vec) float32 { return a.x*b.x + a.y*b.y + a.z*b.z }
+func (a *vec) add(b vec)        { a.x, a.y, a.z = a.x+b.x, a.y+b.y, a.z+b.z }
+
+type body struct {
+	vec
+	mass float64
+	tag  int8
+	id   int
+	_    bool
+	ok   bool
+}
+
+type measure interface {
+	~float32 | ~float64
+}
+
+// convert: floats that an integer does not have saturate, NaN is 0; dividing an integer by 0 gives
+// 0.
+//
+//tandem:kernel
+func convert(it gpu.Item, out []int64, in []float64, zero int32) {
+	i := it.Global(0)
+	if i >= len(in) {
+		return
+	}
+	v, f := in[i], float32(in[i])
+	out = out[16*i:]
+	out[0], out[1], out[2], out[3] = int64(int8(v)), int64(int16(f)), int64(int32(v)), int64(v)
+	out[4], out[5], out[6], out[7] = int64(uint8(f)), int64(uint16(v)), int64(uint32(f)), int64(uint64(v)>>1)
+	out[8], out[9] = int64(7/zero), int64(7%zero)
+	out[10] = int64(uint8(200) / uint8(zero))
+	out[11] = int64(math.MinInt32 / (zero - 1))
+	out[12] = int64(math.MinInt32 % (zero - 1))
+	out[13] = int64(f)
+}
+
+// order: what Go says about the order of evaluation, copies and scopes.
+//
+//tandem:kernel
+func order(it gpu.Item, out []int64) {
+	if it.Global(0) > 0 {
+		return
+	}
+	a := [4]int{3, 1, 2, 0}
+	i := 0
+	i, a[i] = 1, 7
+	out[0], out[1] = int64(a[0]), int64(a[1])
+	n := 0
+	next := func() int { n++; return n }
+	out[2] = int64(next()*100 + next()*10 + next())
+	if false && next() > 0 || next() == 4 {
+		out[3] = int64(n)
+	}
+	sum := 0
+	for k, v := range a {
+		a[3-k] = 50
+		sum += v
+	}
+	out[4] = int64(sum)
+	sum = 0
+	for k := range 3 {
+		k *= 10
+		sum += k
+	}
+	out[5] = int64(sum)
+	b := a
+	b[0]++
+	out[6] = int64(a[0] - b[0])
+	if x := 5; x > 3 {
+		x := x * 2
+		out[7] = int64(x)
+	}
+	out[8] = out[7]
+	out[8], out[7] = out[7]+1, out[8]+2
+	p, q := vec{1, 2, 3}, vec{1, 2, 3}
+	if p == q && a != b {
+		out[9] = 1
+	}
+	p.add(q)
+	pp := &p
+	pp.add(vec{y: 0.5})
+	out[10] = int64(p.dot(q) * 4)
+	var s body
+	s.add(p)
+	s.mass = 2
+	t := s
+	t.id = -1
+	out[11] = int64(t.x) + int64(s.id)
+	switch y := a[1]; {
+	case y > 1000:
+		out[12] = 1
+	case y == 50:
+		out[12] = 2
+		fallthrough
+	case y == -1:
+		out[12] += 40
+	default:
+		out[12] = 9
+	}
+	switch next() {
+	case 4, next() - 1:
+		out[13] = int64(n)
+	}
+outer:
+	for x := 0; ; x++ {
+		for y := range 5 {
+			switch {
+			case x*y == 6:
+				break outer
+			case y > x:
+				continue outer
+			}
+			out[14] += int64(x*10 + y)
+		}
+	}
+	c := celsius(1) / 3
+	out[15] = int64(math.Float32bits(float32(c * 3)))
+}
+
+// limits: integers wrap, shifts by the width or more give 0 or -1, min and max take NaN and -0 as
+// Go does, constants are exact.
+//
+//tandem:kernel int8 uint8 int16 uint16 int32 uint32 int64 uint64 int uint
+func limits[T gpu.Integer](it gpu.Item, out []T, x T, n uint8) {
+	if it.Global(0) > 0 {
+		return
+	}
+	out[0] = x + T(100)
+	out[1] = x * x * x
+	out[2] = -x
+	out[3] = x << n
+	out[4] = x >> n
+	out[5] = x << (n & 7)
+	out[6] = x >> (n & 3)
+	out[7] = ^x &^ 5
+	out[8] = T(100) + T(27)
+	out[9] = T(100)*T(1)<<n | 1
+	out[10] = x / 3
+	out[11] = x % 3
+	out[12] = min(x, 3, x-1)
+	out[13] = gpu.FMA(x, x, 7)
+	x--
+	x *= 3
+	x <<= 1
+	out[14] = x
+	const third = 1.0 / 3
+	out[15] = T(third*300) % 127
+}
+
+//tandem:kernel float32 float64
+func floats[T measure](it gpu.Item, out []T, in []T) {
+	i := it.Global(0)
+	if i >= len(in) {
+		return
+	}
+	x, y := in[i], in[(i*7+3)%len(in)]
+	out = out[12*i:]
+	out[0], out[1] = min(x, y), max(x, y)
+	out[2] = x*y + y
+	out[3] = gpu.FMA(x, y, -y)
+	out[4] = x / y
+	out[5] = T(0.1) * x
+	out[6] = x + 1e-9
+	out[7] = T(math.Sqrt(float64(x)))
+	out[8] = -x
+	out[9] = T(float32(x))
+	out[10] = x - 1.0/3
+	out[11] = T(int32(7)) / T(3)
+}
+
+// group: barriers in loops that the whole group leaves, local memory of helpers, and closures.
+//
+//tandem:kernel
+func group(it gpu.Item, out []int32, n int, stop bool) {
+	sums, tmp := gpu.Local[[64]int32](it), gpu.Local[[64]int32](it)
+	l := it.Local(0)
+	total := int32(0)
+	for round := 0; ; round++ {
+		sums[l] = int32(l*round + 1)
+		it.Barrier()
+		if round == n {
+			break
+		}
+		if round%2 == 1 {
+			it.Barrier()
+			continue
+		}
+		total += reduce(it, sums, tmp, int32(round))
+		it.Barrier()
+	}
+	if stop {
+		out[it.Global(0)] = total
+		return
+	}
+	it.Barrier()
+	other := func(k int) int32 { return sums[(l+k)%it.LocalSize(0)] }
+	total += other(3)
+	if l == 5 {
+		return
+	}
+	out[it.Global(0)] = total
+}
+
+func reduce(it gpu.Item, v, tmp *[64]int32, scale int32) int32 {
+	l := it.Local(0)
+	tmp[l] = v[l] * scale
+	for step := it.LocalSize(0) / 2; step > 0; step /= 2 {
+		it.Barrier()
+		if l < step {
+			tmp[l] += tmp[l+step]
+		}
+	}
+	it.Barrier()
+	return tmp[0]
+}
+
+// bodies: structs in memory, with padding, bools and an embedded one.
+//
+//tandem:kernel
+func bodies(it gpu.Item, b []body, table []uint16, flip bool, small int8, c celsius) {
+	i := it.Global(0)
+	if i >= len(b) {
+		return
+	}
+	p := &b[i]
+	p.add(vec{1, 2, float32(small)})
+	p.mass *= 2
+	p.tag -= small
+	p.id = len(table) - i
+	p.ok = p.ok != flip
+	p.y += float32(c)
+	b[i].z = b[i].dot(p.vec)
+}
+
+// count: atomic operations.
+//
+//tandem:kernel
+func count(it gpu.Item, bins []int32, wide []uint64, seen []uint32) {
+	l := gpu.Local[[4]int32](it)
+	if it.Local(0) < 4 {
+		l[it.Local(0)] = 0
+	}
+	it.Barrier()
+	i := it.Global(0)
+	gpu.AtomicAdd(&l[i&3], int32(i))
+	gpu.AtomicAdd(&wide[0], uint64(i)<<20)
+	gpu.AtomicMax(&wide[1], uint64(i*i))
+	gpu.AtomicMin(&bins[4], int32(-i))
+	gpu.AtomicOr(&seen[i/32], 1<<(i%32))
+	gpu.AtomicXor(&bins[5], int32(i))
+	gpu.AtomicAnd(&seen[8], ^uint32(i))
+	old := gpu.AtomicCompareExchange(&seen[9], uint32(i), 77)
+	if old != 77 && old != uint32(i) {
+		gpu.AtomicExchange(&seen[10], 5)
+	}
+	it.Barrier()
+	if it.Local(0) < 4 {
+		gpu.AtomicAdd(&bins[it.Local(0)], l[it.Local(0)])
+	}
+}
+
+// A view is passed by value: each number in it is a parameter of the text.
+type view[T measure] struct {
+	min, max [2]T
+	vec
+	scale celsius
+	steps int
+	small uint8
+	flip  bool
+	_     int32
+}
+
+func (v *view[T]) double() { v.steps *= 2 }
+
+func (v view[T]) center() (x, y T) { return (v.min[0] + v.max[0]) / 2, (v.min[1] + v.max[1]) / 2 }
+
+// values: structs and arrays by value are each work-item's own.
+//
+//tandem:kernel float32 float64
+func values[T measure](it gpu.Item, out []float64, v view[T], a [3]int16, plain vec) {
+	i := it.Global(0)
+	before := v.steps
+	if i%2 == 0 {
+		v.double()
+		a[1]++
+	}
+	it.Barrier()
+	x, y := v.center()
+	if v.flip {
+		x, y = y, x
+	}
+	r := [...]float64{
+		float64(x), float64(y), float64(v.scale), float64(v.steps + before), float64(v.small),
+		float64(a[0]) + float64(a[1])*256, float64(a[2]), float64(v.dot(plain)),
+	}
+	for j, w := range r {
+		out[i*8+j] = w
+	}
+}
+
+// The states of a machine, and a table that no code changes.
+const (
+	start = iota
+	digits
+	point
+	failed = -1
+)
+
+type move struct {
+	from  int8
+	class uint8
+	to    int8
+}
+
+var moves = [...]move{{start, '0', digits}, {digits, '0', digits}, {digits, '.', point}, {point, '0', point}}
+
+var weights = [2][3]float32{{1, 0.5}, {2: 0.25}}
+
+type stack[T gpu.Number] struct {
+	data [8]T
+	n    int
+}
+
+func (s *stack[T]) push(x T) bool {
+	if s.n == len(s.data) {
+		return false
+	}
+	s.data[s.n] = x
+	s.n++
+	return true
+}
+
+func (s *stack[T]) pop() (x T, ok bool) {
+	if s.n == 0 {
+		return 0, false
+	}
+	s.n--
+	return s.data[s.n], true
+}
+
+func class(c uint8) uint8 {
+	switch {
+	case '0' <= c && c <= '9':
+		return '0'
+	case c == '.':
+		return c
+	}
+	return ' '
+}
+
+func reversed[T gpu.Number](x []T) (first, last T) {
+	for i, j := 0, len(x)-1; i < j; i, j = i+1, j-1 {
+		x[i], x[j] = x[j], x[i]
+	}
+	return x[0], x[len(x)-1]
+}
+
+// subset has a line for each line of what kernels may contain.
+//
+//tandem:kernel
+func subset(it gpu.Item, out []int64, text []uint8, f []float32) {
+	id := it.Global(0)
+	part := text[id*8 : id*8+8]
+	state := int8(start)
+words:
+	for i, c := range part {
+		k := class(c)
+		for _, m := range moves {
+			if m.from == state && m.class == k {
+				state = m.to
+				continue words
+			}
+		}
+		switch {
+		case i > 5:
+			break words
+		case k == ' ' && state == digits:
+			state = start
+		default:
+			state = failed
+			break words
+		}
+	}
+	var s stack[int32]
+	for v := int32(1); s.push(v * v); v++ {
+	}
+	sum := int64(0)
+	for {
+		v, ok := s.pop()
+		if !ok {
+			break
+		}
+		sum = sum*3 + int64(v)
+	}
+	own := [5]float32{4: f[id*4], 1: 2}
+	a, b := reversed(own[:])
+	c, d := reversed(f[id*4 : id*4+4])
+	w := float32(0)
+	for i := range weights {
+		for j, v := range weights[i] {
+			w += v * float32(i+j+1)
+		}
+	}
+	out[id*4], out[id*4+1] = int64(state), sum
+	out[id*4+2], out[id*4+3] = int64(a*16+b+own[3]), int64(c*100+d*10+w*8)
+}

@@ -1,0 +1,381 @@
+package compiler
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+)
+
+type kind uint8
+
+const (
+	kindBool kind = iota
+	kindInt8
+	kindInt16
+	kindInt32
+	kindInt64
+	kindUint8
+	kindUint16
+	kindUint32
+	kindUint64
+	kindFloat32
+	kindFloat64
+	kindArray
+	kindStruct
+	kindSlice
+	kindPointer
+	kindItem
+)
+
+// space is the memory that a pointer or a slice leads to. It is a part of their types: a device has
+// other instructions for each.
+type space uint8
+
+const (
+	spacePrivate space = iota
+	spaceLocal
+	spaceGlobal
+	spaceConstant
+)
+
+// A typ is a type of the generated code. Equal types are one pointer.
+type typ struct {
+	kind   kind
+	name   string // in C: also the key of an array, a struct, a slice or a pointer
+	elem   *typ
+	len    int64
+	space  space
+	fields []field
+	size   int64 // bytes in memory; 0 where it has no place there
+	align  int64
+}
+
+type field struct {
+	name string // in Go
+	typ  *typ
+	off  int64
+}
+
+// basics describes the types that are words of both languages.
+var basics = map[kind]struct {
+	c, goName string
+	size      int64
+}{
+	kindBool: {"u8", "bool", 1}, kindInt8: {"i8", "int8", 1}, kindInt16: {"i16", "int16", 2},
+	kindInt32: {"i32", "int32", 4}, kindInt64: {"i64", "int64", 8},
+	kindUint8: {"u8", "uint8", 1}, kindUint16: {"u16", "uint16", 2}, kindUint32: {"u32", "uint32", 4},
+	kindUint64: {"u64", "uint64", 8}, kindFloat32: {"f32", "float32", 4}, kindFloat64: {"f64", "float64", 8},
+}
+
+// dialect is the name that OpenCL C has for t, as far as it has one.
+func (t *typ) dialect() string {
+	switch t.kind {
+	case kindBool, kindUint8:
+		return "uchar"
+	case kindInt8:
+		return "char"
+	case kindInt16:
+		return "short"
+	case kindUint16:
+		return "ushort"
+	case kindInt32:
+		return "int"
+	case kindUint32:
+		return "uint"
+	case kindInt64:
+		return "long"
+	case kindUint64:
+		return "ulong"
+	case kindFloat32:
+		return "float"
+	case kindFloat64:
+		return "double"
+	}
+	return t.name
+}
+
+func (t *typ) integer() bool  { return t.kind >= kindInt8 && t.kind <= kindUint64 }
+func (t *typ) signed() bool   { return t.kind >= kindInt8 && t.kind <= kindInt64 }
+func (t *typ) unsigned() bool { return t.kind >= kindUint8 && t.kind <= kindUint64 }
+func (t *typ) float() bool    { return t.kind == kindFloat32 || t.kind == kindFloat64 }
+func (t *typ) number() bool   { return t.integer() || t.float() }
+func (t *typ) scalar() bool   { return t.kind <= kindFloat64 }
+func (t *typ) bits() int      { return int(8 * t.size) }
+
+// hasReference tells whether t holds a slice or pointer.
+func (t *typ) hasReference() bool {
+	switch t.kind {
+	case kindSlice, kindPointer:
+		return true
+	case kindArray:
+		return t.elem.hasReference()
+	case kindStruct:
+		for _, f := range t.fields {
+			if f.typ.hasReference() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// typeTable makes each type once.
+type typeTable struct {
+	types map[string]*typ
+	names map[string]int // of structs
+	named map[string]string
+}
+
+func newTypeTable() *typeTable {
+	t := &typeTable{types: map[string]*typ{}, names: map[string]int{}, named: map[string]string{}}
+	for k, b := range basics {
+		key := b.c
+		if k == kindBool {
+			key = "bool"
+		}
+		t.types[key] = &typ{kind: k, name: b.c, size: b.size, align: b.size}
+	}
+	t.types["item"] = &typ{kind: kindItem, name: "item"}
+	return t
+}
+
+func (tt *typeTable) basic(k kind) *typ {
+	if k == kindBool {
+		return tt.types["bool"]
+	}
+	return tt.types[basics[k].c]
+}
+
+func (tt *typeTable) add(t *typ) *typ {
+	if old := tt.types[t.name]; old != nil {
+		return old
+	}
+	tt.types[t.name] = t
+	return t
+}
+
+// word is the name of t as part of another's.
+func (t *typ) word() string {
+	if t.kind == kindBool {
+		return "bool"
+	}
+	return t.name
+}
+
+func (tt *typeTable) array(elem *typ, n int64) *typ {
+	return tt.add(&typ{
+		kind: kindArray, name: fmt.Sprintf("a%d_%s", n, elem.word()), elem: elem, len: n,
+		size: n * elem.size, align: elem.align,
+	})
+}
+
+var spaceNames = map[space]string{spacePrivate: "p", spaceLocal: "l", spaceGlobal: "g", spaceConstant: "c"}
+
+func (tt *typeTable) slice(elem *typ, s space) *typ {
+	return tt.add(&typ{kind: kindSlice, name: fmt.Sprintf("s%s_%s", spaceNames[s], elem.word()), elem: elem, space: s})
+}
+
+func (tt *typeTable) pointer(elem *typ, s space) *typ {
+	return tt.add(&typ{
+		kind: kindPointer, name: fmt.Sprintf("p%s_%s", spaceNames[s], elem.word()), elem: elem,
+		space: s,
+	})
+}
+
+// structOf makes a struct; id tells structs of the same name apart.
+func (tt *typeTable) structOf(name, id string, fields []field) *typ {
+	c := tt.named[id]
+	if c == "" {
+		c = "t_" + cName(name)
+		if tt.names[c]++; tt.names[c] > 1 {
+			c = fmt.Sprintf("%s_%d", c, tt.names[c])
+		}
+		tt.named[id] = c
+	}
+	t := &typ{kind: kindStruct, name: c, fields: fields, align: 1}
+	for i := range fields {
+		f := &fields[i]
+		if f.typ.size == 0 {
+			t.size = -1
+		}
+		if t.size < 0 {
+			continue
+		}
+		t.align = max(t.align, f.typ.align)
+		t.size = (t.size + f.typ.align - 1) / f.typ.align * f.typ.align
+		f.off = t.size
+		t.size += f.typ.size
+	}
+	if t.size < 0 {
+		t.size, t.align = 0, 0
+	} else {
+		t.size = (t.size + t.align - 1) / t.align * t.align
+	}
+	return tt.add(t)
+}
+
+// An env says what the type parameters of a function stand for.
+type env map[*types.TypeParam]types.Type
+
+// close replaces the type parameters in t.
+func (e env) close(t types.Type) types.Type {
+	switch t := t.(type) {
+	case *types.TypeParam:
+		if c, ok := e[t]; ok {
+			return c
+		}
+	case *types.Alias:
+		return e.close(types.Unalias(t))
+	case *types.Array:
+		return types.NewArray(e.close(t.Elem()), t.Len())
+	case *types.Slice:
+		return types.NewSlice(e.close(t.Elem()))
+	case *types.Pointer:
+		return types.NewPointer(e.close(t.Elem()))
+	case *types.Named:
+		if n := t.TypeArgs().Len(); n > 0 {
+			args := make([]types.Type, n)
+			for i := range args {
+				args[i] = e.close(t.TypeArgs().At(i))
+			}
+			if closed, err := types.Instantiate(typeContext, t.Origin(), args, false); err == nil {
+				return closed
+			}
+		}
+	case *types.Struct:
+		var fields []*types.Var
+		var tags []string
+		for i := range t.NumFields() {
+			f := t.Field(i)
+			fields = append(fields, types.NewField(f.Pos(), f.Pkg(), f.Name(), e.close(f.Type()), f.Embedded()))
+			tags = append(tags, t.Tag(i))
+		}
+		return types.NewStruct(fields, tags)
+	}
+	return t
+}
+
+var typeContext = types.NewContext()
+
+// basicKinds is what Go's basic types are here.
+var basicKinds = map[types.BasicKind]kind{
+	types.Bool: kindBool, types.Int: kindInt64, types.Int8: kindInt8, types.Int16: kindInt16,
+	types.Int32: kindInt32, types.Int64: kindInt64, types.Uint: kindUint64, types.Uint8: kindUint8,
+	types.Uint16: kindUint16, types.Uint32: kindUint32, types.Uint64: kindUint64,
+	types.Float32: kindFloat32, types.Float64: kindFloat64, types.UntypedBool: kindBool,
+	types.UntypedInt: kindInt64, types.UntypedRune: kindInt32, types.UntypedFloat: kindFloat64,
+}
+
+// of is the type for a Go type without type parameters. Slices and pointers lead to space s. The
+// error says what kernels do not have, and what to do instead.
+func (tt *typeTable) of(t types.Type, s space) (*typ, error) {
+	t = types.Unalias(t)
+	if isGPU(t, "Item") {
+		return tt.types["item"], nil
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		if k, ok := basicKinds[u.Kind()]; ok {
+			return tt.basic(k), nil
+		}
+		return nil, refusal(u)
+	case *types.Array:
+		elem, err := tt.of(u.Elem(), s)
+		switch {
+		case err != nil:
+			return nil, err
+		case u.Len() == 0:
+			return nil, fmt.Errorf("a kernel has no arrays without elements; leave it out")
+		case u.Len() > 1<<31-1 || elem.size*u.Len() > 1<<40:
+			return nil,
+				fmt.Errorf("an array of %d elements is too large for a device; pass a slice to the kernel", u.Len())
+		case elem.hasReference():
+			return nil, fmt.Errorf("a kernel has no arrays of pointers or slices; keep indices instead")
+		}
+		return tt.array(elem, u.Len()), nil
+	case *types.Slice:
+		elem, err := tt.of(u.Elem(), s)
+		if err == nil && elem.size == 0 {
+			err = fmt.Errorf("a kernel has no slices of %s; keep indices into one slice", u.Elem())
+		}
+		if err != nil {
+			return nil, err
+		}
+		return tt.slice(elem, s), nil
+	case *types.Pointer:
+		elem, err := tt.of(u.Elem(), s)
+		if err != nil {
+			return nil, err
+		}
+		return tt.pointer(elem, s), nil
+	case *types.Struct:
+		return tt.structType(t, u)
+	}
+	return nil, refusal(t)
+}
+
+func (tt *typeTable) structType(t types.Type, u *types.Struct) (*typ, error) {
+	if u.NumFields() == 0 {
+		return nil, fmt.Errorf("a kernel has no structs without fields; leave it out")
+	}
+	name := "struct"
+	if n, ok := t.(*types.Named); ok {
+		name = n.Obj().Name()
+	}
+	var fields []field
+	for i := range u.NumFields() {
+		f := u.Field(i)
+		ft, err := tt.of(f.Type(), spaceGlobal)
+		if err != nil {
+			return nil, err
+		}
+		if ft.kind == kindPointer || ft.kind == kindItem {
+			return nil, fmt.Errorf("a kernel has no structs with a field of type %s; keep an index instead", f.Type())
+		}
+		fields = append(fields, field{name: f.Name(), typ: ft})
+	}
+	return tt.structOf(name, types.TypeString(t, nil), fields), nil
+}
+
+func isGPU(t types.Type, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == gpuPath && n.Obj().Name() == name
+}
+
+// refusal says why a kernel has no values of type t.
+func refusal(t types.Type) error {
+	advice := "use numbers, arrays, structs and slices of them"
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		advice = "use a slice or an array that an integer indexes"
+	case *types.Chan:
+		advice = "work-items share local memory and meet at a barrier"
+	case *types.Interface:
+		advice = "use a type parameter"
+	case *types.Signature:
+		advice = "call the function by its name"
+	case *types.Basic:
+		switch {
+		case u.Info()&types.IsString != 0:
+			advice = "use a slice of bytes"
+		case u.Info()&types.IsComplex != 0:
+			advice = "use a struct of two floats"
+		case u.Kind() == types.Uintptr || u.Kind() == types.UnsafePointer:
+			advice = "use uint64, or an index"
+		}
+	}
+	return fmt.Errorf("a kernel has no values of type %s; %s", t, advice)
+}
+
+// cName is a Go name with letters that C has.
+func cName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "u%04x", r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,64 @@
+// Package fault says which call of a library is to fail in a test.
+package fault
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// A Fault is the failure of a C function at its nth use. Where that is in an allocation, which is
+// tried a second time, the function fails there again.
+type Fault struct {
+	Name string
+	Nth  int64
+
+	mu    sync.Mutex
+	uses  int64
+	where string
+	again bool // in the second attempt
+}
+
+// Due counts a use of the C function name, and tells whether it is to fail.
+func (f *Fault) Due(name string) bool {
+	if name != f.Name {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.uses++
+	switch {
+	case f.uses == f.Nth:
+		f.where = callers()
+		f.again = inAllocation(f.where)
+		return true
+	case f.again && inAllocation(callers()):
+		f.again = false
+		return true
+	}
+	return false
+}
+
+// Fired names the functions of Go that made the call, one a line, once it has failed.
+func (f *Fault) Fired() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.where
+}
+
+// inAllocation tells whether the function that tries allocations again is among the callers.
+func inAllocation(callers string) bool { return strings.Contains(callers, "driverkit.Allocate[") }
+
+// callers names the functions of Go that are being called, one a line.
+func callers() string {
+	pcs := make([]uintptr, 100)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		b.WriteString(f.Function + "\n")
+		if !more {
+			return b.String()
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package host
+
+// What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
+// results of which one triangle is kept. Where matrices have few elements, plain loops of small.go
+// compute them, with the same bits.
+
+// GemmTrans is [Gemm] with op(A) and op(B) in the place of A and B: with transA A is k by m in
+// memory, with transB B is n by k.
+func GemmTrans[T Float](
+	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	if alpha == 0 || k == 0 {
+		Gemm(m, n, 0, alpha, nil, 0, nil, n, beta, c, ldc)
+		return
+	}
+	if isSmallProduct[T](transA || transB || beta != 0, m, n, k) {
+		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if transA || transB {
+		gemmTrans(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// gemmTrans is [GemmTrans] by way of transposed copies.
+func gemmTrans[T Float](
+	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	s, memory := Take[T](elementsIf(transA, m*k) + elementsIf(transB, k*n))
+	defer s.Give()
+	if transA {
+		a, lda, memory = transposeInto(memory, k, m, a, lda)
+	}
+	if transB {
+		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
+	}
+	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+func elementsIf(is bool, n int) int {
+	if is {
+		return n
+	}
+	return 0
+}
+
+// transposeInto makes t, the beginning of memory, the transpose of x, of rows by cols.
+func transposeInto[T Float](memory []T, rows, cols int, x []T, ld int) (t []T, ldt int, rest []T) {
+	if rows == 1 { // the elements of a row and of a column lie alike
+		return x, 1, memory
+	}
+	t, rest = memory[:rows*cols], memory[rows*cols:]
+	Transpose(rows, cols, x, ld, t, rows)
+	return t, rows, rest
+}
+
+// CopyMatrix copies src, of rows by cols, to dst.
+func CopyMatrix[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	for i := range rows {
+		copy(dst[i*ldd:][:cols], src[i*lds:][:cols])
+	}
+}
+
+// mirrorRows is the rows of a triangle that Mirror does not divide.
+const mirrorRows = 64
+
+// Mirror makes whole the symmetric matrix of n by n whose lower or upper triangle a has, and reads
+// nothing else of a.
+func Mirror[T Float](lower bool, n int, a []T, lda int, whole []T, ld int) {
+	if n <= mirrorRows {
+		mirrorBlock(lower, n, a, lda, whole, ld)
+		return
+	}
+	h := n / 2
+	Mirror(lower, h, a, lda, whole, ld)
+	if lower {
+		CopyMatrix(n-h, h, a[h*lda:], lda, whole[h*ld:], ld)
+		Transpose(n-h, h, a[h*lda:], lda, whole[h:], ld)
+	} else {
+		CopyMatrix(h, n-h, a[h:], lda, whole[h:], ld)
+		Transpose(h, n-h, a[h:], lda, whole[h*ld:], ld)
+	}
+	Mirror(lower, n-h, a[h*(lda+1):], lda, whole[h*(ld+1):], ld)
+}
+
+func mirrorBlock[T Float](lower bool, n int, a []T, lda int, whole []T, ld int) {
+	for i := range n {
+		lo, hi := triangleRow(lower, i, n)
+		for j, v := range a[i*lda:][:hi][lo:] {
+			j += lo
+			whole[i*ld+j], whole[j*ld+i] = v, v
+		}
+	}
+}
+
+// triangleRow is the columns, lo to hi-1, of a triangle of n columns in a row.
+func triangleRow(lower bool, row, n int) (lo, hi int) {
+	if lower {
+		return 0, row + 1
+	}
+	return row, n
+}
+
+// A triangle is computed in strips of so many rows. Each reads all of Y, which the caches keep
+// where there are at most stripSteps steps; with more, the whole product takes less time.
+const (
+	stripRows  = 8
+	stripSteps = 512
+)
+
+// GemmTriangle is the lower or upper triangle of C = alpha*op(X)*op(Y) + beta*C, of n by n, with
+// the bits of [GemmTrans]: with transX X is k by n in memory, with transY Y is n by k. Nothing else
+// of C is read or written. It is meant for a few hundred rows at most.
+func GemmTriangle[T Float](
+	lower, transX, transY bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
+) {
+	if alpha == 0 || k == 0 {
+		scaleTriangle(lower, n, beta, c, ldc)
+		return
+	}
+	rows := min(stripRows, n)
+	if k > stripSteps {
+		rows = n
+	}
+	s, memory := Take[T](rows*n + elementsIf(transX, n*k) + elementsIf(transY, n*k))
+	defer s.Give()
+	acc, memory := memory[:rows*n], memory[rows*n:]
+	if transX {
+		x, ldx, memory = transposeInto(memory, k, n, x, ldx)
+	}
+	if transY {
+		y, ldy, _ = transposeInto(memory, n, k, y, ldy)
+	}
+	finish := kernels[T]()[0].finish
+	for i := 0; i < n; i += rows {
+		end := min(i+rows, n)
+		lo, hi := i, n
+		if lower {
+			lo, hi = 0, end
+		}
+		Gemm(end-i, hi-lo, k, 1, x[i*ldx:], ldx, y[lo:], ldy, 0, acc[lo:], n)
+		for r := i; r < end; r++ {
+			lo, hi := triangleRow(lower, r, n)
+			finish(1, hi-lo, alpha, &acc[(r-i)*n+lo], n, beta, &c[r*ldc+lo], n, beta != 0)
+		}
+	}
+}
+
+// Finish is C = alpha*P + beta*C, of m by n, where the chains of a product have ended in P: what
+// [Gemm] does after the last of them.
+func Finish[T Element](m, n int, alpha T, p []T, ldp int, beta T, c []T, ldc int) {
+	check("P", m, n, ldp, len(p))
+	check("C", m, n, ldc, len(c))
+	if m > 0 && n > 0 {
+		kernels[T]()[0].finish(m, n, alpha, &p[0], ldp, beta, &c[0], ldc, beta != 0)
+	}
+}
+
+// FinishTriangle is the lower or upper triangle of C = alpha*P + beta*C, of n by n, where the
+// chains of a product have ended in P.
+func FinishTriangle[T Float](lower bool, n int, alpha T, p []T, ldp int, beta T, c []T, ldc int) {
+	finish := kernels[T]()[0].finish
+	for i := range n {
+		lo, hi := triangleRow(lower, i, n)
+		finish(1, hi-lo, alpha, &p[i*ldp+lo], n, beta, &c[i*ldc+lo], n, beta != 0)
+	}
+}
+
+// scaleTriangle is C = beta*C in one triangle, and zero where beta is.
+func scaleTriangle[T Float](lower bool, n int, beta T, c []T, ldc int) {
+	for i := range n {
+		lo, hi := triangleRow(lower, i, n)
+		row := c[i*ldc:][lo:hi]
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		scaleRow(beta, row)
+	}
+}
+
+// transposedColumns is how many columns of B [ApplyTriangle] transposes at a time.
+const transposedColumns = 64
+
+// ApplyTriangle is [MultiplyTriangle], or with solve [SolveTriangle], for a B that is transposed in
+// memory where left is not set: cols rows of n elements. So the matrix that is at the left side of
+// B here is the transpose of one at the right side of what is in memory.
+func ApplyTriangle[T Float](
+	solve, left bool, n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int,
+) {
+	if isFewColumns[T](left, n, cols) {
+		smallApplyTriangle(solve, left, n, cols, float64(alpha), float64s(e), eRow, eCol, upper, unit, float64s(b), ldb)
+		return
+	}
+	if left || cols == 1 {
+		if !left { // it lies in memory as its transpose does
+			ldb = 1
+		}
+		if solve {
+			SolveTriangle(n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
+		} else {
+			MultiplyTriangle(n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
+		}
+		return
+	}
+	s, x := Take[T](n * min(transposedColumns, cols))
+	defer s.Give()
+	for i := 0; i < cols; i += transposedColumns {
+		w := min(transposedColumns, cols-i)
+		Transpose(w, n, b[i*ldb:], ldb, x, w)
+		ApplyTriangle(solve, true, n, w, alpha, e, eRow, eCol, upper, unit, x, w)
+		Transpose(n, w, x, w, b[i*ldb:], ldb)
+	}
+}

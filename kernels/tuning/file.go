@@ -1,0 +1,245 @@
+package tuning
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// Env is the environment variable that names a file of tuning data to use in place of the one in
+// the user's cache, or is "off".
+const Env = "TANDEM_TUNE"
+
+// format is the version of the structure of tuning files.
+const format = 1
+
+// maxFile is how long a tuning file may be in bytes: far above any that is written.
+const maxFile = 64 << 20
+
+// A Data is the content of a tuning file: what was measured on the devices of a machine.
+type Data struct {
+	Format  int      `json:"format"`
+	Devices []Record `json:"devices"`
+}
+
+// A Record is what was measured on one device. It is used on exactly that device, with exactly that
+// version of its driver.
+type Record struct {
+	Device DeviceID  `json:"device"`
+	Date   time.Time `json:"date"`   // of the latest measurement
+	Tandem string    `json:"tandem"` // version of the program that measured
+
+	MatMul    []Tuned[kernels.MatMulParams]    `json:"matmul"`
+	Transpose []Tuned[kernels.TransposeParams] `json:"transpose"`
+	Crossover []Crossing                       `json:"crossover"`
+}
+
+// A DeviceID tells devices apart, and versions of their drivers. The fields are those of
+// [backend.Info].
+type DeviceID struct {
+	Driver       string `json:"driver"`
+	Platform     string `json:"platform"`
+	Vendor       string `json:"vendor"`
+	Name         string `json:"name"`
+	Arch         string `json:"arch"`
+	Version      string `json:"version"`
+	ComputeUnits int    `json:"compute_units"`
+}
+
+// DeviceIDOf is the DeviceID of the device of info.
+func DeviceIDOf(info *backend.Info) DeviceID {
+	return DeviceID{info.Driver, info.Platform, info.Vendor, info.Name, info.Arch, info.Version, info.ComputeUnits}
+}
+
+// Tuned is the outcome of a search for the fastest parameters of one kernel, for one type and size.
+type Tuned[P any] struct {
+	Type    string     `json:"type"`    // "float32", "float64" or "int32"
+	N       int        `json:"n"`       // all dimensions of the operands
+	Params  P          `json:"params"`  // the fastest
+	Seconds float64    `json:"seconds"` // that a run of these took, in the median
+	Trials  []Trial[P] `json:"trials"`  // all that was measured, in its order
+}
+
+// A Trial is one set of parameters that a search tried.
+type Trial[P any] struct {
+	Params  P         `json:"params"`
+	Seconds []float64 `json:"seconds,omitempty"` // of a run, in each sample
+	Note    string    `json:"note,omitempty"`    // why it was dropped
+}
+
+// A Crossing is the size from which products are not slower on the device than on the host.
+type Crossing struct {
+	Type   string         `json:"type"`
+	Host   string         `json:"host"`            // HostName of the host that was compared with
+	N      int            `json:"n,omitempty"`     // harmonic mean of m, n and k
+	Never  bool           `json:"never,omitempty"` // there is no such size
+	Points []CrossingPair `json:"points"`          // what was measured
+}
+
+// A CrossingPair is what a product of N by N by N took from host memory to host memory, in seconds,
+// in the median.
+type CrossingPair struct {
+	N      int     `json:"n"`
+	Device float64 `json:"device"`
+	Host   float64 `json:"host"`
+}
+
+// fileName is the name of the file of the user's tuning data: what TANDEM_TUNE says, else tune.json
+// in backend.CacheDir. It is "" where there is none: one of the variables is "off", or the user has
+// no cache.
+func fileName() string {
+	switch name := os.Getenv(Env); name {
+	case "":
+	case "off":
+		return ""
+	default:
+		return name
+	}
+	dir := backend.CacheDir()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "tune.json")
+}
+
+// read reads a tuning file. One that is not there is empty. The error says what is wrong with the
+// file as a whole; parameters that do not fit a device are ignored when they are looked up.
+func read(name string) (*Data, error) {
+	t := &Data{Format: format}
+	if name == "" {
+		return t, nil
+	}
+	data, err := readLimited(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found Data
+	if err := json.Unmarshal(data, &found); err != nil {
+		return nil, fmt.Errorf("%s is not tuning data: %w", name, err)
+	}
+	if found.Format != format {
+		return nil, fmt.Errorf("%s has format %d of tuning data; this program reads format %d", name, found.Format,
+			format)
+	}
+	return &found, nil
+}
+
+// readLimited reads a regular file that is not too large: a device or a pipe must not hold up a
+// program that only looks for tuning data.
+func readLimited(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", name)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes: too many for tuning data", name, info.Size())
+	}
+	return os.ReadFile(name)
+}
+
+// Keep adds what was measured to the user's tuning file, and makes the process use it.
+func Keep(d *Record) error {
+	file := fileName()
+	if file == "" {
+		return fmt.Errorf("there is no place to keep tuning data: name a file in %s", Env)
+	}
+	all, err := read(file)
+	if err != nil {
+		return err
+	}
+	all.merge(d)
+	if err := write(file, all); err != nil {
+		return err
+	}
+	Reload()
+	return nil
+}
+
+// write writes a tuning file, whole or not at all, for the user's eyes alone. It makes the folder.
+func write(name string, t *Data) (err error) {
+	data, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".tune-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// Find is what was measured on the device of info; nil if nothing was.
+func (t *Data) Find(info *backend.Info) *Record {
+	id := DeviceIDOf(info)
+	for i := range t.Devices {
+		if t.Devices[i].Device == id {
+			return &t.Devices[i]
+		}
+	}
+	return nil
+}
+
+// merge takes over what d holds: a newer result takes the place of an older one for the same
+// device, type and size.
+func (t *Data) merge(d *Record) {
+	var old *Record
+	for i := range t.Devices {
+		if t.Devices[i].Device == d.Device {
+			old = &t.Devices[i]
+		}
+	}
+	if old == nil {
+		t.Devices = append(t.Devices, Record{Device: d.Device})
+		old = &t.Devices[len(t.Devices)-1]
+	}
+	old.Date, old.Tandem = d.Date, d.Tandem
+	old.MatMul, old.Transpose = mergeTuned(old.MatMul, d.MatMul), mergeTuned(old.Transpose, d.Transpose)
+	old.Crossover = replace(old.Crossover, d.Crossover, func(x, y *Crossing) bool {
+		return x.Type == y.Type && x.Host == y.Host
+	})
+}
+
+func mergeTuned[P any](old, list []Tuned[P]) []Tuned[P] {
+	return replace(old, list, func(x, y *Tuned[P]) bool { return x.Type == y.Type && x.N == y.N })
+}
+
+// replace is list, and what is in old only.
+func replace[E any](old, list []E, same func(x, y *E) bool) []E {
+	merged := []E{}
+	for i := range old {
+		replaced := false
+		for j := range list {
+			replaced = replaced || same(&old[i], &list[j])
+		}
+		if !replaced {
+			merged = append(merged, old[i])
+		}
+	}
+	return append(merged, list...)
+}

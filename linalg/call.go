@@ -1,0 +1,221 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// A call computes from host memory to host memory. It holds all that it needs, so that it costs no
+// memory but that of a new result.
+type call[T Element] struct {
+	op     *operation
+	count  int // of products
+	tA, tB blas.Transpose
+	update[T]
+
+	matrices [3]Matrix[T] // C, A, and B where there is one
+	n        int          // of them
+	makesC   bool         // C is only a shape at first
+
+	place   place
+	arrays  [3]Array[T]       // the matrices on the device
+	buffers [3]backend.Buffer // to be freed
+}
+
+// A place is where the device computes.
+type place uint8
+
+const (
+	inLane   place = iota // on copies in the memory of a lane
+	inPlace               // on the matrices themselves
+	inArrays              // on copies in memory of the device
+)
+
+var operandNames = [...]string{"the destination", "operand A", "operand B"}
+
+// run computes on s, or on the default device where s is nil, and returns C.
+func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) {
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	if err := x.check(); err != nil {
+		return c, err
+	}
+	if s == nil {
+		if s, err = Default(); err != nil {
+			return c, err
+		}
+	}
+	if x.makesC {
+		if err := s.CanHold(x.matrices[0].Rows, x.matrices[0].Cols, kernels.TypeOf[T]()); err != nil {
+			return c, err
+		}
+		x.matrices[0] = NewMatrix[T](x.matrices[0].Rows, x.matrices[0].Cols, nil)
+	}
+	l, err := s.takeLane()
+	if err != nil {
+		return c, err
+	}
+	waited := false
+	defer func() { err = x.leave(s, l, waited, err) }()
+	if err := x.send(ctx, l); err != nil {
+		return c, err
+	}
+	switch dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]; x.op {
+	case matmul:
+		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
+	case transpose:
+		err = dst.Transpose(a)
+	case add:
+		err = dst.Add(a, b)
+	case scale:
+		err = dst.Scale(x.alpha, a)
+	}
+	if err == nil {
+		err = x.receive(ctx, l)
+	}
+	if err != nil {
+		return c, err
+	}
+	waited = true
+	return x.matrices[0], nil
+}
+
+// check says what is wrong with the matrices.
+func (x *call[T]) check() error {
+	for i, m := range x.matrices[:x.n] {
+		if i == 0 && x.makesC {
+			continue
+		}
+		if err := m.check(operandNames[i]); err != nil {
+			return err
+		}
+		if i > 0 && !x.makesC && shareElements(x.matrices[0], m) {
+			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandNames[i])
+		}
+	}
+	return nil
+}
+
+// send brings the matrices to the device: where it is a processor that works on the host's memory,
+// by telling it of that, unless copies take less time.
+func (x *call[T]) send(ctx context.Context, l *lane) error {
+	for i, m := range x.matrices[:x.n] {
+		x.arrays[i] = Array[T]{s: l.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true}
+	}
+	switch {
+	case x.isSmall() && !l.s.registersFreely():
+		x.place = inLane
+		return x.sendToLane(l)
+	case l.s.sharesMemory():
+		x.place = inPlace
+		return x.register(l.s)
+	}
+	x.place = inArrays
+	for i := 1; i <= x.n; i++ { // C is the last
+		i := i % x.n
+		m, a := x.matrices[i], &x.arrays[i]
+		var err error
+		if a.buf, err = newBuffer[T](l.s, m.Rows, m.Cols); err != nil {
+			return err
+		}
+		x.buffers[i] = a.buf
+		if i > 0 || x.beta != 0 {
+			if err := a.copyFrom(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// receive makes C what the device computed.
+func (x *call[T]) receive(ctx context.Context, l *lane) error {
+	switch x.place {
+	case inLane:
+		return x.receiveFromLane(l)
+	case inArrays:
+		if err := x.arrays[0].copyTo(ctx, x.matrices[0]); err != nil {
+			return err
+		}
+	}
+	return l.s.queue.Wait()
+}
+
+// leave releases what the call has used. It returns err, or else what goes wrong here.
+func (x *call[T]) leave(s *Session, l *lane, waited bool, err error) error {
+	// the call may have failed, or panicked, with work in the queue on memory of the caller's
+	idle := waited || l.s.queue.Wait() == nil
+	for _, b := range x.buffers {
+		if b == nil {
+			continue
+		}
+		if e := b.Free(); err == nil {
+			err = e
+		}
+	}
+	if idle {
+		s.keepLane(l)
+	} else {
+		l.close()
+	}
+	return err
+}
+
+// registersFreely tells whether the device reaches any memory of the host without being told of it:
+// the cpu device does.
+func (s *Session) registersFreely() bool { return s.info.Host && s.sharesMemory() }
+
+// sharesMemory tells whether the device is a processor that works on the host's memory as the host
+// does. Integrated GPUs share it as well, but operands of concurrent calls may overlap, which
+// registered memory must not do there.
+func (s *Session) sharesMemory() bool { return s.info.UnifiedMemory && !s.info.GPU }
+
+// register makes arrays of the matrices' own memory. Matrices may share memory: what is connected
+// is registered once.
+func (x *call[T]) register(s *Session) (err error) {
+	pieces := x.pieces()
+	for i, piece := range pieces {
+		if len(piece) == 0 {
+			continue
+		}
+		if x.buffers[i], err = s.device.Register(backend.Bytes(piece)); err != nil {
+			return err
+		}
+	}
+	for i, m := range x.matrices[:x.n] {
+		a, mem := &x.arrays[i], m.memory()
+		if len(mem) == 0 {
+			if a.buf, err = newBuffer[T](s, 0, 0); err != nil {
+				return err
+			}
+			x.buffers[i] = a.buf
+			continue
+		}
+		for j, piece := range pieces {
+			if bytesOverlap(backend.Bytes(piece), backend.Bytes(mem)) {
+				a.buf, a.off, a.stride = x.buffers[j], distance(piece, mem), m.Stride
+			}
+		}
+	}
+	return nil
+}
+
+// pieces is the memory of the matrices, where parts that overlap are one.
+func (x *call[T]) pieces() (pieces [3][]T) {
+	for i, m := range x.matrices[:x.n] {
+		piece := m.memory()
+		for j, p := range pieces[:i] {
+			if bytesOverlap(backend.Bytes(p), backend.Bytes(piece)) {
+				piece, pieces[j] = union(p, piece), nil
+			}
+		}
+		pieces[i] = piece
+	}
+	return pieces
+}

@@ -1,0 +1,124 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// elements is rows*cols, if that fits in an int and the kernels' indices can hold each dimension.
+func elements(rows, cols int) (int, error) {
+	if rows < 0 || cols < 0 {
+		return 0, fmt.Errorf("%w: %dx%d has a negative dimension", ErrShape, rows, cols)
+	}
+	if rows > kernels.MaxDim || cols > kernels.MaxDim {
+		return 0, fmt.Errorf("%w: %dx%d has a dimension beyond %d", ErrShape, rows, cols, kernels.MaxDim)
+	}
+	hi, lo := bits.Mul64(uint64(rows), uint64(cols))
+	if hi != 0 || lo > math.MaxInt {
+		return 0, fmt.Errorf("%w: %dx%d has too many elements", ErrShape, rows, cols)
+	}
+	return int(lo), nil
+}
+
+// byteSize is n elements of T in bytes. The error matches backend.ErrOutOfMemory.
+func byteSize[T Element](n int) (int64, error) {
+	var t T
+	size := int64(unsafe.Sizeof(t))
+	if int64(n) > math.MaxInt64/size {
+		return 0, fmt.Errorf("linalg: %d elements of %T: %w", n, t, backend.ErrOutOfMemory)
+	}
+	return int64(n) * size, nil
+}
+
+// span is the number of elements from the first to the last of a matrix, both included.
+func span(rows, cols, stride int) int {
+	if rows == 0 || cols == 0 {
+		return 0
+	}
+	return (rows-1)*stride + cols
+}
+
+// check says what is wrong with m by itself; name is its name in the call.
+func (m Matrix[T]) check(name string) error {
+	if _, err := elements(m.Rows, m.Cols); err != nil {
+		return fmt.Errorf("%w (%s)", err, name)
+	}
+	if m.Rows == 0 || m.Cols == 0 {
+		return nil
+	}
+	if m.Stride < m.Cols {
+		return fmt.Errorf("%w: %s is %s with stride %d, which is less than its columns", ErrShape, name, m, m.Stride)
+	}
+	hi, lo := bits.Mul64(uint64(m.Rows-1), uint64(m.Stride))
+	if hi != 0 || lo > math.MaxInt-uint64(m.Cols) {
+		return fmt.Errorf("%w: %s is %s with stride %d: too large", ErrShape, name, m, m.Stride)
+	}
+	if need := int(lo) + m.Cols; len(m.Data) < need {
+		return fmt.Errorf("%w: %s is %s with stride %d and needs %d values; it has %d", ErrShape, name, m, m.Stride,
+			need, len(m.Data))
+	}
+	return nil
+}
+
+// memory is the elements from the first to the last.
+func (m Matrix[T]) memory() []T { return m.Data[:span(m.Rows, m.Cols, m.Stride)] }
+
+// bytes is the same memory as bytes.
+func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
+
+func (m Matrix[T]) elem() string { return kernels.TypeOf[T]().String() }
+
+// overlap tells whether two matrices of one memory share an element: off is the distance in
+// elements from the first element of x to that of y.
+func overlap(xRows, xCols, xStride, off, yRows, yCols, yStride int) bool {
+	xn, yn := span(xRows, xCols, xStride), span(yRows, yCols, yStride)
+	if xn == 0 || yn == 0 || off >= xn || -off >= yn {
+		return false
+	}
+	for first := off; first < off+yn; first += yStride { // of a row of y
+		last := first + yCols - 1
+		if last < 0 {
+			continue
+		}
+		if row := min(last/xStride, xRows-1); first < row*xStride+xCols { // the last of x that begins before
+			return true
+		}
+	}
+	return false
+}
+
+// bytesOverlap tells whether two slices share memory.
+func bytesOverlap(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return a0 < b0+uintptr(len(b)) && b0 < a0+uintptr(len(a))
+}
+
+// distance is how many elements b starts after a.
+func distance[T Element](a, b []T) int {
+	var t T
+	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return int(b0-a0) / int(unsafe.Sizeof(t))
+}
+
+// shareElements tells whether two matrices in host memory have an element in common.
+func shareElements[T Element](x, y Matrix[T]) bool {
+	return bytesOverlap(x.bytes(), y.bytes()) && overlap(x.Rows, x.Cols, x.Stride, distance(x.memory(), y.memory()),
+		y.Rows, y.Cols, y.Stride)
+}
+
+// union is the memory from the first element of two overlapping slices to the last.
+func union[T Element](a, b []T) []T {
+	d := distance(a, b)
+	if d < 0 {
+		a, b, d = b, a, -d
+	}
+	return unsafe.Slice(unsafe.SliceData(a), max(len(a), d+len(b)))
+}

@@ -1,0 +1,103 @@
+package gonumblas
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// symm is C = alpha*A*B + beta*C, or with B*A, where A is the symmetric matrix that its triangle
+// stands for: one product with the whole of it.
+func symm[T float](e *engine, left, lower bool, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
+	whole, memory := scratch[T](a.Rows, a.Cols)
+	defer memory.Give()
+	if alpha != 0 {
+		host.Mirror(lower, a.Rows, a.Data, a.Stride, whole.Data, whole.Stride)
+	}
+	if left {
+		gemm(e, alpha, blas.NoTrans, whole, blas.NoTrans, b, beta, c)
+	} else {
+		gemm(e, alpha, blas.NoTrans, b, blas.NoTrans, whole, beta, c)
+	}
+}
+
+// symmetricBlock is the rows of a symmetric matrix that are not divided any more. Bits do not
+// depend on it.
+const symmetricBlock = 64
+
+// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product.
+func syrk[T float](
+	e *engine, lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	trans := t != blas.NoTrans
+	if e.keepsOnHost(n, n, k) || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
+		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	p := triangleProduct[T]{
+		e: e, lower: lower, alpha: alpha, beta: beta, x: matrix(n, k, a, lda), y: matrix(k, n, b, ldb),
+	}
+	if trans {
+		x, memory := transpose(matrix(k, n, a, lda))
+		defer memory.Give()
+		p.x = x
+	} else {
+		y, memory := transpose(matrix(n, k, b, ldb))
+		defer memory.Give()
+		p.y = y
+	}
+	p.run(0, matrix(n, n, c, ldc))
+}
+
+// transpose is the transpose of m in scratch memory: several products take parts of it.
+func transpose[T float](m linalg.Matrix[T]) (linalg.Matrix[T], *host.Scratch) {
+	t, memory := scratch[T](m.Cols, m.Rows)
+	host.Transpose(m.Rows, m.Cols, m.Data, m.Stride, t.Data, t.Stride)
+	return t, memory
+}
+
+// A triangleProduct is C = alpha*X*Y + beta*C in one triangle.
+type triangleProduct[T float] struct {
+	e           *engine
+	lower       bool
+	alpha, beta T
+	x, y        linalg.Matrix[T]
+}
+
+// run computes the part of the triangle in C, which begins at row and column i of the whole.
+func (p *triangleProduct[T]) run(i int, c linalg.Matrix[T]) {
+	n := c.Rows
+	if n <= symmetricBlock {
+		p.block(i, c)
+		return
+	}
+	h := half(n, symmetricBlock)
+	p.run(i, c.Slice(0, h, 0, h))
+	if p.lower {
+		gemm(p.e, p.alpha, blas.NoTrans, p.rows(i+h, i+n), blas.NoTrans, p.columns(i, i+h), p.beta, c.Slice(h, n, 0, h))
+	} else {
+		gemm(p.e, p.alpha, blas.NoTrans, p.rows(i, i+h), blas.NoTrans, p.columns(i+h, i+n), p.beta, c.Slice(0, h, h, n))
+	}
+	p.run(i+h, c.Slice(h, n, h, n))
+}
+
+func (p *triangleProduct[T]) rows(i, k int) linalg.Matrix[T] { return p.x.Slice(i, k, 0, p.x.Cols) }
+
+func (p *triangleProduct[T]) columns(i, k int) linalg.Matrix[T] { return p.y.Slice(0, p.y.Rows, i, k) }
+
+// block computes a block that the diagonal runs through: on the device by the whole product, of
+// which it takes the triangle.
+func (p *triangleProduct[T]) block(i int, c linalg.Matrix[T]) {
+	n := c.Rows
+	x, y := p.rows(i, i+n), p.columns(i, i+n)
+	if !toDevice[T](p.e, n, n, x.Cols) {
+		host.GemmTriangle(p.lower, false, false, n, x.Cols, p.alpha, x.Data, x.Stride, y.Data, y.Stride, p.beta, c.Data,
+			c.Stride)
+		return
+	}
+	acc, memory := scratch[T](n, n)
+	defer memory.Give()
+	gemm(p.e, 1, blas.NoTrans, x, blas.NoTrans, y, 0, acc)
+	host.FinishTriangle(p.lower, n, p.alpha, acc.Data, acc.Stride, p.beta, c.Data, c.Stride)
+}

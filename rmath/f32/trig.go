@@ -1,0 +1,97 @@
+package f32
+
+import "math"
+
+// reduceHalfPi gives z = k pi/2 + r + v for z >= 0, with |r| <= pi/4, and v small beside r; of k
+// the low bits count. W. Cody's and W. Waite's method with three parts of pi/2, 1980, below 2^19;
+// M. Payne's and R. Hanek's beyond, 1983.
+func reduceHalfPi(z float64) (k uint64, r, v float64) {
+	if z >= 0x1p19 {
+		return reduceLarge(z)
+	}
+	n := mad(z, twoOverPi0, toInt)
+	k = math.Float64bits(n)
+	n -= toInt
+	a := z - float64(n*halfPi_0) // exact, as are both products
+	b := float64(n * halfPi_1)
+	r = a - b
+	return k, r, (a - r - b) - float64(n*halfPi_2)
+}
+
+// reduceLarge is reduceHalfPi for z >= 2^19. The bits of z/(pi/2) around the point are the product
+// of the 24 bits of z and five words of 2/pi; the words before make multiples of 4, and those
+// after less than 2^-95.
+func reduceLarge(z float64) (k uint64, r, v float64) {
+	const low32 = 1<<32 - 1
+	b := math.Float64bits(z)
+	m := b&(1<<52-1)>>29 | 1<<23
+	e := b>>52 - 1023 - 23 + 30 // z is m 2^(e-30)
+	i, shift := e>>5, e&31      // word i is the first that counts, at 2^(shift-30)
+	p := m*twoOverPiWords[i+3] + m*twoOverPiWords[i+4]>>32
+	low := p & low32
+	p = m*twoOverPiWords[i+2] + p>>32
+	low |= p << 32
+	p = m*twoOverPiWords[i+1] + p>>32
+	high := p & low32
+	high |= (m*twoOverPiWords[i] + p>>32) << 32
+	high, low = high<<shift|low>>(64-shift), low<<shift // two bits before the point, 126 after
+	k = high>>62 + high>>61&1                           // the nearest integer
+	high, low = high<<2|low>>62, low<<2                 // what is left, signed
+	f := float64(int64(high)>>44) * 0x1p-20
+	g := float64(float64(high&(1<<44-1))*0x1p-64) + float64(float64(low>>12)*0x1p-116)
+	large := float64(f * halfPi_0) // exact
+	small := mad(f, halfPi_1, float64(g*(math.Pi/2)))
+	r = large + small
+	return k, r, large - r + small
+}
+
+// sinPoly is sin(r+v) for |r| <= pi/4.
+func sinPoly(r, v float64) float64 {
+	u := float64(r * r)
+	w := float64(u * u)
+	p := mad(mad(mad(sinPoly6, w, sinPoly4), w, sinPoly2), w, sinPoly0)
+	p = mad(mad(mad(sinPoly5, w, sinPoly3), w, sinPoly1), u, p)
+	return r + mad(float64(r*u), p, v-float64(float64(u/2)*v))
+}
+
+// cosPoly is cos(r+v) for |r| <= pi/4.
+func cosPoly(r, v float64) float64 {
+	u := float64(r * r)
+	w := float64(u * u)
+	p := mad(mad(cosPoly4, w, cosPoly2), w, cosPoly0)
+	p = mad(mad(mad(cosPoly5, w, cosPoly3), w, cosPoly1), u, p)
+	h := float64(u / 2)
+	c := 1 - h
+	return c + ((1 - c - h) + (float64(w*p) - float64(r*v)))
+}
+
+// Sin is the sine of x.
+func Sin(x float32) float32 {
+	z := abs(x)
+	switch {
+	case !(z <= math.MaxFloat32):
+		return nan()
+	case z < 0x1p-13:
+		return x
+	}
+	k, r, v := reduceHalfPi(z)
+	y := quadrant(k+uint64(math.Float32bits(x)>>31<<1), r, v)
+	if middle(y) && z == 0x1.33333p+13 {
+		return withSign(0x1.63f4bap-02, -x)
+	}
+	return float32(y)
+}
+
+// quadrant is sin(k pi/2 + r + v).
+func quadrant(k uint64, r, v float64) float64 {
+	var y float64
+	if k&1 == 0 {
+		y = sinPoly(r, v)
+	} else {
+		y = cosPoly(r, v)
+	}
+	if k&2 != 0 {
+		y = -y
+	}
+	return y
+}
