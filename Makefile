@@ -42,27 +42,28 @@ test: setup
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
 # written, no wrong call. The built-in ones at reduced shapes, then the suite of drivers without the
 # cases that make mistakes on purpose, then the examples of kernels in Go. Its exit code tells
-# nothing: the log must be empty, and each part must have launched kernels and executed
-# instructions. The examples' tests open a device each, and each begins the log anew: what they
-# print must name no kernel and no function.
+# nothing: what it prints must name no kernel and no function, and each part must have launched
+# kernels and executed instructions. Its check of what was written first takes vectors whose parts
+# were shuffled for unwritten (Oclgrind's issue 126): it is left out where kernels shuffle.
 OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
-	OCLGRIND_UNINITIALIZED=1 OCLGRIND_INST_COUNTS=1 OCLGRIND_LOG=$(CURDIR)/build/oclgrind.log \
-	TANDEM_CACHE=off TANDEM_REQUIRE=opencl
+	OCLGRIND_INST_COUNTS=1 TANDEM_CACHE=off TANDEM_REQUIRE=opencl
 UNDER_OCLGRIND = go test -count=1 -p 1 -v -short
 
 oclgrind:
-	@mkdir -p build; : >build/oclgrind.log
-	$(OCLGRIND) $(UNDER_OCLGRIND) \
-		-run '^(TestProducts|TestMatMulDoesNotReadC|TestTransposes|TestElementwise|TestDialect)$$' \
+	@mkdir -p build
+	$(OCLGRIND) OCLGRIND_UNINITIALIZED=1 $(UNDER_OCLGRIND) \
+		-run '^(TestProducts|TestMatMulDoesNotReadC|TestElementwise|TestDialect)$$' \
 		./kernels >build/oclgrind-kernels.out 2>&1 || { tail -40 build/oclgrind-kernels.out; exit 1; }
-	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^TestSuite$$' \
+	$(OCLGRIND) $(UNDER_OCLGRIND) -run '^TestTransposes$$' \
+		./kernels >build/oclgrind-transposes.out 2>&1 || { tail -40 build/oclgrind-transposes.out; exit 1; }
+	$(OCLGRIND) OCLGRIND_UNINITIALIZED=1 $(UNDER_OCLGRIND) -run '^TestSuite$$' \
 		./backend/opencl >build/oclgrind-suite.out 2>&1 || { tail -40 build/oclgrind-suite.out; exit 1; }
-	env -u OCLGRIND_LOG $(filter-out OCLGRIND_LOG=%,$(OCLGRIND)) OCLGRIND_UNINITIALIZED=0 $(UNDER_OCLGRIND) \
-		-run '/opencl' -skip '^Test(Stale|Launch.*|Run|Picture|Matmul)$$' ./examples/kernels ./examples/seeds \
-		>build/oclgrind-go.out 2>&1 || { tail -40 build/oclgrind-go.out; exit 1; }
-	@! grep -E -m 4 -B 2 -A 9 '^	(Kernel|Function): ' build/oclgrind-go.out
-	@if [ -s build/oclgrind.log ]; then head -40 build/oclgrind.log; exit 1; fi
-	@for part in kernels suite go; do awk -v part=$$part '/^Instructions executed for kernel/ { n++ } \
+	$(OCLGRIND) $(UNDER_OCLGRIND) -run '/opencl' \
+		-skip '^Test(Stale|Launch.*|Run|Picture|Matmul)$$' \
+		./examples/kernels ./examples/seeds >build/oclgrind-go.out 2>&1 || { tail -40 build/oclgrind-go.out; exit 1; }
+	@for part in kernels transposes suite go; do \
+		! grep -E -m 4 -B 2 -A 9 '^	(Kernel|Function): ' build/oclgrind-$$part.out || exit 1; \
+		awk -v part=$$part '/^Instructions executed for kernel/ { n++ } \
 		/^ *[0-9,]+ - / { gsub(",", "", $$1); sum += $$1 } \
 		END { printf "oclgrind: %s: %d launches, %d instructions, nothing to report\n", part, n, sum; \
 			exit n == 0 || sum == 0 }' build/oclgrind-$$part.out || exit 1; done

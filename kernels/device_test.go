@@ -231,7 +231,7 @@ func values[T host.Element](rng *rand.Rand, kind int) func() T {
 // narrow.
 func (d *device) productShapes() [][3]int {
 	if d.simulated() {
-		return [][3]int{{1, 1, 1}, {5, 7, 23}, {33, 17, 20}, {32, 32, 16}, {3, 30, 0}, {0, 5, 3}}
+		return [][3]int{{5, 7, 23}, {32, 32, 16}, {33, 33, 12}, {3, 30, 0}, {0, 5, 3}}
 	}
 	s := [][3]int{{1, 1, 1}, {5, 7, 23}, {64, 64, 64}, {3, 300, 0}, {33, 17, 40}, {130, 70, 17}, {0, 5, 3}, {5, 0, 3}}
 	if !testing.Short() {
@@ -314,9 +314,12 @@ func testProducts[T host.Element](t *testing.T, d *device) {
 		}
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, shape := range d.productShapes() {
+	for i, shape := range d.productShapes() {
 		m, n, k := shape[0], shape[1], shape[2]
 		for turn, l := range d.layouts() {
+			if d.info.Platform == "Oclgrind" && turn != i%2 {
+				continue // one layout a shape: a launch takes a second
+			}
 			kind := turn % kinds
 			a, b := newArray(m, k, l[0], values[T](rng, kind)), newArray(k, n, l[1], values[T](rng, kind))
 			c := newArray(m, n, l[2], values[T](rng, plain))

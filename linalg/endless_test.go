@@ -117,7 +117,7 @@ func endless(t *testing.T, other *linalg.Session,
 
 // A context that has ended does no harm to a session that has nothing to do.
 func TestWaitContextIdle(t *testing.T) {
-	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+	eachCompiler(t, func(t *testing.T, s *linalg.Session) {
 		ctx, cancel := context.WithCancel(context.Background())
 		if err := s.WaitContext(ctx); err != nil {
 			t.Error(err)
