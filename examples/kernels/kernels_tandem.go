@@ -4759,16 +4759,21 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, wide_)
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
 			items1:
-				for l0 := int64(0); l0 < n0; l0++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line life.go:17
-					x_ := b0 + l0
+					x_ := i0
 //line life.go:17
-					y_ := b1 + l1
+					y_ := i1
 //line life.go:18
-					if (x_ >= wide_) || ((y_ * wide_) >= int64(len(now_))) {
+					if (y_ * wide_) >= int64(len(now_)) {
 //line life.go:19
 						continue items1
 					}
@@ -4860,7 +4865,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4864
+//line kernels_tandem.go:4869
 	}
 	return nil
 }
@@ -4887,18 +4892,21 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		e0 := min(b0+n0, width_)
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line mandelbrot.go:21
-					col_ := b0 + l0
+					col_ := i0
 //line mandelbrot.go:21
-					row_ := b1 + l1
+					row_ := i1
 					{
 //line mandelbrot.go:22
 						at_ := (row_ * width_) + col_
 //line mandelbrot.go:22
-						if (col_ < width_) && (at_ < int64(len(pixels_))) {
+						if at_ < int64(len(pixels_)) {
 //line mandelbrot.go:23
 							turns_ := gpu_f3_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
 //line mandelbrot.go:24
@@ -4913,7 +4921,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4917
+//line kernels_tandem.go:4925
 	}
 	return nil
 }
@@ -5039,7 +5047,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5043
+//line kernels_tandem.go:5051
 	}
 	return nil
 }
@@ -5165,7 +5173,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5169
+//line kernels_tandem.go:5177
 	}
 	return nil
 }
@@ -5291,7 +5299,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5295
+//line kernels_tandem.go:5303
 	}
 	return nil
 }
@@ -5402,7 +5410,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5406
+//line kernels_tandem.go:5414
 	}
 	return nil
 }
@@ -5500,7 +5508,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5504
+//line kernels_tandem.go:5512
 	}
 	return nil
 }
@@ -5523,12 +5531,15 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		e0 := b0 + n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line prefixsum.go:49
-						i_ := b0 + l0
+						i_ := i0
 //line prefixsum.go:49
 						g_ := g0
 //line prefixsum.go:49
@@ -5540,7 +5551,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5544
+//line kernels_tandem.go:5555
 	}
 	return nil
 }
@@ -5564,17 +5575,16 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-			items1:
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, int64(len(ends_)))
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line sha256.go:31
-					i_ := b0 + l0
-//line sha256.go:32
-					if i_ >= int64(len(ends_)) {
-//line sha256.go:33
-						continue items1
-					}
+					i_ := i0
 //line sha256.go:35
 					start_ := uint32(0)
 //line sha256.go:36
@@ -5650,7 +5660,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5654
+//line kernels_tandem.go:5664
 	}
 	return nil
 }
@@ -5840,7 +5850,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:5844
+//line kernels_tandem.go:5854
 	}
 	return nil
 }
@@ -5980,7 +5990,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5984
+//line kernels_tandem.go:5994
 	}
 	return nil
 }
@@ -6093,7 +6103,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6097
+//line kernels_tandem.go:6107
 	}
 	return nil
 }
@@ -6117,16 +6127,21 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line sort.go:51
 						var t_ int64
 //line sort.go:51
 						var t2_ int64
 //line sort.go:51
-						t_, t2_ = gpu_f9_pair(b0+l0, half_, mask_)
+						t_, t2_ = gpu_f9_pair(i0, half_, mask_)
 //line sort.go:51
 						i_ := t_
 //line sort.go:51
@@ -6140,7 +6155,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6144
+//line kernels_tandem.go:6159
 	}
 	return nil
 }
@@ -6219,7 +6234,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6223
+//line kernels_tandem.go:6238
 	}
 	return nil
 }
@@ -6298,7 +6313,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6302
+//line kernels_tandem.go:6317
 	}
 	return nil
 }
@@ -6391,7 +6406,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6395
+//line kernels_tandem.go:6410
 	}
 	return nil
 }
@@ -6484,7 +6499,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6488
+//line kernels_tandem.go:6503
 	}
 	return nil
 }
@@ -6498,7 +6513,7 @@ func gpu_f1_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:6502
+//line kernels_tandem.go:6517
 }
 
 func gpu_f2_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -6510,7 +6525,7 @@ func gpu_f2_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:6514
+//line kernels_tandem.go:6529
 }
 
 func gpu_f3_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -6546,7 +6561,7 @@ func gpu_f3_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:6550
+//line kernels_tandem.go:6565
 }
 
 func gpu_f4_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
@@ -6554,13 +6569,13 @@ func gpu_f4_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
 	t_ := gpu_t_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:6558
+//line kernels_tandem.go:6573
 }
 
 func gpu_f5_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:6564
+//line kernels_tandem.go:6579
 }
 
 func gpu_f6_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
@@ -6568,7 +6583,7 @@ func gpu_f6_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
 	t_ := gpu_t_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:6572
+//line kernels_tandem.go:6587
 }
 
 func gpu_f7_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -6683,7 +6698,7 @@ func gpu_f7_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:6687
+//line kernels_tandem.go:6702
 }
 
 func gpu_f8_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
@@ -6694,7 +6709,7 @@ func gpu_f8_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:6698
+//line kernels_tandem.go:6713
 }
 
 func gpu_f9_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -6707,7 +6722,7 @@ func gpu_f9_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:6711
+//line kernels_tandem.go:6726
 }
 
 func gpu_f10_order(a_ *int32, b_ *int32) {
@@ -6722,7 +6737,7 @@ func gpu_f10_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:6741
 }
 
 func gpu_f11_order(a_ *int32, b_ *int32) {
@@ -6737,5 +6752,5 @@ func gpu_f11_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:6741
+//line kernels_tandem.go:6756
 }

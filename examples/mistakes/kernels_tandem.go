@@ -190,13 +190,16 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		e0 := b0 + n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:13
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:13
-					l_ := l0
+					l_ := i0 - b0
 //line kernels.go:14
 					t_[l_] = x_[i_]
 //line kernels.go:15
@@ -204,7 +207,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:208
+//line kernels_tandem.go:211
 	}
 	return nil
 }
@@ -227,17 +230,22 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:22
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:23
 					out_[i_] = x_[i_+int64(1)] - x_[i_]
 				}
 			}
 		}
-//line kernels_tandem.go:241
+//line kernels_tandem.go:249
 	}
 	return nil
 }

@@ -2348,14 +2348,18 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, int64(len(a_)))
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line numba.go:11
-						pos_ := b0 + l0
-//line numba.go:11
-						if pos_ < int64(len(a_)) {
+						pos_ := i0
+						{
 //line numba.go:12
 							a_[pos_] = float32(a_[pos_] * float32(2))
 						}
@@ -2363,7 +2367,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2367
+//line kernels_tandem.go:2371
 	}
 	return nil
 }
@@ -2385,14 +2389,18 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, int64(len(a_)))
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line numba.go:11
-						pos_ := b0 + l0
-//line numba.go:11
-						if pos_ < int64(len(a_)) {
+						pos_ := i0
+						{
 //line numba.go:12
 							a_[pos_] = float64(a_[pos_] * float64(2))
 						}
@@ -2400,7 +2408,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2412
 	}
 	return nil
 }
@@ -2433,15 +2441,19 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
+		e1 := min(b1+n1, c_.Rows_)
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line numba.go:20
-					i_ := b1 + l1
+					i_ := i1
 //line numba.go:20
-					j_ := b0 + l0
-//line numba.go:21
-					if (i_ < c_.Rows_) && (j_ < c_.Cols_) {
+					j_ := i0
+					{
 //line numba.go:22
 						var tmp_ float32
 						{
@@ -2461,7 +2473,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2465
+//line kernels_tandem.go:2477
 	}
 	return nil
 }
@@ -2494,15 +2506,19 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
+		e1 := min(b1+n1, c_.Rows_)
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line numba.go:20
-					i_ := b1 + l1
+					i_ := i1
 //line numba.go:20
-					j_ := b0 + l0
-//line numba.go:21
-					if (i_ < c_.Rows_) && (j_ < c_.Cols_) {
+					j_ := i0
+					{
 //line numba.go:22
 						var tmp_ float64
 						{
@@ -2522,7 +2538,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2526
+//line kernels_tandem.go:2542
 	}
 	return nil
 }
@@ -2555,15 +2571,19 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
+		e1 := min(b1+n1, c_.Rows_)
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line numba.go:20
-					i_ := b1 + l1
+					i_ := i1
 //line numba.go:20
-					j_ := b0 + l0
-//line numba.go:21
-					if (i_ < c_.Rows_) && (j_ < c_.Cols_) {
+					j_ := i0
+					{
 //line numba.go:22
 						var tmp_ int32
 						{
@@ -2583,7 +2603,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2587
+//line kernels_tandem.go:2607
 	}
 	return nil
 }
@@ -2711,7 +2731,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2715
+//line kernels_tandem.go:2735
 	}
 	return nil
 }
@@ -2839,7 +2859,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2843
+//line kernels_tandem.go:2863
 	}
 	return nil
 }
@@ -2967,7 +2987,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2971
+//line kernels_tandem.go:2991
 	}
 	return nil
 }
@@ -2991,22 +3011,28 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < int64(len(a_)); a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, int64(len(a_)))
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
 //line textbook.go:9
-						i_ := b0 + l0
-//line textbook.go:9
-						for ; i_ < int64(len(a_)); i_ = i_ + s0 {
+							i_ := i0
+							{
 //line textbook.go:10
-							b_[i_] = a_[i_] + a_[i_]
+								b_[i_] = a_[i_] + a_[i_]
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3010
+//line kernels_tandem.go:3036
 	}
 	return nil
 }
@@ -3031,14 +3057,19 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line textbook.go:18
 					width_ := s0
 					{
 //line textbook.go:19
-						i_ := ((b1 + l1) * width_) + (b0 + l0)
+						i_ := (i1 * width_) + i0
 //line textbook.go:19
 						for ; i_ < int64(len(a_)); i_ = i_ + (width_ * s1) {
 //line textbook.go:20
@@ -3048,7 +3079,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3052
+//line kernels_tandem.go:3083
 	}
 	return nil
 }
@@ -3077,16 +3108,20 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, a_.Cols_)
+		e1 := min(b1+n1, a_.Rows_)
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line textbook.go:28
-						i_ := b1 + l1
+						i_ := i1
 //line textbook.go:28
-						j_ := b0 + l0
-//line textbook.go:28
-						if (i_ < a_.Rows_) && (j_ < a_.Cols_) {
+						j_ := i0
+						{
 //line textbook.go:29
 							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
@@ -3094,7 +3129,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:3098
+//line kernels_tandem.go:3133
 	}
 	return nil
 }
@@ -3123,16 +3158,20 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, a_.Cols_)
+		e1 := min(b1+n1, a_.Rows_)
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line textbook.go:28
-						i_ := b1 + l1
+						i_ := i1
 //line textbook.go:28
-						j_ := b0 + l0
-//line textbook.go:28
-						if (i_ < a_.Rows_) && (j_ < a_.Cols_) {
+						j_ := i0
+						{
 //line textbook.go:29
 							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
@@ -3140,7 +3179,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3144
+//line kernels_tandem.go:3183
 	}
 	return nil
 }
@@ -3230,7 +3269,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:3234
+//line kernels_tandem.go:3273
 	}
 	return nil
 }
@@ -3320,7 +3359,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:3324
+//line kernels_tandem.go:3363
 	}
 	return nil
 }

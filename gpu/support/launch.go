@@ -47,3 +47,12 @@ func (p Params) Scalar(name, typ string, size int) Params {
 func (p Params) buffer(name, elem string, size int) Params {
 	return append(p, backend.Param{Name: name, Type: elem + "*", Buffer: true, Size: size})
 }
+
+// More is how many groups behind group i, below hi, lie beside it in x, where each group is a row
+// of work-items, so that together they are one, too; it is 0 for others.
+func More(g backend.Grid, i, hi int) int {
+	if g.Local[1]*g.Local[2] > 1 {
+		return 0
+	}
+	return min(hi-i, g.Groups[0]-i%g.Groups[0]) - 1
+}

@@ -21,6 +21,7 @@ type goPrinter struct {
 	k         *kernel
 	sp        *splitter
 	inLoop    bool // over work-items
+	heads     [3]string
 	labels    int
 	next      string // the label of the loop over work-items that a return or such goes on with
 	used      bool   // it was
@@ -453,7 +454,7 @@ func (p *goPrinter) expr(e *expr) string {
 	case opBuiltin:
 		return p.builtin(e)
 	case opItem:
-		return goItem(e)
+		return p.item(e)
 	}
 	panic("compiler: an expression that Go does not have")
 }
@@ -548,13 +549,20 @@ func (p *goPrinter) builtin(e *expr) string {
 	return fmt.Sprintf("gpu.%s(%s)", e.name, args)
 }
 
-// goItem is the place of a work-item: g is its group, n the sizes of a group, l its place there, b
-// where the group begins, s the size of the grid.
-func goItem(e *expr) string {
+// item is the place of a work-item: g is its group, n the sizes of a group, b where the group
+// begins, l the work-item's place there, s the size of the grid. Without barriers the loops count
+// the place in the grid, i.
+func (p *goPrinter) item(e *expr) string {
 	switch e.name {
 	case "Global":
+		if !p.k.barriers {
+			return fmt.Sprintf("i%d", e.n)
+		}
 		return fmt.Sprintf("(b%d + l%[1]d)", e.n)
 	case "Local":
+		if !p.k.barriers {
+			return fmt.Sprintf("(i%d - b%[1]d)", e.n)
+		}
 		return fmt.Sprintf("l%d", e.n)
 	case "Group":
 		return fmt.Sprintf("g%d", e.n)
@@ -587,6 +595,10 @@ func (p *goPrinter) plain(name, body string) {
 
 // kernel prints k as a backend.GoKernel. plain runs it as it is written.
 func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
+	body, g := k.body, edges{k: k, sp: sp, values: map[*variable]*expr{}}
+	if !k.barriers {
+		body = g.cut(body)
+	}
 	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, readsOf(k.body, nil), 0, addressed(k.body)
 	p.line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
 	p.line("if gpu.Goroutines {\nreturn %s(grid, lo, hi, args)\n}", plain)
@@ -620,6 +632,9 @@ func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
 	p.line("x, y, z := grid.Group(i)\ng0, g1, g2 := int64(x), int64(y), int64(z)")
 	p.line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops\n_, _, _ = b0, b1, b2")
 	if k.barriers {
+		for d := range p.heads {
+			p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < n%[1]d; l%[1]d++ {", d)
+		}
 		p.group(k.body)
 		text := p.out.String()
 		if strings.Contains(text[start:], "continue groups\n") {
@@ -628,9 +643,44 @@ func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
 		p.out.Reset()
 		p.out.WriteString(text)
 	} else {
-		p.items(k.body)
+		p.reads = readsOf(body, nil)
+		p.all(body, &g)
 	}
 	p.line("//line @:1\n}\nreturn nil\n}")
+}
+
+// all prints the loops over the work-items of a kernel without barriers: those of several groups
+// where it cannot tell them apart.
+func (p *goPrinter) all(body []*stmt, g *edges) {
+	sizes := [3]string{"n0", "n1", "n2"}
+	if g.k.group[1]*g.k.group[2] <= 1 && len(localsOf(g.k.body)) == 0 &&
+		!usesItem(body, "Local", 0) && !usesItem(body, "Group", 0) {
+		p.line("more := support.More(grid, i, hi)\ni += more")
+		sizes[0] = "int64(1+more)*n0"
+	}
+	for d, begin := range []string{"b0", "b1", "b2"} {
+		if slices.Contains(g.strides, d) {
+			begin = fmt.Sprintf("a%d", d)
+		}
+		p.heads[d] = fmt.Sprintf("for i%d := %s; i%[1]d < e%[1]d; i%[1]d++ {", d, begin)
+	}
+	for _, d := range g.strides {
+		p.line("for a%d := b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d {", d, p.bare(g.ends[d][0]))
+	}
+	for d, n := range sizes {
+		end := fmt.Sprintf("b%d + %s", d, n)
+		if slices.Contains(g.strides, d) {
+			end = "a" + end[1:]
+		}
+		if len(g.ends[d]) > 0 {
+			end = fmt.Sprintf("min(%s, %s)", end, p.exprs(g.ends[d]))
+		}
+		p.line("e%d := %s", d, end)
+	}
+	p.items(body)
+	for range g.strides {
+		p.line("}")
+	}
 }
 
 // parameter declares what the kernel sees of the arguments from i on, and gives the next.
@@ -697,11 +747,11 @@ func (p *goPrinter) items(list []*stmt) {
 	body := p.out.String()
 	p.out.Reset()
 	p.out.WriteString(outer)
-	p.line("for l2 := int64(0); l2 < n2; l2++ {\nfor l1 := int64(0); l1 < n1; l1++ {")
+	p.line("%s\n%s", p.heads[2], p.heads[1])
 	if p.used {
 		p.line("%s:", p.next)
 	}
-	p.line("for l0 := int64(0); l0 < n0; l0++ {")
+	p.line("%s", p.heads[0])
 	if strings.Contains(body, "all[w]") {
 		p.line("w := (l2*n1+l1)*n0 + l0")
 	}

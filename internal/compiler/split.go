@@ -26,10 +26,6 @@ func (l *lowerer) split(k *kernel) *splitter {
 		l: l, k: k, assigns: map[*variable]int{}, decls: map[*variable]*stmt{},
 		again: map[*variable]*expr{},
 	}
-	if !k.barriers {
-		return sp
-	}
-	sp.lift(k.body)
 	walk(k.body, func(s *stmt) {
 		switch s.kind {
 		case stmtDecl:
@@ -53,6 +49,10 @@ func (l *lowerer) split(k *kernel) *splitter {
 			})
 		})
 	})
+	if !k.barriers {
+		return sp
+	}
+	sp.lift(k.body)
 	sp.promote(k.body)
 	for changed := true; changed; { // a variable of the group depends on such alone
 		changed = false

@@ -791,15 +791,20 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:11
-					out_[b0+l0] = int32((b0 + l0))
+					out_[i0] = int32(i0)
 				}
 			}
 		}
-//line kernels_tandem.go:803
+//line kernels_tandem.go:808
 	}
 	return nil
 }
@@ -821,11 +826,16 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:15
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:16
 					if i_ == int64(5) {
 //line kernels.go:17
@@ -836,7 +846,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:840
+//line kernels_tandem.go:850
 	}
 	return nil
 }
@@ -858,11 +868,16 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:15
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:16
 					if i_ == int64(5) {
 //line kernels.go:17
@@ -873,7 +888,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:877
+//line kernels_tandem.go:892
 	}
 	return nil
 }
@@ -896,17 +911,22 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:24
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:25
 					out_[i_] = x_[out_[i_]]
 				}
 			}
 		}
-//line kernels_tandem.go:910
+//line kernels_tandem.go:930
 	}
 	return nil
 }
@@ -929,12 +949,17 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 					{
 //line kernels.go:30
-						i_ := b0 + l0
+						i_ := i0
 //line kernels.go:30
 						if i_ == int64(5) {
 //line kernels.go:31
@@ -944,7 +969,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:948
+//line kernels_tandem.go:973
 	}
 	return nil
 }
@@ -969,11 +994,16 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:37
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:38
 					row_ := i_ / int64(4)
 //line kernels.go:39
@@ -986,7 +1016,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:990
+//line kernels_tandem.go:1020
 	}
 	return nil
 }
@@ -1012,11 +1042,16 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:47
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:48
 					if i_ == int64(5) {
 //line kernels.go:49
@@ -1025,7 +1060,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1029
+//line kernels_tandem.go:1064
 	}
 	return nil
 }
@@ -1106,7 +1141,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1110
+//line kernels_tandem.go:1145
 	}
 	return nil
 }
@@ -1128,13 +1163,18 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:71
 					var a_ [4][2]int32
 //line kernels.go:72
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:73
 					n_ := min(i_%int64(4), int64(2))
 //line kernels.go:74
@@ -1154,7 +1194,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1158
+//line kernels_tandem.go:1198
 	}
 	return nil
 }
@@ -1177,13 +1217,18 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:85
 					x2_ := x_
 //line kernels.go:86
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:87
 					if i_ == int64(5) {
 //line kernels.go:88
@@ -1194,7 +1239,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1198
+//line kernels_tandem.go:1243
 	}
 	return nil
 }
@@ -1217,13 +1262,18 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:94
 					x2_ := x_
 //line kernels.go:95
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:96
 					if i_ == int64(5) {
 //line kernels.go:97
@@ -1234,7 +1284,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1238
+//line kernels_tandem.go:1288
 	}
 	return nil
 }
@@ -1258,17 +1308,22 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:104
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:105
 					out_[i_] = support.Div(int32(100), int32(i_)-int32(5))
 				}
 			}
 		}
-//line kernels_tandem.go:1272
+//line kernels_tandem.go:1327
 	}
 	return nil
 }
@@ -1291,11 +1346,16 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:112
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:113
 					if i_ == int64(5) {
 //line kernels.go:114
@@ -1311,7 +1371,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1315
+//line kernels_tandem.go:1375
 	}
 	return nil
 }
@@ -1333,11 +1393,16 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:124
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:125
 					n_ := int64(0)
 //line kernels.go:126
@@ -1351,7 +1416,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1355
+//line kernels_tandem.go:1420
 	}
 	return nil
 }
@@ -1374,11 +1439,16 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:145
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:146
 					axis_ := int64(0)
 //line kernels.go:147
@@ -1393,7 +1463,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1467
 	}
 	return nil
 }
@@ -1415,11 +1485,16 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:155
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:156
 					if i_ == int64(5) {
 //line kernels.go:157
@@ -1430,7 +1505,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1434
+//line kernels_tandem.go:1509
 	}
 	return nil
 }
@@ -1452,17 +1527,22 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:165
-					i_ := b0 + l0
+					i_ := i0
 //line kernels.go:166
 					out_[i_+int64(4)] = int32(7)
 				}
 			}
 		}
-//line kernels_tandem.go:1466
+//line kernels_tandem.go:1546
 	}
 	return nil
 }
@@ -1501,7 +1581,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1505
+//line kernels_tandem.go:1585
 	}
 	return nil
 }
@@ -1543,7 +1623,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1547
+//line kernels_tandem.go:1627
 	}
 	return nil
 }
@@ -1566,15 +1646,20 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:195
-					a_[b0+l0] = a_[b0+l0] + float32(b_[b0+l0])
+					a_[i0] = a_[i0] + float32(b_[i0])
 				}
 			}
 		}
-//line kernels_tandem.go:1578
+//line kernels_tandem.go:1663
 	}
 	return nil
 }
@@ -1597,15 +1682,20 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:195
-					a_[b0+l0] = a_[b0+l0] + support.Int[int32](b_[b0+l0])
+					a_[i0] = a_[i0] + support.Int[int32](b_[i0])
 				}
 			}
 		}
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1699
 	}
 	return nil
 }
@@ -1627,15 +1717,20 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
 //line kernels.go:201
-					x_[b0+l0] = x_[b0+l0] + int64(1)
+					x_[i0] = x_[i0] + int64(1)
 				}
 			}
 		}
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1734
 	}
 	return nil
 }
@@ -1645,11 +1740,11 @@ func gpu_f1_move(b_ *gpu_t_Body, axis_ int64, by_ int64) int32 {
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1744
 }
 
 func gpu_f2_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:1655
+//line kernels_tandem.go:1750
 }

@@ -271,6 +271,81 @@ func count(it gpu.Item, bins []int32, wide []uint64, seen []uint32) {
 	}
 }
 
+// edges: conditions that keep work-items out, which the cpu device tests once for many of them, but
+// not the last here.
+//
+//tandem:kernel
+func edges(it gpu.Item, out []int64, rows, wide int) {
+	x, y := it.Global(0), it.Global(1)
+	at := y*wide + x
+	if x >= wide || it.Global(2) > 0 {
+		return
+	}
+	if half := len(out) / 2; y < rows-1 && half > x && at < half && at%3 < 2 {
+		out[at] += int64(1000 + x)
+		out[len(out)-1-at] += int64(it.Group(1)*10 + it.LocalSize(0))
+	}
+}
+
+// steps: loops in steps of the grid, each turn of which stands alone.
+//
+//tandem:kernel
+func steps(it gpu.Item, out []int64, rows, cols, most int) {
+	shift := it.Local(2)
+	for i := it.Global(1); i < rows; i += it.GlobalSize(1) {
+		row := i*cols + shift
+		across := it.GlobalSize(0)
+		for j := it.Global(0); cols > j; j += across {
+			if j < most {
+				old := out[row+j]
+				for k := range j % 4 {
+					if k == 2 {
+						break
+					}
+					old = old*3 + int64(k)
+				}
+				out[row+j] = old + int64(i-j)
+			}
+		}
+	}
+}
+
+// slots, sums, ends and hops: loops in steps of the grid whose turns belong together.
+//
+//tandem:kernel
+func slots(it gpu.Item, out []int64, n int) {
+	id := it.Global(0)
+	for i := id; i < n; i += it.GlobalSize(0) {
+		out[id] = out[id]*3 + int64(i)
+	}
+}
+
+//tandem:kernel
+func sums(it gpu.Item, out []int64, n int) {
+	last := int64(-1)
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		out[i], last = last, int64(i)
+	}
+}
+
+//tandem:kernel
+func ends(it gpu.Item, out []int64, n int) {
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		if i%7 == 3 {
+			return
+		}
+		out[i] = int64(i)
+	}
+}
+
+//tandem:kernel
+func hops(it gpu.Item, out []int64, n int) {
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		out[i] = int64(it.Local(0))
+		i += it.GlobalSize(0)
+	}
+}
+
 // A view is passed by value: each number in it is a parameter of the text.
 type view[T measure] struct {
 	min, max [2]T

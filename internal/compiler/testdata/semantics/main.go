@@ -125,6 +125,29 @@ func main() {
 	check("count", many, newCounts, func(it gpu.Item, c counts) { count(it, c.bins, c.wide, c.seen) },
 		func(s *linalg.Session, c counts) error { return launchCount(s, many, c.bins, c.wide, c.seen) })
 
+	zeros := func() []int64 { return make([]int64, 150) }
+	for _, grid := range []backend.Grid{
+		backend.Grid1(1, 1), backend.Grid1(9, 3), backend.Grid2(2, 3, 4, 1), backend.Grid2(3, 2, 2, 3),
+		backend.Grid3(2, 1, 2, 1, 2, 2),
+	} {
+		check("edges "+grid.String(), grid, zeros, func(it gpu.Item, o []int64) { edges(it, o, 5, 7) },
+			func(s *linalg.Session, o []int64) error { return launchEdges(s, grid, o, 5, 7) })
+		if grid.Groups[2] == 1 {
+			check("steps "+grid.String(), grid, zeros, func(it gpu.Item, o []int64) { steps(it, o, 6, 23, 20) },
+				func(s *linalg.Session, o []int64) error { return launchSteps(s, grid, o, 6, 23, 20) })
+		}
+		if grid.Groups[1]*grid.Local[1]*grid.Groups[2] > 1 {
+			continue
+		}
+		for i, plain := range []func(gpu.Item, []int64, int){slots, sums, ends, hops} {
+			launch := []func(*linalg.Session, backend.Grid, []int64, int) error{
+				launchSlots[[]int64], launchSums[[]int64], launchEnds[[]int64], launchHops[[]int64],
+			}[i]
+			check(fmt.Sprint("turns ", i, grid), grid, zeros, func(it gpu.Item, o []int64) { plain(it, o, 100) },
+				func(s *linalg.Session, o []int64) error { return launch(s, grid, o, 100) })
+		}
+	}
+
 	viewsOf[float32]()
 	viewsOf[float64]()
 	type words struct {
