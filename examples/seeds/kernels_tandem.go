@@ -2462,9 +2462,13 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line numba.go:23
 							k_ := int64(0)
 //line numba.go:23
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
 //line numba.go:24
-								tmp_ = tmp_ + float32(a_.Data_[(i_*a_.Stride_)+k_]*b_.Data_[(k_*b_.Stride_)+j_])
+								tmp_ = tmp_ + float32(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 							}
 						}
 //line numba.go:26
@@ -2473,7 +2477,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2477
+//line kernels_tandem.go:2481
 	}
 	return nil
 }
@@ -2527,9 +2531,13 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line numba.go:23
 							k_ := int64(0)
 //line numba.go:23
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
 //line numba.go:24
-								tmp_ = tmp_ + float64(a_.Data_[(i_*a_.Stride_)+k_]*b_.Data_[(k_*b_.Stride_)+j_])
+								tmp_ = tmp_ + float64(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 							}
 						}
 //line numba.go:26
@@ -2538,7 +2546,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2542
+//line kernels_tandem.go:2550
 	}
 	return nil
 }
@@ -2592,9 +2600,13 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line numba.go:23
 							k_ := int64(0)
 //line numba.go:23
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
 //line numba.go:24
-								tmp_ = tmp_ + (a_.Data_[(i_*a_.Stride_)+k_] * b_.Data_[(k_*b_.Stride_)+j_])
+								tmp_ = tmp_ + (h1[(i_*h2)+k_] * h3[(k_*h4)+j_])
 							}
 						}
 //line numba.go:26
@@ -2603,7 +2615,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2607
+//line kernels_tandem.go:2619
 	}
 	return nil
 }
@@ -2731,7 +2743,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2735
+//line kernels_tandem.go:2747
 	}
 	return nil
 }
@@ -2859,7 +2871,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2863
+//line kernels_tandem.go:2875
 	}
 	return nil
 }
@@ -2987,7 +2999,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2991
+//line kernels_tandem.go:3003
 	}
 	return nil
 }
@@ -3032,7 +3044,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3036
+//line kernels_tandem.go:3048
 	}
 	return nil
 }
@@ -3079,7 +3091,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3083
+//line kernels_tandem.go:3095
 	}
 	return nil
 }
@@ -3129,7 +3141,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:3133
+//line kernels_tandem.go:3145
 	}
 	return nil
 }
@@ -3179,7 +3191,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3183
+//line kernels_tandem.go:3195
 	}
 	return nil
 }
@@ -3269,7 +3281,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:3273
+//line kernels_tandem.go:3285
 	}
 	return nil
 }
@@ -3359,7 +3371,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:3363
+//line kernels_tandem.go:3375
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type goPrinter struct {
 	sp        *splitter
 	inLoop    bool // over work-items
 	heads     [3]string
+	hoists    int
+	hoisted   map[*expr]string // by names
 	labels    int
 	next      string // the label of the loop over work-items that a return or such goes on with
 	used      bool   // it was
@@ -30,7 +32,7 @@ type goPrinter struct {
 }
 
 func newGoPrinter(l *lowerer) *goPrinter {
-	return &goPrinter{l: l, names: map[string]string{}, done: map[any]bool{}}
+	return &goPrinter{l: l, names: map[string]string{}, done: map[any]bool{}, hoisted: map[*expr]string{}}
 }
 
 func (p *goPrinter) line(format string, args ...any) {
@@ -361,6 +363,7 @@ func aimed(s *stmt) bool {
 }
 
 func (p *goPrinter) loop(s *stmt) {
+	p.hoist(s)
 	if aimed(s) {
 		p.line("%s:", p.label(s))
 		p.at(s.pos)
@@ -375,6 +378,42 @@ func (p *goPrinter) loop(s *stmt) {
 	p.line("for ; %s; %s {", cond, post)
 	p.stmts(s.body)
 	p.line("}")
+	clear(p.hoisted)
+}
+
+// hoist declares before loop s, in which there is no other, the fields of matrices that it uses: Go
+// keeps no struct of six words in registers. In kernels with barriers, whose loops are short as a
+// rule, it does not pay.
+func (p *goPrinter) hoist(s *stmt) {
+	all, inner := []*stmt{s}, false
+	walk(slices.Concat(s.body, s.post), func(x *stmt) {
+		all = append(all, x)
+		inner = inner || x.kind == stmtLoop
+	})
+	if inner || p.k == nil || p.k.barriers {
+		return
+	}
+	names := map[string]string{}
+	var look func(e *expr)
+	look = func(e *expr) {
+		switch {
+		case e.op == opWithin: // what it is below is for the checked mode
+			look(e.x)
+		case e.op == opField && e.x.op == opVar && slices.Contains(p.k.params, e.x.v) && e.x.v.leaves == nil:
+			text := p.expr(e)
+			if names[text] == "" {
+				p.hoists++
+				names[text] = fmt.Sprintf("h%d", p.hoists)
+				p.line("%s := %s", names[text], text)
+			}
+			p.hoisted[e] = names[text]
+		default:
+			e.children(look)
+		}
+	}
+	for _, x := range all {
+		x.exprs(look)
+	}
 }
 
 func (p *goPrinter) jump(s *stmt) {
@@ -412,6 +451,9 @@ func (p *goPrinter) bare(e *expr) string {
 }
 
 func (p *goPrinter) expr(e *expr) string {
+	if name := p.hoisted[e]; name != "" {
+		return name
+	}
 	switch e.op {
 	case opConst:
 		return p.constant(e)
@@ -600,6 +642,7 @@ func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
 		body = g.cut(body)
 	}
 	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, readsOf(k.body, nil), 0, addressed(k.body)
+	p.hoists = 0
 	p.line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
 	p.line("if gpu.Goroutines {\nreturn %s(grid, lo, hi, args)\n}", plain)
 	at := 0
