@@ -32,7 +32,7 @@ PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof
+.PHONY: test oclgrind intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
 # Everything that must pass, with what it needs installed first.
 test: setup
@@ -117,8 +117,8 @@ variants:
 	go test -short -tags scalarfma ./internal/host ./backend/cpu
 	CGO_ENABLED=0 go test -short -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
 	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./linalg/gonumblas ./conformance
-	GOAMD64=v3 go test -short ./rmath/f32
-	CGO_ENABLED=0 GOARCH=386 go test -short ./rmath/f32
+	GOAMD64=v3 go test -short ./rmath ./rmath/f32
+	CGO_ENABLED=0 GOARCH=386 go test -short ./rmath ./rmath/f32
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 go test -short $$(go list ./backend/... | grep -v 'cudasim\|backendtest') \
 		./linalg ./cmd/...
 	CGO_ENABLED=0 GOARCH=386 go vet ./...
@@ -127,6 +127,11 @@ variants:
 # processor time a function. F=Exp,Log proves some; RECORD=-record writes what it finds to testdata.
 rmath-proof:
 	go test ./rmath/f32 -v -run '^TestProof$$' -timeout 0 -proof $(or $(F),all) $(RECORD)
+
+# Package rmath's errors over 10^8 arguments of each function: some ten seconds of processor time a
+# function. F and RECORD as above.
+rmath-measure:
+	go test ./rmath -v -run 'TestMeasure$$|TestStructured' -timeout 0 -measure $(or $(F),all) $(RECORD)
 
 build:
 	@for p in $(PLATFORMS); do \

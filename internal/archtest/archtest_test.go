@@ -59,7 +59,9 @@ var rules = []rule{
 
 	// Elementary functions, and their generator and proof.
 	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
-	{pkg: "rmath/f32"}, // kernels call it: package math alone
+	// kernels call them: package math alone
+	{pkg: "rmath"},
+	{pkg: "rmath/f32"},
 
 	// Drivers never import each other, kernels or linalg. They alone import driverkit.
 	{

@@ -70,7 +70,7 @@ var expTable = [...][2]float64{
 	{0x1.fa7c1819e90d8p+00, 0x1.74853f3a5931ep-55},
 }
 
-// expLn2 is ln(2)/64: the first part times 2^14 is exact.
+// expLn2 is ln(2)/64: the first part times a multiple is exact.
 const (
 	expLn2_0 = 0x1.62e42fefap-07
 	expLn2_1 = 0x1.cf79abc9e3b3ap-46

@@ -1,0 +1,174 @@
+package rmath
+
+import "math"
+
+// reduceExp gives z = k ln(2)/64 + r, the sum of two parts: e^z is 2^(k/64) e^r. z is between -2000
+// and 2000. P. Tang's method, 1989.
+func reduceExp(z float64) (k int64, r, v float64) {
+	n := mad(z, expInv0, toInt)
+	k = int64(math.Float64bits(n) - toIntBits)
+	n -= toInt
+	a := z - float64(n*expLn2_0) // exact
+	b := float64(n * expLn2_1)
+	r = a - b
+	return k, r, a - r - b
+}
+
+// expm1Poly is (e^r - 1 - r) / r^2 for |r| <= ln(2)/128.
+func expm1Poly(r float64) float64 {
+	return mad(mad(mad(mad(expPoly4, r, expPoly3), r, expPoly2), r, expPoly1), r, expPoly0)
+}
+
+// expSum is t+s, the number 2^(k/64-k>>6) e^(r+v), whose last rounding is still to be done: s is
+// below 0.006 t.
+func expSum(k int64, r, v float64) (t, s float64) {
+	t = expTable[k&63][0]
+	return t, mad(t, r+mad(r*r, expm1Poly(r), v), expTable[k&63][1])
+}
+
+// expParts is e^(z+y) = (t+p+e) 2^n: t is the value of the table, p is below 0.006 t, e below 2^-52
+// of p. z is between -2000 and 2000, and y below its last place.
+func expParts(z, y float64) (t, p, e float64, n int64) {
+	k, r, v := reduceExp(z)
+	r, v = fastSum(r, v+y)
+	c := mad(r*r, expm1Poly(r), v)
+	s, sl := fastSum(r, c)
+	t, u := expTable[k&63][0], expTable[k&63][1]
+	p, e = twoMul(t, s)
+	return t, p, e + mad(t, sl, mad(u, s, u)), k >> 6
+}
+
+// expPair is e^(z+y) = (h+l) 2^n.
+func expPair(z, y float64) (h, l float64, n int64) {
+	t, p, e, n := expParts(z, y)
+	h, l = fastSum(t, p)
+	return h, l + e, n
+}
+
+// expm1Pair is e^z - 1 = h+l, for z between -44 and 44.
+func expm1Pair(z float64) (h, l float64) {
+	t, p, e, n := expParts(z, 0)
+	f := power2(n)
+	a, b := twoSum(float64(t*f), -1)
+	h, l = twoSum(a, float64(p*f))
+	return fastSum(h, l+b+float64(e*f))
+}
+
+// Exp is e^x.
+func Exp(x float64) float64 {
+	switch {
+	case x > 710 || x != x:
+		return x * inf()
+	case x < -746:
+		return 0
+	}
+	k, r, v := reduceExp(x)
+	t, s := expSum(k, r, v)
+	return scale(t, s, k>>6)
+}
+
+// Exp2 is 2^x.
+func Exp2(x float64) float64 {
+	switch {
+	case x >= 1024 || x != x:
+		return x * inf()
+	case x < -1076:
+		return 0
+	}
+	n := mad(x, 64, toInt)
+	k := int64(math.Float64bits(n) - toIntBits)
+	r := x - float64((n-toInt)*0x1p-6) // exact
+	t, s := expSum(k, float64(r*ln2_0), float64(r*ln2_1))
+	return scale(t, s, k>>6)
+}
+
+// Expm1 is e^x - 1.
+func Expm1(x float64) float64 {
+	switch {
+	case x < -44:
+		return -1
+	case x > 44 || x != x:
+		return Exp(x)
+	}
+	h, l := expm1Pair(x)
+	if h == 0 { // -0
+		return x
+	}
+	return h + l
+}
+
+// Sigmoid is 1 / (1 + e^-x), the logistic function.
+func Sigmoid(x float64) float64 {
+	switch {
+	case x < -44:
+		return Exp(x)
+	case x > 44:
+		return 1
+	case x != x:
+		return x
+	}
+	t, p, e, n := expParts(-math.Abs(x), 0)
+	f := power2(n)
+	h, l := fastSum(float64(t*f), float64(p*f))
+	l += float64(e * f)
+	d, dl := fastSum(1, h)
+	dl += l
+	if x > 0 {
+		h, l = 1, 0
+	}
+	h, l = quotient(h, l, d, dl)
+	return h + l
+}
+
+// Sinh is the hyperbolic sine of x.
+func Sinh(x float64) float64 {
+	a := math.Abs(x)
+	switch {
+	case a < 0x1p-27:
+		return x
+	case a < 40:
+		h, l := expm1Pair(a)
+		d, dl := twoSum(h, 1)
+		q, ql := quotient(h, l, d, dl+l) // 1 - e^-a
+		h, e := fastSum(h, q)
+		return withSign((h+(e+l+ql))/2, x)
+	case a < 712:
+		h, l, n := expPair(a, 0)
+		return withSign(scale(h, l, n-1), x)
+	}
+	return x * inf()
+}
+
+// Cosh is the hyperbolic cosine of x.
+func Cosh(x float64) float64 {
+	a := math.Abs(x)
+	switch {
+	case a < 0x1p-27:
+		return 1
+	case a < 40:
+		h, l, n := expPair(a, 0)
+		q, ql := quotient(1, 0, h, l)
+		g := power2(-2 * n)
+		s, e := fastSum(h, float64(q*g))
+		return scale(s, e+l+float64(ql*g), n-1)
+	case a < 712:
+		h, l, n := expPair(a, 0)
+		return scale(h, l, n-1)
+	}
+	return a * inf()
+}
+
+// Tanh is the hyperbolic tangent of x.
+func Tanh(x float64) float64 {
+	a := math.Abs(x)
+	switch {
+	case a < 0x1p-27 || x != x:
+		return x
+	case a > 22:
+		return withSign(1, x)
+	}
+	h, l := expm1Pair(2 * a)
+	d, dl := twoSum(h, 2)
+	h, l = quotient(h, l, d, dl+l)
+	return withSign(h+l, x)
+}
