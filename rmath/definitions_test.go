@@ -2,6 +2,7 @@ package rmath
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 
 	"github.com/tandem-gpu/tandem/rmath/internal/mp"
@@ -67,6 +68,69 @@ var definitions = []*definition{
 		},
 	},
 	{name: "Pow", bound: 0.52, family: powFamily},
+	{
+		name: "Sin", bound: 0.52, f: Sin, ranges: angles, edges: halfPis(),
+		series: func(x mp.Series) mp.Series { s, _ := x.SinCos(); return s },
+	},
+	{
+		name: "Cos", bound: 0.52, f: Cos, ranges: angles, edges: halfPis(),
+		series: func(x mp.Series) mp.Series { _, c := x.SinCos(); return c },
+	},
+	{
+		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: halfPis(),
+		series: func(x mp.Series) mp.Series { s, c := x.SinCos(); return s.Div(c) },
+	},
+	{
+		name: "SinPi", bound: 0.52, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		series: func(x mp.Series) mp.Series { s, _ := x.SinCosPi(); return s },
+	},
+	{
+		name: "CosPi", bound: 0.52, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		series: func(x mp.Series) mp.Series { _, c := x.SinCosPi(); return c },
+	},
+	{
+		name: "Asin", bound: 0.52, f: Asin, ranges: []span{{tiny, below1}, {-tiny, -below1}},
+		series: mp.Series.Asin,
+	},
+	{
+		name: "Acos", bound: 0.52, f: Acos, ranges: []span{{tiny, below1}, {-tiny, -below1}},
+		series: acosSeries,
+	},
+	{
+		name: "Atan", bound: 0.52, f: Atan, ranges: []span{{tiny, largest}, {-tiny, -4}, {tiny, 4}},
+		series: mp.Series.Atan,
+	},
+	{name: "Atan2", bound: 0.52, family: atan2Family},
+	{
+		name: "Cbrt", bound: 0.52, f: Cbrt, ranges: []span{{least, largest}, {-least, -largest}, {1, 8}},
+		series: mp.Series.Cbrt,
+	},
+	{
+		name: "Rsqrt", bound: 0.52, f: Rsqrt, ranges: []span{{least, largest}, {1, 4}},
+		series: func(x mp.Series) mp.Series { return x.Sqrt().Inverse() },
+	},
+	{name: "Hypot", bound: 0.52, family: hypotFamily},
+	{name: "Erf", bound: 0.52, f: Erf, ranges: []span{{tiny, 6}, {-tiny, -6}}, series: mp.Series.Erf},
+	{name: "Erfc", bound: 0.52, f: Erfc, ranges: []span{{tiny, 27.5}, {-tiny, -6}, {1, 8}}, series: mp.Series.Erfc},
+}
+
+var angles = []span{{tiny, 0x1p40}, {-tiny, -10}, {-tiny, -1e5}, {0x1p20, largest}}
+
+// halfPis is the numbers nearest to multiples of pi/2, and the one that is closest of all to one.
+func halfPis() (list []float64) {
+	half := mp.Scale(mp.Pi(1300), -1)
+	for i := range 60 {
+		list = append(list, float(mp.Mul(half, mp.New(64, float64(i+1)))))
+	}
+	for i := 6; i < 1023; i += 13 {
+		list = append(list, float(mp.Mul(half, mp.New(64, math.Ldexp(1.25, i)))))
+	}
+	return append(list, 0x1.6ac5b262ca1ffp849) // 6381956970095103 2^797
+}
+
+// acosSeries is by the arc tangent of root (1-x) / (1+x), which is small near 1.
+func acosSeries(x mp.Series) mp.Series {
+	return x.Neg().Plus(1).Div(x.Plus(1)).Sqrt().Atan().Times(mp.New(64, 2))
 }
 
 func half(x mp.Series) mp.Series { return x.Times(mp.New(64, 0.5)) }
@@ -106,16 +170,77 @@ func powFamily(r *rand.Rand) (m member) {
 	}
 	if r.IntN(2) == 0 {
 		return member{
-			x: x, other: y,
+			x: x, other: y, plain: true,
 			f:      func(x float64) float64 { return Pow(x, y) },
 			series: func(x mp.Series) mp.Series { return x.Log().Times(mp.New(64, y)).Exp() },
 		}
 	}
 	return member{
-		x: y, other: x,
+		x: y, other: x, plain: true,
 		f: func(y float64) float64 { return Pow(x, y) },
 		series: func(y mp.Series) mp.Series {
 			return y.Times(mp.Log(mp.New(y[0].Prec(), x))).Exp()
 		},
+	}
+}
+
+// atan2Family has the angle with x fixed, or y.
+func atan2Family(r *rand.Rand) member {
+	x, y := twoNumbers(r, 80)
+	if r.IntN(2) == 0 {
+		x = -x
+	}
+	if r.IntN(2) == 0 {
+		return member{
+			x: x, other: y, plain: true,
+			f:      func(x float64) float64 { return Atan2(y, x) },
+			series: func(x mp.Series) mp.Series { return angle(fixed(x, y), x) },
+		}
+	}
+	return member{
+		x: y, other: x, plain: true,
+		f:      func(y float64) float64 { return Atan2(y, x) },
+		series: func(y mp.Series) mp.Series { return angle(y, fixed(y, x)) },
+	}
+}
+
+// twoNumbers is positive numbers, of any magnitude or with a quotient from 2^-n to 2^n.
+func twoNumbers(r *rand.Rand, n int) (x, y float64) {
+	x = span{least, largest}.draw(r)
+	switch r.IntN(3) {
+	case 0:
+		return x, span{least, largest}.draw(r)
+	case 1:
+		return span{tiny, 2}.draw(r), span{tiny, 2}.draw(r)
+	}
+	return x, min(max(least, float64(x*math.Ldexp(1+r.Float64(), r.IntN(2*n)-n))), largest)
+}
+
+// fixed is the number c as a series like x.
+func fixed(x mp.Series, c float64) mp.Series { return x.Times(mp.New(64, 0)).Plus(c) }
+
+// angle is the arc tangent of y/x for y > 0, from 0 to pi.
+func angle(y, x mp.Series) mp.Series {
+	pi := mp.Pi(x[0].Prec())
+	turned := func(s mp.Series, by mp.Num) mp.Series {
+		s[0] = mp.Add(s[0], by)
+		return s
+	}
+	switch {
+	case new(big.Float).Abs(x[0]).Cmp(y[0]) < 0:
+		return turned(x.Div(y).Atan().Neg(), mp.Scale(pi, -1))
+	case x[0].Sign() < 0:
+		return turned(y.Div(x).Atan(), pi)
+	}
+	return y.Div(x).Atan()
+}
+
+// hypotFamily has one leg fixed.
+func hypotFamily(r *rand.Rand) member {
+	x, y := twoNumbers(r, 40)
+	return member{
+		x: x, other: y, plain: true,
+		f:      func(x float64) float64 { return Hypot(y, x) },
+		series: func(x mp.Series) mp.Series { y := fixed(x, y); return x.Mul(x).Add(y.Mul(y)).Sqrt() },
 	}
 }

@@ -62,6 +62,7 @@ type member struct {
 	series func(x mp.Series) mp.Series
 	x      float64
 	other  float64
+	plain  bool // nothing cancels
 }
 
 // draw is a member of the function's family, and an argument.
@@ -72,10 +73,13 @@ func (d *definition) draw(r *rand.Rand) member {
 	return member{f: d.f, series: d.series, x: d.ranges[r.IntN(len(d.ranges))].draw(r)}
 }
 
-// precision of a reference near x: differences of numbers near 1 may be as small as x^2.
-func precision(x float64) uint {
+// precision of a reference near x: a difference of numbers near 1 may be as small as x.
+func (m *member) precision(x float64) uint {
 	_, e := math.Frexp(x)
-	return 170 + uint(max(0, -2*e))
+	if m.plain {
+		e = 0
+	}
+	return 170 + uint(max(0, -e))
 }
 
 // A block is a function near c: high + low + a[0] u + a[1] u^2 ... for the argument c + u 2^e, with
@@ -92,13 +96,14 @@ const terms = 8
 // block is the block around m.x; false if it would be a point, or nearly so, or where results are
 // not normal numbers.
 func (m *member) block() (b block, ok bool) {
-	s := m.series(mp.Variable(mp.New(precision(m.x), m.x), terms))
+	s := m.series(mp.Variable(mp.New(m.precision(m.x), m.x), terms))
 	order := s[0].MantExp(nil)
 	if s[0].Sign() == 0 || order < -1000 || order > 1022 {
 		return b, false
 	}
 	ulps := ulpExponent(m.x)
-	e := ulps + 52 - 4
+	_, e := math.Frexp(m.x)
+	e -= 5
 	for k, less := range []int{1: 11, 5: 72, 6: 74, 7: 76} {
 		if less > 0 && s[k].Sign() != 0 {
 			n := order - less - s[k].MantExp(nil) - 1
@@ -138,7 +143,7 @@ func float(x mp.Num) float64 {
 // error is how far y is from the function of x, in ulp, by multiple precision. Where the value
 // rounds to infinity, this alone is right.
 func (m *member) error(x, y float64) float64 {
-	want := m.series(mp.Series{mp.New(precision(x)+60, x)})[0]
+	want := m.series(mp.Series{mp.New(m.precision(x)+60, x)})[0]
 	nearest := float(want)
 	if math.IsInf(nearest, 0) || math.IsInf(y, 0) {
 		if y == nearest {
@@ -194,7 +199,7 @@ func (d *definition) chunk(c uint64, n int) (res result) {
 			continue
 		}
 		for range min(blockSize, n-res.tried, 1<<min(20, b.e-ulpExponent(b.c)+1)) {
-			x := b.c + math.Ldexp(2*r.Float64()-1, b.e)
+			x := max(-largest, min(b.c+math.Ldexp(2*r.Float64()-1, b.e), largest))
 			y := m.f(x)
 			res.add(&m, x, y, b.error(x, y))
 		}

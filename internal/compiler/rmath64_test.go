@@ -94,6 +94,8 @@ func TestElementaryFunctions64(t *testing.T) {
 	if len(calls) < 10 {
 		t.Fatalf("only %d functions", len(calls))
 	}
+	// Ldexp and Frexp take or give an int.
+	calls = append(calls, fmt.Sprintf("\t\tf, e := rmath.Frexp(x[i])\n\t\tout[%d*n+i] = rmath.Ldexp(f, e*2)", len(calls)))
 	replacer := strings.NewReplacer("CALLS", strings.Join(calls, "\n"), "COUNT", fmt.Sprint(len(calls)))
 	dir := newModule(t, map[string]string{"main.go": replacer.Replace(rmath64Kernel)})
 	if err := Write(dir, Options{PTX: Clang()}); err != nil {

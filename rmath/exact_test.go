@@ -1,0 +1,42 @@
+package rmath
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Exact functions against package math, for arguments of any bits and for small ones.
+func TestExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	check := func(name string, x, y, got, want float64) {
+		t.Helper()
+		if differ(got, want) {
+			t.Errorf("%s(%v, %v) = %v, want %v", name, x, y, got, want)
+		}
+	}
+	for i := range 20000 {
+		x, y := math.Float64frombits(r.Uint64()), math.Float64frombits(r.Uint64())
+		if i%2 == 0 {
+			x, y = float64(r.IntN(4001)-2000)/8, float64(r.IntN(100)-50)/4
+		}
+		if i%8 == 1 {
+			y = x * r.Float64()
+		}
+		check("Mod", x, y, Mod(x, y), math.Mod(x, y))
+		check("Round", x, 0, Round(x), math.Round(x))
+		check("RoundToEven", x, 0, RoundToEven(x), math.RoundToEven(x))
+		f, e := Frexp(x)
+		g, n := math.Frexp(x)
+		check("Frexp", x, float64(e), f, g)
+		if e != n {
+			t.Errorf("Frexp(%v) has the exponent %v, want %v", x, e, n)
+		}
+		n = r.IntN(4400) - 2200
+		check("Ldexp", x, float64(n), Ldexp(x, n), math.Ldexp(x, n))
+	}
+	for _, n := range []int{math.MinInt32, math.MaxInt32} {
+		check("Ldexp", 1, float64(n), Ldexp(1, n), math.Ldexp(1, n))
+		check("Ldexp", -least, float64(n), Ldexp(-least, n), math.Ldexp(-least, n))
+	}
+}
