@@ -18,7 +18,7 @@ const (
 var positive = []span{{least, largest}, {0.5, 1}, {1, 2}}
 
 var definitions = []*definition{
-	{name: "Exp", bound: 0.52, f: Exp, series: mp.Series.Exp, ranges: []span{{tiny, 745}, {-tiny, -745}}},
+	{name: "Exp", bound: 0.52, f: Exp, edges: hardExp, series: mp.Series.Exp, ranges: []span{{tiny, 745}, {-tiny, -745}}},
 	{name: "Exp2", bound: 0.52, f: Exp2, series: exp2Series, ranges: []span{{tiny, 1074}, {-tiny, -1074}}},
 	{
 		name: "Expm1", bound: 0.52, f: Expm1, ranges: []span{{tiny, 709}, {-tiny, -709}},
@@ -40,7 +40,7 @@ var definitions = []*definition{
 		name: "Tanh", bound: 0.52, f: Tanh, ranges: []span{{tiny, 23}, {-tiny, -23}},
 		series: func(x mp.Series) mp.Series { return sinhCosh(x, -1).Div(sinhCosh(x, 1)) },
 	},
-	{name: "Log", bound: 0.52, f: Log, series: mp.Series.Log, ranges: positive},
+	{name: "Log", bound: 0.52, f: Log, edges: hardLog, series: mp.Series.Log, ranges: positive},
 	{
 		name: "Log2", bound: 0.52, f: Log2, ranges: positive,
 		series: func(x mp.Series) mp.Series { return logSeries(x, 2) },
@@ -77,7 +77,7 @@ var definitions = []*definition{
 		series: func(x mp.Series) mp.Series { _, c := x.SinCos(); return c },
 	},
 	{
-		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: halfPis(),
+		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: append(halfPis(), hardTan...),
 		series: func(x mp.Series) mp.Series { s, c := x.SinCos(); return s.Div(c) },
 	},
 	{
@@ -113,6 +113,23 @@ var definitions = []*definition{
 	{name: "Erf", bound: 0.52, f: Erf, ranges: []span{{tiny, 6}, {-tiny, -6}}, series: mp.Series.Erf},
 	{name: "Erfc", bound: 0.52, f: Erfc, ranges: []span{{tiny, 27.5}, {-tiny, -6}, {1, 8}}, series: mp.Series.Erfc},
 }
+
+// Arguments whose results lie closest to the middle of two numbers: a few of those that V. Lefevre
+// and J.-M. Muller found and the CORE-MATH project collects.
+var (
+	hardExp = []float64{
+		0x1.0122ef37212ebp-1, 0x1.00d48a707b93ep-1, 0x1.00e0e33c8c3fdp-1, 0x1.00bcc31ebded7p-1, 0x1.012c061237773p-1,
+		0x1.7db00ba9aa1a7p-1, 0x1.ccf4099d60371p-1, 0x1.fedc746ddf8fap-1, 0x1.008eb56314daap+0, 0x1.6f699e4b482b7p+0,
+	}
+	hardLog = []float64{
+		0x1.a6ae5142326b5p+0, 0x1.1e852e6951306p+1, 0x1.bbfff9457d5c3p+0, 0x1.000976581ce4ep+1, 0x1.6cda8bc1f5cadp+1,
+		0x1.3fcc2931b4ff2p+2, 0x1.879c73969a24ap+3, 0x1.363ef18ee56a4p+5, 0x1.9241eb1a449bdp+9, 0x1.0d46d0a2ae2ap+24,
+	}
+	hardTan = []float64{
+		0x1.0004b89dcb553p-11, 0x1.00452f0e0134dp-13, 0x1.005c4ae44e6cp+0, 0x1.00ddeead167aap-4, 0x1.02a3ad2ef6f44p-24,
+		0x1.0807c9374cc91p-1, 0x1.0a402fcc79298p-25, 0x1.0dffffffd7f47p-16, 0x1.49ffffffb6e2dp-16, 0x1.67fffffffe845p-19,
+	}
+)
 
 var angles = []span{{tiny, 0x1p40}, {-tiny, -10}, {-tiny, -1e5}, {0x1p20, largest}}
 

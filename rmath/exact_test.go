@@ -35,8 +35,7 @@ func TestExact(t *testing.T) {
 		n = r.IntN(4400) - 2200
 		check("Ldexp", x, float64(n), Ldexp(x, n), math.Ldexp(x, n))
 	}
-	for _, n := range []int{math.MinInt32, math.MaxInt32} {
-		check("Ldexp", 1, float64(n), Ldexp(1, n), math.Ldexp(1, n))
-		check("Ldexp", -least, float64(n), Ldexp(-least, n), math.Ldexp(-least, n))
-	}
+	// package math's sum of exponents overflows on 32-bit machines
+	check("Ldexp", -least, math.MinInt32, Ldexp(-least, math.MinInt32), math.Copysign(0, -1))
+	check("Ldexp", -least, math.MaxInt32, Ldexp(-least, math.MaxInt32), math.Inf(-1))
 }
