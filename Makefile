@@ -32,7 +32,7 @@ PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof rmath-measure
+.PHONY: test oclgrind intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof
 
 # Everything that must pass, with what it needs installed first.
 test: setup
@@ -128,6 +128,7 @@ variants:
 rmath-proof:
 	go test ./rmath/f32 -v -run '^TestProof$$' -timeout 0 -proof $(or $(F),all) $(RECORD)
 
+.PHONY: rmath-measure
 # Package rmath's errors over 10^8 arguments of each function: some ten seconds of processor time a
 # function. F and RECORD as above.
 rmath-measure:

@@ -15,8 +15,8 @@ func erfTerms(x float64) (i uint64, p, e float64) {
 	return i, p, e + mad(d*d, q, float64(d*erfTable[i][5]))
 }
 
-// erfcPair is 1 - erf(x) = (h+l) 2^n for x from 2 to 28: e^(-x^2) times a function that varies little,
-// in 16 polynomials an octave.
+// erfcPair is 1 - erf(x) = (h+l) 2^n for x from 2 to 28: e^(-x^2) times a function that varies
+// little, in 16 polynomials an octave.
 func erfcPair(x float64) (h, l float64, n int64) {
 	p, e := twoMul(x, x)
 	h, l, n = expPair(-p, -e)

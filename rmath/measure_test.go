@@ -83,8 +83,8 @@ func (m *member) precision(x float64) uint {
 }
 
 // A block is a function near c: high + low + a[0] u + a[1] u^2 ... for the argument c + u 2^e, with
-// |u| <= 1. All but high is below 2^-10 of it, so that rounding does not count, and the Taylor series has an
-// error of about 2^-70.
+// |u| <= 1. All but high is below 2^-10 of it, so that rounding does not count, and the Taylor
+// series has an error of about 2^-70.
 type block struct {
 	c, high, low float64
 	e            int

@@ -468,8 +468,8 @@ var erfTable = [...][15]float64{
 	{0x1.fd9ae142795e3p-01, 0x1.972801904b9a3p-56, 0x1.328f5ec350e67p-08, -0x1.ca006412e68dp-62, 0x1.529b9e8cf9a1ep-06, 0x1.b47becf12c4e4p-61, -0x1.529b9e8cf9a1ep-05, 0x1.8b0ae3a478923p-05, -0x1.1a2c59757ab19p-05, 0x1.ace7404c3181fp-07, 0x1.e1935ea667a49p-12, -0x1.bae0ad0cad813p-09, 0x1.a114341d4c5cfp-10, -0x1.a282d2ab75c8cp-15, -0x1.138e654673eddp-12},
 }
 
-// erfcTable[i] is e^(x^2) (1-erf(x)) in the middle c of 16 intervals an octave from 2 on, in two
-// parts, its derivative, and a polynomial for what is left, divided by (x-c)^2; the error is 2^-64.0.
+// erfcTable[i] is e^(x^2) (1-erf(x)) in the middle c of 16 intervals an octave from 2 on, in
+// two parts, its derivative, and a polynomial for what is left, divided by (x-c)^2; the error is 2^-64.0.
 var erfcTable = [...][12]float64{
 	{0x1.fdb50ebdc92cep-03, 0x1.7daf962f0823dp-59, -0x1.a0c196a4dfbadp-04, 0x1.3fb5ad8f09d0fp-05, -0x1.d04be8dc9de6bp-07, 0x1.413a25f521975p-08, -0x1.a9b3057f91c6cp-10, 0x1.0f44e853daa5ep-11, -0x1.4d9b52f246452p-13, 0x1.8d033aa3eeaa8p-15, -0x1.ca9c141a99247p-17, 0x1.01495ab41c738p-18},
 	{0x1.e4dac2d95830ep-03, 0x1.bd317797ea4bp-58, -0x1.7b5d2754d7c15p-04, 0x1.17b37f5230d5ep-05, -0x1.87af15ba61d1ap-07, 0x1.05fefdc10d5c6p-08, -0x1.506700973a0cap-10, 0x1.a02387a235c7ep-12, -0x1.f17e060d34852p-14, 0x1.20253096627fbp-15, -0x1.445b36ff16ebp-17, 0x1.6305a5cc50ce8p-19},

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// reduceHalfPi gives x = k pi/2 + r + v for x >= 0, with |r| <= pi/4, and v below its last place; of
-// k the low bits count. W. Cody's and W. Waite's method with three parts of pi/2, 1980; where x is
-// large or r small M. Payne's and R. Hanek's, 1983.
+// reduceHalfPi gives x = k pi/2 + r + v for x >= 0, with |r| <= pi/4, and v below its last place;
+// of k the low bits count. W. Cody's and W. Waite's method with three parts of pi/2, 1980; where x
+// is large or r small M. Payne's and R. Hanek's, 1983.
 func reduceHalfPi(x float64) (k uint64, r, v float64) {
 	if x < 0.78 {
 		return 0, x, 0

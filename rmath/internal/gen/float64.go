@@ -173,12 +173,13 @@ func errorFunctions() {
 			table = append(table, slices.Concat(split(b[0]), []float64{nearest(b[1])}, p)...)
 		}
 	}
-	rows("erfcTable", "erfcTable[i] is e^(x^2) (1-erf(x)) in the middle c of 16 intervals an octave from 2 on, in two\n"+
-		"// parts, its derivative, and a polynomial for what is left, divided by (x-c)^2"+errorText(worst), 12, table)
+	rows("erfcTable", "erfcTable[i] is e^(x^2) (1-erf(x)) in the middle c of 16 intervals an octave from 2 on, in\n"+
+		"// two parts, its derivative, and a polynomial for what is left, divided by (x-c)^2"+errorText(worst),
+		12, table)
 }
 
-// scaledErfc is n terms of the Taylor series of y = e^(x^2) (1-erf(x)) at c, by y' = 2xy - 2/sqrt(pi);
-// a term may lose a dozen bits.
+// scaledErfc is n terms of the Taylor series of y = e^(x^2) (1-erf(x)) at c, by the equation
+// y' = 2xy - 2/sqrt(pi); a term may lose a dozen bits.
 func scaledErfc(c float64, n int) []mp.Num {
 	const more = 2 * prec
 	x := mp.New(more, c)

@@ -1,6 +1,6 @@
 // Command gen writes the tables of packages f32 and rmath: values of functions at the points of a
-// grid, in two parts where one is not precise enough, and polynomials. All is computed with 320 bits by package
-// mp, and rounded once.
+// grid, in two parts where one is not precise enough, and polynomials. All is computed with 320
+// bits by package mp, and rounded once.
 //
 // A polynomial of n coefficients is the one that meets the function at the n Chebyshev nodes of the
 // interval, solved by divided differences. Its error is at most a small factor above that of the
