@@ -46,13 +46,13 @@
 
 /* LOW and HIGH interleave the lower halves, and the upper halves, of two lines. What compilers of
  * the LLVM family offer beyond OpenCL C: a shuffle in one step, and a store that passes the caches
- * by. Simulators, which compile to SPIR, do not know the store. */
+ * by. */
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
 #define LOW(a, b) __builtin_shufflevector(a, b, LOWER)
 #define HIGH(a, b) __builtin_shufflevector(a, b, UPPER)
 #endif
-#if __has_builtin(__builtin_nontemporal_store) && !defined(__SPIR__)
+#if __has_builtin(__builtin_nontemporal_store)
 #define STREAM(v, p) __builtin_nontemporal_store(v, (__global V *)(p))
 #endif
 #endif
