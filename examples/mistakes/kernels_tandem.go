@@ -183,7 +183,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
-	const n0, n1, n2 = int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(64), int64(1), int64(1)
 	var t_ [64]int32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)

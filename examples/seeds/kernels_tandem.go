@@ -3214,7 +3214,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
-	const n0, n1, n2 = int64(32), int64(8), int64(1)
+	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]float32
 	var x_all [256]int64
 	var y_all [256]int64
@@ -3304,7 +3304,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
-	const n0, n1, n2 = int64(32), int64(8), int64(1)
+	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]int32
 	var x_all [256]int64
 	var y_all [256]int64

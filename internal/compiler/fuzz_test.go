@@ -29,6 +29,7 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/gpu/support"
 	_ "github.com/tandem-gpu/tandem/linalg"
+	_ "github.com/tandem-gpu/tandem/rmath/f32"
 )
 
 func main() {}

@@ -3,23 +3,28 @@ package compiler
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
-// A generator writes random kernels within the subset. They index within bounds, divide by nothing
-// that is 0, convert no float that an integer does not have, and their barriers are where all
-// work-items come, so that plain Go defines every bit; bits of NaN are left out of what they write.
+// A generator writes random programs within the subset, up to three to a kernel, each a function
+// with its barriers, and the calls that compare the kernels. They index
+// within bounds, divide integers by nothing that is 0, convert no float that an integer does not
+// have, have their barriers where all work-items come, and leave to chance no order of memory
+// accesses, so that plain Go defines every bit; bits of NaN are left out of what they write.
 type generator struct {
 	r      *rand.Rand
-	b      strings.Builder
+	b      strings.Builder // the package
+	checks strings.Builder // the calls of main
 	indent int
+	depth  int      // of statements
 	vars   []genVar // that are in scope
 	names  int
-	loops  []string // labels
+	jumps  []genJump
 	funcs  []genFunc
-	item   bool // in a kernel
-	shared []genVar
-	depth  int
+	kernel *genKernel // nil in a function
+	rmath  bool       // calls functions of rmath/f32
+	typeT  bool       // in a generic function or kernel
 }
 
 type genVar struct {
@@ -27,28 +32,51 @@ type genVar struct {
 	fixed     bool // is not assigned to
 }
 
+// A genJump is a loop or a switch that a jump may lead to.
+type genJump struct {
+	label string // "": none
+	loop  bool
+}
+
 type genFunc struct {
-	name   string
-	params []string
-	result string
+	name    string
+	params  []string
+	result  string
+	generic bool
 }
 
-var genTypes = []string{
-	"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64",
-	"float32", "float64", "bool",
+// A genKernel is the kernel at hand.
+type genKernel struct {
+	shared  []genVar // in local memory: an element is of typ
+	size    int      // of a group
+	group   string   // the number of the group
+	reads   []genVar // what only this work-item writes, or none
+	atomics [2]string
 }
 
-func (g *generator) pick(list ...string) string { return list[g.r.IntN(len(list))] }
+var (
+	genInts = []string{
+		"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "flags",
+	}
+	genFloats  = []string{"float32", "float64", "angle"}
+	genNumbers = slices.Concat(genInts, genFloats)
+	genScalars = append(genNumbers[:len(genNumbers):len(genNumbers)], "bool")
+	genStructs = []string{"pair", "vec", "outer"}
+)
 
-func (g *generator) line(format string, args ...any) {
-	g.b.WriteString(strings.Repeat("\t", g.indent))
-	fmt.Fprintf(&g.b, format+"\n", args...)
+// genFields is the parts of structs.
+var genFields = map[string][][2]string{
+	"vec":  {{"x", "float32"}, {"y", "float32"}},
+	"pair": {{"a", "int16"}, {"b", "float64"}, {"c[1]", "uint8"}, {"c[2]", "uint8"}, {"d", "bool"}, {"e", "float32"}},
+	"outer": {
+		{"p", "pair"}, {"v", "[2]vec"}, {"k", "int8"}, {"m", "[4]uint16"}, {"t", "angle"}, {"x", "float32"},
+		{"vec", "vec"},
+	},
 }
 
-func (g *generator) name(prefix string) string {
-	g.names++
-	return fmt.Sprintf("%s%d", prefix, g.names)
-}
+func isFloat(t string) bool  { return slices.Contains(genFloats, t) }
+func isInt(t string) bool    { return slices.Contains(genInts, t) }
+func isScalar(t string) bool { return t == "T" || slices.Contains(genScalars, t) }
 
 const genHead = `package main
 
@@ -57,7 +85,18 @@ import (
 	"math/bits"
 
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/rmath/f32"
 )
+
+type flags uint16
+
+type angle float32
+
+func (a angle) half() angle { return a / 2 }
+
+type vec struct{ x, y float32 }
+
+func (a vec) plus(b vec) vec { return vec{a.x + b.x, a.y + b.y} }
 
 type pair struct {
 	a int16
@@ -67,13 +106,26 @@ type pair struct {
 	e float32
 }
 
-func (p pair) sum() float64 { return float64(p.a) + p.b*float64(p.c[1]) }
+func (p pair) sum() float64 { return float64(p.a) + float64(p.b*float64(p.c[1])) }
 
 func (p *pair) bump(n int16) { p.a += n; p.c[2]++; p.d = !p.d }
+
+type outer struct {
+	vec
+	p pair
+	v [2]vec
+	k int8
+	m [4]uint16
+	t angle
+}
+
+func (o outer) sum() float64 { return o.p.sum() + float64(o.plus(o.v[1]).x) + float64(o.m[2]) }
 
 type box[T gpu.Number] struct{ lo, hi T }
 
 func (b box[T]) width() T { return b.hi - b.lo }
+
+func (b *box[T]) grow(x T) { b.hi += x; b.lo = min(b.lo, x) }
 
 func mk[T gpu.Number](x, y T) box[T] { return box[T]{lo: min(x, y), hi: max(x, y)} }
 
@@ -84,6 +136,17 @@ func divmod[T gpu.Integer](x, y T) (q, r T) {
 	return x / y, x % y
 }
 
+func spread[T gpu.Number](a [4]T) (lo, hi T, at int) {
+	lo, hi = a[0], a[0]
+	for i, v := range a {
+		if v > hi {
+			hi, at = v, i
+		}
+		lo = min(lo, v)
+	}
+	return
+}
+
 func bitsOf(x float64) uint64 {
 	if x != x {
 		return 1
@@ -91,11 +154,25 @@ func bitsOf(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
+func bits32(x float32) uint32 {
+	if x != x {
+		return 1
+	}
+	return math.Float32bits(x)
+}
+
 func toInt(x float64) int {
 	if x != x {
 		return 0
 	}
 	return int(max(min(x, 1e9), -1e9))
+}
+
+func toUint(x float32) uint64 {
+	if x != x {
+		return 0
+	}
+	return uint64(max(min(x, 1.8e19), 0))
 }
 
 func b2i(b bool) uint64 {
@@ -107,6 +184,8 @@ func b2i(b bool) uint64 {
 
 func store(p *int32, v int32) int32 { old := *p; *p = v; return old }
 
+func tick(p *int32) int32 { *p = *p*3 + 1; return *p >> 1 }
+
 func scan(x []float32, n int) (s float32) {
 	for i, v := range x {
 		if i >= n {
@@ -117,114 +196,318 @@ func scan(x []float32, n int) (s float32) {
 	return
 }
 
+const (
+	red = iota
+	green
+	blue
+)
+
+const third angle = 1.0 / 3
+
 var primes = [8]uint32{2, 3, 5, 7, 11, 13, 17, 1<<32 - 5}
 
-const big = 1 << 40
+var corners = [4]pair{{a: -3, b: 0.1}, {c: [3]uint8{1, 2, 3}, d: true}, {}, {e: 1e-40}}
+
+var steps = [2][4]int16{{1, -2, 3}, {3: -32768}}
 
 var _ = bits.OnesCount32
 
+var _ = f32.Exp
+
 `
 
+func (g *generator) pick(list ...string) string { return list[g.r.IntN(len(list))] }
+
+// chance is true once in n times.
+func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
+
+func (g *generator) line(format string, args ...any) {
+	g.b.WriteString(strings.Repeat("\t", g.indent))
+	fmt.Fprintf(&g.b, format+"\n", args...)
+}
+
+func (g *generator) name(prefix string) string {
+	g.names++
+	return fmt.Sprintf("%s%d", prefix, g.names)
+}
+
+// declared adds a variable; it need not be used.
+func (g *generator) declared(name, typ string) {
+	g.line("_ = %s", name)
+	g.vars = append(g.vars, genVar{name, typ, false})
+}
+
+// file is a package of n programs.
 func (g *generator) file(n int) string {
+	g.rmath = g.chance(8)
 	g.b.WriteString(genHead)
-	for range 6 {
-		g.function()
+	for i := range 6 {
+		g.function(i > 3)
 	}
-	for i := range n {
-		g.kernel(i)
+	for i := 0; n > 0; i++ {
+		parts := min(n, 1+g.r.IntN(3))
+		if g.chance(6) {
+			g.genericKernel(i, parts)
+		} else {
+			g.plainKernel(i, parts)
+		}
+		n -= parts
 	}
 	return g.b.String()
 }
 
-func (g *generator) function() {
-	f := genFunc{name: g.name("f"), result: g.pick(genTypes...)}
-	g.vars, g.item = nil, false
+// valueType is a type of parameters, results and variables.
+func (g *generator) valueType() string {
+	switch {
+	case g.typeT && g.chance(3):
+		return "T"
+	case g.chance(8):
+		return g.pick(genStructs...)
+	case g.chance(8):
+		return "[4]" + g.pick(genScalars...)
+	}
+	return g.pick(genScalars...)
+}
+
+func (g *generator) function(generic bool) {
+	f := genFunc{name: g.name("fn"), generic: generic}
+	g.vars, g.kernel, g.typeT = nil, nil, generic
 	var params []string
-	for range 1 + g.r.IntN(3) {
-		t := g.pick(genTypes...)
+	add := func(t string) {
 		v := genVar{name: g.name("a"), typ: t}
 		f.params = append(f.params, t)
 		params = append(params, v.name+" "+t)
 		g.vars = append(g.vars, v)
 	}
-	g.line("func %s(%s) %s {", f.name, strings.Join(params, ", "), f.result)
+	head := ""
+	if generic {
+		head, f.result = "[T gpu.Number]", "T"
+		add("T")
+	} else {
+		f.result = g.valueType()
+	}
+	for range 1 + g.r.IntN(3) {
+		add(g.valueType())
+	}
+	g.line("func %s%s(%s) %s {", f.name, head, strings.Join(params, ", "), f.result)
 	g.indent++
-	g.stmts(3)
-	g.line("return %s", g.expr(f.result, 3))
+	g.stmts(2)
+	if g.chance(3) {
+		g.line("if %s {", g.expr("bool", 1))
+		g.line("\treturn %s", g.value(f.result, 1))
+		g.line("}")
+	}
+	g.line("return %s", g.value(f.result, 2))
 	g.indent--
 	g.line("}\n")
-	g.funcs = append(g.funcs, f)
+	g.funcs, g.typeT = append(g.funcs, f), false
 }
 
-func (g *generator) kernel(i int) {
-	g.item, g.shared = true, nil
-	g.vars = []genVar{{"n", "int", true}, {"f", "float64", true}, {"w", "pair", false}, {"q", "[4]float32", false}}
-	g.line("//tandem:kernel")
-	g.line("func k%d(it gpu.Item, n int, f float64, w pair, q [4]float32, out []uint64, "+
-		"xi []int32, x []float32, y []float64, u []uint8, s []pair) {", i)
-	g.indent++
-	g.line("id, l := it.Global(0), it.Local(0)")
-	g.vars = append(g.vars, genVar{"id", "int", true}, genVar{"l", "int", true})
-	for j := range g.r.IntN(3) {
-		t := g.pick(append(genTypes, "pair", "pair", "pair")...)
-		g.line("sh%d := gpu.Local[[32]%s](it)", j, t)
-		g.line("sh%d[l] = %s", j, g.value(t))
-		g.shared = append(g.shared, genVar{fmt.Sprintf("sh%d", j), t, false})
+// genGrids are 96 work-items each: the grid, the work-item, its place in the group, the group, the
+// group's size, and the size as the directive has it.
+var genGrids = []struct {
+	grid, id, local, group string
+	size                   int
+	directive              string
+}{
+	{"backend.Grid1(3, 32)", "it.Global(0)", "it.Local(0)", "it.Group(0)", 32, "32"},
+	{"backend.Grid1(12, 8)", "it.Global(0)", "it.Local(0)", "it.Group(0)", 8, "8"},
+	{"backend.Grid2(3, 1, 8, 4)", "it.Group(0)*32+l", "it.Local(1)*8+it.Local(0)", "it.Group(0)", 32, "8 4"},
+	{
+		"backend.Grid3(1, 3, 1, 4, 4, 2)", "it.Group(1)*32+l", "(it.Local(2)*4+it.Local(1))*4+it.Local(0)",
+		"it.Group(1)", 32, "4 4 2",
+	},
+}
+
+// programs writes a kernel's programs, each a function, and the kernel, which calls them one after
+// the other. scope is what they have; it gives the kernel's grid.
+func (g *generator) programs(i, n int, types, params, args string, scope, reads []genVar) string {
+	grid := genGrids[g.r.IntN(len(genGrids))]
+	k := &genKernel{size: grid.size, group: grid.group, reads: reads}
+	for j := range k.atomics {
+		k.atomics[j] = g.pick("Add", "Min", "Max", "And", "Or", "Xor")
 	}
-	if len(g.shared) > 0 {
+	head := ""
+	if types != "" {
+		head = "[T gpu.Number]"
+	}
+	g.kernel, g.typeT = k, types != ""
+	for j := range n {
+		g.line("func k%dp%d%s(it gpu.Item, id, l int, %s) {", i, j, head, params)
+		g.vars, k.shared = append(scope[:len(scope):len(scope)], genVar{"id", "int", true}, genVar{"l", "int", true}), nil
+		g.indent++
+		g.program()
+		g.indent--
+		g.line("}\n")
+	}
+	g.kernel, g.typeT = nil, false
+	g.line("//tandem:kernel%s", types)
+	if g.chance(3) {
+		g.line("//tandem:group %s", grid.directive)
+	}
+	g.line("func k%d%s(it gpu.Item, %s) {", i, head, params)
+	g.line("\tl := %s", grid.local)
+	g.line("\tid := %s", grid.id)
+	for j := range n {
+		g.line("\tk%dp%d(it, id, l, %s)", i, j, strings.Replace(args, "out", fmt.Sprintf("out[%d:]", j*768), 1))
+	}
+	g.line("}\n")
+	return grid.grid
+}
+
+// program is local memory, phases, and what is written at the end.
+func (g *generator) program() {
+	k := g.kernel
+	for j := range g.r.IntN(3) {
+		v := genVar{fmt.Sprintf("sh%d", j), g.pick(append(genScalars, "pair", "vec")...), false}
+		if g.typeT && g.chance(2) {
+			v.typ = "T"
+		}
+		if v.name == "sh1" { // of two dimensions
+			g.line("sh1 := gpu.Local[[%d][4]%s](it)", k.size/4, v.typ)
+		} else {
+			g.line("sh0 := gpu.Local[[%d]%s](it)", k.size, v.typ)
+		}
+		k.shared = append(k.shared, v)
+	}
+	counts := len(k.shared) > 0 && g.chance(3)
+	if counts {
+		g.line("counts := gpu.Local[[4]%s](it)", g.pick("uint32", "int32", "uint64", "int64"))
+		g.line("if l < 4 {")
+		g.line("\tcounts[l] = 77")
+		g.line("}")
+	}
+	for _, v := range k.shared {
+		g.line("%s = %s", g.at(v, "l"), g.value(v.typ, 2))
+	}
+	if len(k.shared) > 0 {
 		g.line("it.Barrier()")
 	}
-	for range 4 + g.r.IntN(4) {
-		g.phase()
+	g.phase(counts)
+	for n := 1; n < 6 && g.chance(4); n++ {
+		g.phase(counts)
 	}
-	for j := range 8 {
+	if g.chance(4) {
+		g.line("if %s {", g.expr("bool", 1))
+		g.line("\tout[id*8] = %s", g.digest())
+		g.line("\treturn")
+		g.line("}")
+	}
+	for j := range 2 + g.r.IntN(4) {
 		g.line("out[id*8+%d] = %s", j, g.digest())
 	}
-	g.indent--
-	g.line("}\n")
+}
+
+func (g *generator) plainKernel(i, n int) {
+	grid := g.programs(i, n, "", "n int, f float64, w outer, q [4]float32, out []uint64, xi []int32, x []float32, "+
+		"y []float64, u []uint8, s []pair, ai []int32, au []uint64, m gpu.Matrix[float32], b gpu.Matrix[float64]",
+		"n, f, w, q, out, xi, x, y, u, s, ai, au, m, b",
+		[]genVar{{"n", "int", true}, {"f", "float64", true}, {"w", "outer", false}, {"q", "[4]float32", false}},
+		[]genVar{
+			{"xi[id]", "int32", false},
+			{"u[id]", "uint8", false},
+			{"s[id]", "pair", false},
+			{"x[id]", "float32", true},
+			{"y[(id+1)%96]", "float64", true},
+			{"m.At(id/8, id%8)", "float32", true},
+			{"b.At(id&7, l&3)", "float64", true},
+			{"it.GlobalSize(0)", "int", true},
+			{"it.LocalSize(1)", "int", true},
+			{"it.Groups(0)", "int", true},
+			{"len(x)", "int", true},
+			{"scan(x, n)", "float32", true},
+			{"scan(x[id:], 3)", "float32", true},
+			{"s[id].sum()", "float64", true},
+			{"w.plus(w.v[0])", "vec", true},
+		})
+	fmt.Fprintf(&g.checks, "\tcheck(\"k%d\", %s, %d, func(it gpu.Item, d *data) {\n"+
+		"\t\tk%[1]d(it, d.n, d.f, d.w, d.q, d.out, d.i, d.x, d.y, d.u, d.s, d.ai, d.au, d.m, d.b)\n\t},\n"+
+		"\t\tfunc(s *linalg.Session, grid backend.Grid, d *data) error {\n"+
+		"\t\t\treturn launchK%[1]d(s, grid, d.n, d.f, d.w, d.q, d.out, d.i, d.x, d.y, d.u, d.s, d.ai, d.au, "+
+		"host(d.m), host(d.b))\n\t\t})\n", i, grid, n)
+}
+
+func (g *generator) genericKernel(i, n int) {
+	var types []string
+	for len(types) < 2 {
+		if t := g.pick(genNumbers...); !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	grid := g.programs(i, n, " "+strings.Join(types, " "), "n int, f T, out []uint64, xt, yt []T", "n, f, out, xt, yt",
+		[]genVar{{"n", "int", true}, {"f", "T", true}},
+		[]genVar{
+			{"xt[id]", "T", false}, {"yt[(id+5)%96]", "T", true}, {"yt[id]", "T", true}, {"len(yt)", "int", true},
+		})
+	for _, t := range types {
+		fmt.Fprintf(&g.checks, "\tcheckGeneric(\"k%d %s\", %s, %d, k%[1]d[%[2]s],\n"+
+			"\t\tfunc(s *linalg.Session, grid backend.Grid, n int, f %[2]s, out []uint64, x, y []%[2]s) error {\n"+
+			"\t\t\treturn launchK%[1]d[%[2]s](s, grid, n, f, out, x, y)\n\t\t})\n", i, t, grid, n)
+	}
+}
+
+// at is element k of local memory.
+func (g *generator) at(v genVar, k string) string {
+	if v.name == "sh1" {
+		return fmt.Sprintf("sh1[(%s)>>2][(%s)&3]", k, k)
+	}
+	return fmt.Sprintf("%s[%s]", v.name, k)
 }
 
 // phase is some statements, or a loop of the whole group, and barriers with changed local memory.
-func (g *generator) phase() {
-	if len(g.shared) == 0 || g.r.IntN(2) == 0 {
-		g.stmts(3)
+func (g *generator) phase(counts bool) {
+	k := g.kernel
+	switch {
+	case len(k.shared) == 0 || g.chance(3):
+		g.stmts(2)
 		return
+	case counts && g.chance(2):
+		g.line("gpu.Atomic%s(&counts[%s&3], %d)", g.pick("Add", "Min", "Max", "And", "Or", "Xor"), g.expr("uint8", 1),
+			g.r.IntN(200))
+		g.line("it.Barrier()")
+		v := g.name("v")
+		g.line("%s := uint64(counts[(l+%d)&3])", v, g.r.IntN(4))
+		g.declared(v, "uint64")
+		g.line("it.Barrier()")
+		return
+	case g.chance(12):
+		g.line("if %s == %d && n > %d { // all of the group", k.group, g.r.IntN(3), g.r.IntN(14))
+		g.line("\treturn")
+		g.line("}")
 	}
 	outer := len(g.vars)
-	closing := ""
-	switch g.r.IntN(4) {
+	closing := "}"
+	switch v := g.name("r"); g.r.IntN(5) {
 	case 0:
-		v := g.name("r")
 		g.line("for %s := range n - %d {", v, g.r.IntN(6))
 		g.vars = append(g.vars, genVar{v, "int", true})
-		closing = "}"
 	case 1:
-		v := g.name("r")
 		g.line("for %s := %d; %s > 0; %s /= 2 {", v, 1+g.r.IntN(12), v, v)
 		g.vars = append(g.vars, genVar{v, "int", true})
-		closing = "}"
 	case 2:
-		g.line("if it.Group(0) > 0 || n > %d {", g.r.IntN(14))
-		closing = "}"
+		g.line("if %s > 0 || n > %d {", k.group, g.r.IntN(14))
+	case 3:
+		g.line("switch %s {", k.group)
+		g.line("case 0, %d:", 1+g.r.IntN(2))
+	default:
+		closing = ""
 	}
 	g.indent++
 	g.line("_ = %s", g.vars[len(g.vars)-1].name)
-	sh := g.shared[g.r.IntN(len(g.shared))]
+	sh := k.shared[g.r.IntN(len(k.shared))]
 	t := g.name("v")
-	g.line("%s := sh%s[(l+%d)&31]", t, sh.name[2:], g.r.IntN(40))
-	g.line("_ = %s", t)
-	g.vars = append(g.vars, genVar{t, sh.typ, false})
-	if g.r.IntN(2) == 0 {
+	g.line("%s := %s", t, g.at(sh, fmt.Sprintf("(l+%d)&%d", g.r.IntN(40), k.size-1)))
+	g.declared(t, sh.typ)
+	if g.chance(2) {
 		g.stmts(1)
 	}
 	g.line("it.Barrier()")
-	if sh.typ == "pair" {
-		g.line("%s.bump(int16(l))", t)
-		g.line("%s[l] = %s", sh.name, t)
+	if sh.typ == "pair" && g.chance(2) {
+		g.line("%s.bump(int16(l))", g.at(sh, "l"))
 	} else {
-		g.line("%s[l] = %s", sh.name, g.expr(sh.typ, 2))
+		g.line("%s = %s", g.at(sh, "l"), g.value(sh.typ, 2))
 	}
-	if closing == "}" && g.r.IntN(4) == 0 {
+	if closing == "}" && g.chance(4) {
 		g.line("if n == %d { // all of the group", 5+g.r.IntN(4))
 		g.line("\tit.Barrier()")
 		g.line("}")
@@ -253,163 +536,387 @@ func (g *generator) block(n int) {
 	g.vars = g.vars[:outer]
 }
 
-func (g *generator) declare() {
-	t := g.pick(genTypes...)
-	name := g.name("v")
-	switch g.r.IntN(8) {
-	case 0:
-		g.line("var %s [4]%s", name, t)
-		g.vars = append(g.vars, genVar{name, "[4]" + t, false})
-	case 1:
-		g.line("%s := pair{a: %s, b: %s, d: %s}", name, g.expr("int16", 1), g.expr("float64", 2), g.expr("bool", 1))
-		g.vars = append(g.vars, genVar{name, "pair", false})
-	case 2:
-		g.line("%s := [4]%s{%s, 2: %s}", name, "float32", g.expr("float32", 1), g.expr("float32", 2))
-		g.vars = append(g.vars, genVar{name, "[4]float32", false})
-	default:
-		g.line("%s := %s(%s)", name, t, g.expr(t, 3))
-		g.vars = append(g.vars, genVar{name, t, false})
-	}
-	g.line("_ = %s", name)
-}
-
 func (g *generator) stmt() {
-	k := g.r.IntN(13)
-	if g.depth > 2 {
-		k = g.r.IntN(5)
+	k := g.r.IntN(17)
+	if g.depth > 1 {
+		k = g.r.IntN(6)
 	}
 	switch k {
 	case 0, 1:
 		g.declare()
 	case 2, 3, 4:
 		g.assign()
-	case 5, 6:
-		g.line("if %s {", g.expr("bool", 2))
+	case 5:
+		g.memory()
+	case 6, 7:
+		if g.chance(3) {
+			v, t := g.name("v"), g.pick(genScalars...)
+			g.line("if %s := %s(%s); %s {", v, t, g.expr(t, 1), g.expr("bool", 1))
+			g.line("\t_ = %s", v)
+		} else {
+			g.line("if %s {", g.expr("bool", 2))
+		}
 		g.block(2)
-		if g.r.IntN(2) == 0 {
+		switch g.r.IntN(4) {
+		case 0, 1:
 			g.line("} else {")
 			g.block(2)
+		case 2:
+			g.line("} else if %s {", g.expr("bool", 1))
+			g.block(1)
 		}
 		g.line("}")
-	case 7, 8:
+	case 8, 9:
 		g.loop()
-	case 9:
-		g.switchStmt()
 	case 10:
-		if len(g.loops) > 0 {
-			g.line("if %s {", g.expr("bool", 1))
-			g.line("\t%s %s", g.pick("break", "continue"), g.loops[g.r.IntN(len(g.loops))])
-			g.line("}")
-			return
-		}
-		g.assign()
+		g.switchStmt()
 	case 11:
+		g.jump()
+	case 12:
 		g.closure()
-	default:
+	case 13, 14:
 		g.multi()
+	case 15:
+		g.order()
+	default:
+		g.copies()
 	}
 }
 
+func (g *generator) declare() {
+	t, name := g.valueType(), g.name("v")
+	if old := g.vars[g.r.IntN(len(g.vars))]; g.depth > 0 && g.chance(8) && old.typ == t && !old.fixed {
+		name = old.name // hides it
+	}
+	switch {
+	case g.chance(8):
+		g.line("var %s %s", name, t)
+	case isScalar(t):
+		g.line("%s := %s(%s)", name, t, g.expr(t, 3))
+	default:
+		g.line("%s := %s", name, g.value(t, 2))
+	}
+	g.declared(name, t)
+}
+
+// value is something of type t.
+func (g *generator) value(t string, depth int) string {
+	if isScalar(t) {
+		return g.expr(t, depth)
+	}
+	var fit []string
+	for _, v := range g.places() {
+		if v.typ == t {
+			fit = append(fit, v.name)
+		}
+	}
+	if len(fit) > 0 && g.chance(2) {
+		return g.pick(fit...)
+	}
+	if depth > 0 && g.chance(2) {
+		if f := g.call(t, depth); f != "" {
+			return f
+		}
+	}
+	if elem, ok := strings.CutPrefix(t, "[4]"); ok {
+		return fmt.Sprintf("%s{%s, 2: %s}", t, g.value(elem, depth-1), g.value(elem, depth-1))
+	}
+	if elem, ok := strings.CutPrefix(t, "[2]"); ok {
+		return fmt.Sprintf("%s{1: %s}", t, g.value(elem, depth-1))
+	}
+	var fields []string
+	for _, f := range genFields[t] {
+		if !strings.Contains(f[0], "[") && f[0] != "x" && g.chance(2) {
+			fields = append(fields, f[0]+": "+g.value(f[1], depth-1))
+		}
+	}
+	return fmt.Sprintf("%s{%s}", t, strings.Join(fields, ", "))
+}
+
+// places is the variables and the memory that can be read.
+func (g *generator) places() []genVar {
+	if g.kernel == nil {
+		return g.vars
+	}
+	return slices.Concat(g.vars, g.kernel.reads)
+}
+
+// part is a number or a bool in v.
+func (g *generator) part(v genVar) genVar {
+	for !isScalar(v.typ) {
+		if fields := genFields[v.typ]; fields != nil {
+			f := fields[g.r.IntN(len(fields))]
+			v.name, v.typ = v.name+"."+f[0], f[1]
+			continue
+		}
+		index := fmt.Sprint(g.r.IntN(2))
+		if g.chance(3) && g.depth < 6 {
+			g.depth += 3
+			index = fmt.Sprintf("%s&%c", g.leaf(g.pick("uint8", "int", "int32")), v.typ[1]-1)
+			g.depth -= 3
+		}
+		v.name, v.typ = fmt.Sprintf("%s[%s]", v.name, index), v.typ[3:]
+	}
+	return v
+}
+
 func (g *generator) loop() {
-	label, v := g.name("L"), g.name("i")
-	used := g.r.IntN(2) == 0
-	if used {
+	label, v := "", g.name("i")
+	if g.chance(2) {
+		label = g.name("L")
 		g.line("%s:", label)
 	}
 	outer := len(g.vars)
-	switch g.r.IntN(4) {
+	add := func(name, t string, fixed bool) { g.vars = append(g.vars, genVar{name, t, fixed}) }
+	switch g.r.IntN(9) {
 	case 0:
 		g.line("for %s := 0; %s < %d; %s++ {", v, v, 1+g.r.IntN(5), v)
+		add(v, "int", true)
 	case 1:
 		g.line("for %s := range %d {", v, 1+g.r.IntN(5))
+		add(v, "int", true)
 	case 2:
-		g.line("for %s := range uint8(%s) & 3 {", v, g.expr("uint8", 1))
-		g.vars = append(g.vars, genVar{v, "uint8", true})
-		v = ""
+		t := g.pick("uint8", "int16", "uint64", "flags")
+		g.line("for %s := range %s(%s) & 3 {", v, t, g.expr(t, 1))
+		add(v, t, true)
+	case 3:
+		t := g.pick("uint8", "int64", "uint16", "float32")
+		g.line("for %s := %s(%d); %s < 7; %[1]s += 2 {", v, t, g.r.IntN(5), v)
+		add(v, t, true)
+	case 4:
+		w := g.name("j")
+		g.line("for %s, %s := 0, %d; %s < %s; %s, %s = %[1]s+1, %[2]s-2 {", v, w, g.r.IntN(9), v, w, v, w)
+		add(v, "int", true)
+		add(w, "int", true)
+	case 5:
+		if label != "" { // the label is the loop's
+			g.line("for %s := uint32(%d); ; {", v, 1+g.r.IntN(20))
+		} else {
+			g.line("%s := uint32(%d)", v, 1+g.r.IntN(20))
+			g.line("for {")
+		}
+		g.line("\tif %s /= 2; %s == 0 {", v, v)
+		g.line("\t\tbreak")
+		g.line("\t}")
+		add(v, "uint32", true)
+	case 6:
+		if g.kernel != nil && !g.typeT {
+			e := g.name("e")
+			low := g.r.IntN(80)
+			g.line("for %s, %s := range %s[%d:%d] {", v, e, g.pick("x", "x[:90]"), low, low+g.r.IntN(5))
+			g.line("\t_ = %s", e)
+			add(e, "float32", false)
+			add(v, "int", true)
+			break
+		}
+		fallthrough
 	default:
-		w := g.name("e")
-		g.line("for %s, %s := range primes {", v, w)
-		g.line("\t_, _ = %s, %s", v, w)
-		g.vars = append(g.vars, genVar{w, "uint32", false})
-	}
-	if v != "" {
-		g.vars = append(g.vars, genVar{v, "int", true})
+		array, elem, e := g.pick("primes", "corners", "steps[1]"), "", g.name("e")
+		elem = map[string]string{"primes": "uint32", "corners": "pair", "steps[1]": "int16"}[array]
+		for _, a := range g.vars {
+			if t, ok := strings.CutPrefix(a.typ, "[4]"); ok && !a.fixed && g.chance(2) {
+				array, elem = g.pick("", "&")+a.name, t
+			}
+		}
+		g.line("for %s, %s := range %s {", v, e, array)
+		g.line("\t_, _ = %s, %s", v, e)
+		add(e, elem, false)
+		add(v, "int", false)
 	}
 	g.line("\t_ = %s", g.vars[len(g.vars)-1].name)
-	if used {
-		g.loops = append(g.loops, label)
+	g.jumps = append(g.jumps, genJump{label, true})
+	g.block(2)
+	if label != "" {
+		g.line("\tif %s {", g.expr("bool", 1))
+		g.line("\t\tcontinue %s", label)
+		g.line("\t}")
 	}
-	old := g.loops
-	g.block(3)
-	if used {
-		g.indent++
-		g.line("if %s {", g.expr("bool", 1))
-		g.line("\tcontinue %s", label)
-		g.line("}")
-		g.indent--
-		g.loops = old[:len(old)-1]
-	}
+	g.jumps = g.jumps[:len(g.jumps)-1]
 	g.line("}")
 	g.vars = g.vars[:outer]
 }
 
+// jump leaves a loop or a switch, or goes to a loop's next turn.
+func (g *generator) jump() {
+	if len(g.jumps) == 0 {
+		g.assign()
+		return
+	}
+	j := g.jumps[g.r.IntN(len(g.jumps))]
+	if j.label == "" { // the innermost
+		j.loop = slices.ContainsFunc(g.jumps, func(j genJump) bool { return j.loop })
+	}
+	word := "break"
+	if j.loop && g.chance(2) {
+		word = "continue"
+	}
+	g.line("if %s {", g.expr("bool", 1))
+	g.line("\t%s", strings.TrimSpace(word+" "+j.label))
+	g.line("}")
+}
+
 func (g *generator) switchStmt() {
-	loops := g.loops
-	t := g.pick("int32", "uint8", "int")
-	g.line("switch %s & 3 {", g.expr(t, 2))
-	for i := range 3 {
-		g.line("case %d:", i)
-		g.block(2)
-		if g.r.IntN(3) == 0 {
-			g.line("\tif %s { break }", g.expr("bool", 1))
+	label := ""
+	if g.chance(4) {
+		label = g.name("S")
+		g.line("%s:", label)
+	}
+	outer := len(g.vars)
+	condition := func() string { return g.expr("bool", 1) }
+	cases, last := []string{"0", "1, 3", "blue"}, "77"
+	switch t := g.pick("int32", "uint8", "int", "int64"); g.r.IntN(4) {
+	case 0:
+		g.line("switch {")
+		cases, last = []string{condition(), condition() + ", " + condition(), condition()}, condition()
+	case 1:
+		v := g.name("v")
+		g.line("switch %s := %s(%s); %s {", v, t, g.expr(t, 1), v)
+		g.vars = append(g.vars, genVar{v, t, true})
+		cases = []string{g.leaf(t), g.leaf(t) + ", " + g.leaf(t), g.leaf(t) + " + " + v}
+	default:
+		g.line("switch %s & 3 {", g.expr(t, 2))
+	}
+	g.jumps = append(g.jumps, genJump{label, false})
+	def := g.r.IntN(6)
+	for i, c := range cases {
+		if i == def {
+			g.line("default:")
+			g.block(2)
 		}
-		if i < 2 && g.r.IntN(4) == 0 {
+		g.line("case %s:", c)
+		g.block(2)
+		if i < 2 && def != i+1 && g.chance(4) {
 			g.line("\tfallthrough")
 		}
 	}
-	g.line("default:")
-	g.block(2)
+	if label != "" {
+		g.line("case %s:", last)
+		g.line("\tif %s {", condition())
+		g.line("\t\tbreak %s", label)
+		g.line("\t}")
+	}
+	g.jumps = g.jumps[:len(g.jumps)-1]
 	g.line("}")
-	g.loops = loops
+	g.vars = g.vars[:outer]
 }
 
 func (g *generator) closure() {
 	name, t := g.name("c"), g.pick("int32", "float64", "uint16")
 	p := g.name("p")
 	g.line("%s := func(%s %s) %s {", name, p, t, t)
-	outer, loops := len(g.vars), g.loops
-	g.vars, g.loops = append(g.vars, genVar{p, t, false}), nil
+	outer, jumps := len(g.vars), g.jumps
+	g.vars, g.jumps = append(g.vars, genVar{p, t, false}), nil
 	g.block(2)
 	g.line("\tif %s { return %s }", g.expr("bool", 1), g.expr(t, 1))
 	g.line("\treturn %s", g.expr(t, 2))
-	g.vars, g.loops = g.vars[:outer], loops
+	g.vars, g.jumps = g.vars[:outer], jumps
 	g.line("}")
 	v := g.name("v")
 	g.line("%s := %s(%s)", v, name, g.expr(t, 1))
-	g.line("_ = %s", v)
-	g.vars = append(g.vars, genVar{v, t, false})
+	g.declared(v, t)
 }
 
+// multi is calls with several results, and assignments of several values.
 func (g *generator) multi() {
-	t := g.pick("int8", "int32", "uint64", "int", "uint16")
 	a, b := g.name("v"), g.name("v")
+	if g.chance(3) {
+		t, at := g.pick(genNumbers...), g.name("v")
+		g.line("%s, %s, %s := spread(%s)", a, b, at, g.value("[4]"+t, 2))
+		g.line("%s, %s = %s, %s", a, b, b, a)
+		g.declared(a, t)
+		g.declared(b, t)
+		g.declared(at, "int")
+		return
+	}
+	t := g.pick("int8", "int32", "uint64", "int", "uint16", "flags")
 	g.line("%s, %s := divmod[%s](%s, %s)", a, b, t, g.expr(t, 2), g.expr(t, 2))
 	g.line("%s, %s = %s, %s", a, b, b, a)
-	g.vars = append(g.vars, genVar{a, t, false}, genVar{b, t, false})
-	if g.item && g.r.IntN(2) == 0 {
-		g.line("s[id].bump(int16(%s))", a)
+	g.declared(a, t)
+	g.declared(b, t)
+	for _, v := range g.vars {
+		if elem, ok := strings.CutPrefix(v.typ, "[4]"); ok && isScalar(elem) && !v.fixed {
+			g.line("%s[%s&3], %s[%s&3] = %[3]s[0], %[5]s", v.name, g.leaf("uint8"), v.name, g.leaf("int"),
+				g.expr(elem, 1))
+			break
+		}
 	}
-	if g.item && g.r.IntN(2) == 0 {
-		v := g.name("v")
-		g.line("%s := store(&xi[id], int32(%s))", v, b)
-		g.vars = append(g.vars, genVar{v, "int32", false})
-		g.line("_ = %s", v)
+}
+
+// order is calls that change a variable, whose order counts.
+func (g *generator) order() {
+	t, v := g.name("t"), g.name("v")
+	g.line("%s := int32(%s)", t, g.expr("int32", 1))
+	call := fmt.Sprintf("tick(&%s)", t)
+	switch g.r.IntN(4) {
+	case 0:
+		g.line("%s := %s*5 - %s ^ %s<<2", v, call, call, call)
+	case 1:
+		g.line("%s := int32(7)", v)
+		g.line("if %s && %s > 3 || %s < 9 {", g.expr("bool", 1), call, call)
+		g.line("\t%s += %s", v, call)
+		g.line("}")
+	case 2:
+		a := g.name("v")
+		g.line("%s := [4]int32{%s, %s, 3: %s}", a, call, call, call)
+		g.line("%s[%s&3], %[1]s[%[2]s&3] = %[2]s, %[2]s", a, call)
+		g.line("%s[%s&3] %s= %s", a, call, g.pick("+", "-", "*", "^"), call)
+		g.line("%s := max(%s, %s[%s&3])", v, call, a, call)
+		g.declared(a, "[4]int32")
+	default:
+		g.line("%s := store(&%s, %s) - %s", v, t, call, call)
+	}
+	g.declared(v, "int32")
+	g.declared(t, "int32")
+}
+
+// copies is arrays and structs as values.
+func (g *generator) copies() {
+	t := g.pick("[4]int16", "[4]float64", "pair", "vec", "outer", "[2]vec")
+	a, b, c := g.name("v"), g.name("v"), g.name("v")
+	g.line("%s := %s", a, g.value(t, 2))
+	g.line("%s := %s", b, a)
+	p := g.part(genVar{b, t, false})
+	g.line("%s = %s", p.name, g.expr(p.typ, 2))
+	g.line("%s := %s %s %s", c, a, g.pick("==", "!="), b)
+	g.declared(a, t)
+	g.declared(b, t)
+	g.declared(c, "bool")
+	if t == "pair" || t == "outer" {
+		p := g.name("p")
+		g.line("%s := &%s%s", p, a, map[string]string{"outer": ".p"}[t])
+		g.line("%s.bump(%s)", p, g.expr("int16", 1))
+	}
+}
+
+// memory writes what is the work-item's own, or does what commutes.
+func (g *generator) memory() {
+	if g.kernel == nil || g.typeT {
+		g.assign()
+		return
+	}
+	v := g.name("v")
+	switch g.r.IntN(6) {
+	case 0:
+		g.line("s[id].bump(%s)", g.expr("int16", 1))
+	case 1:
+		g.line("m.Set(id/8, id%%8, %s)", g.expr("float32", 2))
+	case 2:
+		g.line("gpu.Atomic%s(&ai[%s&7], %s)", g.kernel.atomics[0], g.leaf("uint8"), g.expr("int32", 2))
+	case 3:
+		g.line("gpu.Atomic%s(&au[%s&7], %s)", g.kernel.atomics[1], g.leaf("uint8"), g.expr("uint64", 2))
+	case 4:
+		g.line("%s := gpu.Atomic%s(&xi[id], %s)", v, g.pick("Add", "Min", "Max", "And", "Or", "Xor", "Exchange"),
+			g.expr("int32", 2))
+		g.declared(v, "int32")
+	default:
+		g.line("%s := gpu.AtomicCompareExchange(&xi[id], %s, %s)", v, g.expr("int32", 1), g.expr("int32", 1))
+		g.declared(v, "int32")
 	}
 }
 
 func (g *generator) assign() {
 	var free []genVar
-	for _, v := range g.vars {
+	for _, v := range g.places() {
 		if !v.fixed {
 			free = append(free, v)
 		}
@@ -419,136 +926,144 @@ func (g *generator) assign() {
 		return
 	}
 	v := free[g.r.IntN(len(free))]
-	name, t := v.name, v.typ
-	if elem, ok := strings.CutPrefix(t, "[4]"); ok {
-		name, t = fmt.Sprintf("%s[%s&3]", name, g.expr("uint8", 1)), elem
-	} else if t == "pair" {
-		part := g.r.IntN(5)
-		name += []string{".a", ".b", ".c[1]", ".d", ".e"}[part]
-		t = []string{"int16", "float64", "uint8", "bool", "float32"}[part]
+	if !isScalar(v.typ) && g.chance(4) {
+		g.line("%s = %s", v.name, g.value(v.typ, 2))
+		return
 	}
+	v = g.part(v)
+	name, t := v.name, v.typ
 	switch {
-	case t == "bool" || g.r.IntN(2) == 0:
+	case t == "bool" || g.chance(2):
 		g.line("%s = %s", name, g.expr(t, 3))
-	case strings.HasPrefix(t, "float"):
+	case t == "T":
+		g.line("%s %s= %s", name, g.pick("+", "-", "*"), g.expr(t, 2))
+	case isFloat(t):
 		g.line("%s %s= %s", name, g.pick("+", "-", "*", "/"), g.expr(t, 2))
-	case g.r.IntN(4) == 0:
+	case g.chance(4):
 		g.line("%s%s", name, g.pick("++", "--"))
-	case g.r.IntN(4) == 0:
+	case g.chance(4):
 		g.line("%s %s= %s", name, g.pick("<<", ">>"), g.expr(g.pick("uint8", "uint", "uint64"), 1))
+	case g.chance(6):
+		g.line("%s %s= %s | 1", name, g.pick("/", "%"), g.expr(t, 1))
 	default:
 		g.line("%s %s= %s", name, g.pick("+", "-", "*", "&", "|", "^", "&^"), g.expr(t, 2))
 	}
 }
 
-// value is something of type t, which may be pair.
-func (g *generator) value(t string) string {
-	if t == "pair" {
-		return "s[id]"
-	}
-	return g.expr(t, 2)
-}
-
 // digest is a uint64 of some variables.
 func (g *generator) digest() string {
-	if g.r.IntN(4) > 0 {
-		v := g.vars[g.r.IntN(len(g.vars))]
-		switch t := v.typ; {
-		case t == "bool":
-			return "b2i(" + v.name + ")"
-		case strings.HasPrefix(t, "float"):
-			return "bitsOf(float64(" + v.name + "))"
-		case t == "pair":
-			return "bitsOf(" + v.name + ".sum())"
-		case strings.HasPrefix(t, "[4]float"):
-			return "bitsOf(float64(" + v.name + "[l&3]))"
-		case t == "[4]bool":
-			return "b2i(" + v.name + "[l&3])"
-		case strings.HasPrefix(t, "[4]"):
-			return "uint64(" + v.name + "[l&3])"
-		default:
-			return "uint64(" + v.name + ")"
-		}
+	if g.chance(4) {
+		return "bitsOf(float64(" + g.expr(g.pick("float32", "float64", "int32", "uint16"), 3) + "))"
 	}
-	return "bitsOf(float64(" + g.expr(g.pick("float32", "float64", "int32", "uint16"), 3) + "))"
+	v := g.vars[g.r.IntN(len(g.vars))]
+	if v.typ == "pair" || v.typ == "outer" && g.chance(2) {
+		return "bitsOf(" + v.name + ".sum())"
+	}
+	switch v = g.part(v); {
+	case v.typ == "bool":
+		return "b2i(" + v.name + ")"
+	case isInt(v.typ):
+		return "uint64(" + v.name + ")"
+	}
+	return "bitsOf(float64(" + v.name + "))"
 }
 
 // leaf is a variable of type t, or a conversion of one: never a constant.
 func (g *generator) leaf(t string) string {
 	var fit, numbers []string
-	for _, v := range g.vars {
-		name, vt := v.name, v.typ
-		if elem, ok := strings.CutPrefix(vt, "[4]"); ok {
-			name, vt = fmt.Sprintf("%s[%d]", name, g.r.IntN(4)), elem
-		}
-		if vt == "pair" {
-			part := g.r.IntN(5)
-			name += []string{".a", ".b", ".c[1]", ".d", ".e"}[part]
-			vt = []string{"int16", "float64", "uint8", "bool", "float32"}[part]
-		}
-		if vt == t {
-			fit = append(fit, name)
-		} else if vt != "bool" && t != "bool" && (!strings.HasPrefix(vt, "float") || strings.HasPrefix(t, "float")) {
-			numbers = append(numbers, t+"("+name+")")
+	for _, v := range g.places() {
+		v = g.part(v)
+		switch {
+		case v.typ == t:
+			fit = append(fit, v.name)
+		case v.typ != "bool" && t != "bool" && t != "T" && (isFloat(t) || isInt(v.typ)):
+			numbers = append(numbers, t+"("+v.name+")")
 		}
 	}
-	if g.item {
-		for _, m := range []struct{ name, typ string }{
-			{"xi[id]", "int32"},
-			{"x[id]", "float32"},
-			{"y[(id+1)%96]", "float64"},
-			{"u[id]", "uint8"},
-			{"primes[id&7]", "uint32"},
-			{"it.GlobalSize(0)", "int"},
-			{"it.Group(0)", "int"},
-			{"len(x)", "int"},
-			{"scan(x, n)", "float32"},
-			{"scan(x[id:], 3)", "float32"},
-			{"s[(id*7)%96].sum()", "float64"},
-		} {
-			if m.name[0] == 's' && m.name[1] == '[' && t == "float64" {
-				continue // others change s
-			}
-			if m.typ == t {
-				fit = append(fit, m.name)
-			}
+	switch g.r.IntN(12) {
+	case 0:
+		numbers = append(numbers, map[bool]string{true: t + "(primes[", false: t + "(steps[1]["}[g.chance(2)]+
+			g.index()+"])")
+	case 1:
+		if isFloat(t) {
+			numbers = append(numbers, t+"(corners["+g.index()+"].b)")
 		}
 	}
-	if len(fit) > 0 && (len(numbers) == 0 || g.r.IntN(4) > 0) {
-		return fit[g.r.IntN(len(fit))]
-	}
-	if len(numbers) > 0 {
-		return numbers[g.r.IntN(len(numbers))]
-	}
-	if t == "bool" {
+	switch {
+	case t == "T" && len(fit) == 0:
+		return "T(uint8(" + g.index() + ") & 63)"
+	case t == "T":
+		return g.pick(fit...)
+	case len(fit) > 0 && (len(numbers) == 0 || t == "bool" || !g.chance(4)):
+		return g.pick(fit...)
+	case t == "bool":
 		return g.compare(1)
+	case len(numbers) > 0:
+		return g.pick(numbers...)
 	}
-	for _, v := range g.vars { // of floats, or bool
-		if v.typ == "float32" || v.typ == "float64" {
+	for _, v := range g.vars {
+		switch v = g.part(v); {
+		case isFloat(v.typ) || v.typ == "T":
 			return t + "(toInt(float64(" + v.name + ")))"
-		}
-		if v.typ == "bool" {
+		case v.typ == "bool":
 			return t + "(b2i(" + v.name + "))"
 		}
 	}
 	return t + "(primes[b2i(true)])"
 }
 
+// index is a number below 4.
+func (g *generator) index() string {
+	if g.kernel != nil {
+		return g.pick("id&3", "l&3", "n&3", "2")
+	}
+	return g.pick("0", "1", "3")
+}
+
 func (g *generator) literal(t string) string {
 	switch {
 	case t == "bool":
 		return g.pick("true", "false")
-	case strings.HasPrefix(t, "float"):
+	case t == "T":
+		return g.pick("1", "3", "T(5)", "blue")
+	case t == "angle" && g.chance(4):
+		return "third"
+	case isFloat(t):
 		return g.pick("0.1", "2", "-1.5", "1e10", "3.25e-3", "0", "1.0/3", "1e-40", "16777217")
-	case strings.HasPrefix(t, "u"):
-		return g.pick("1", "3", "200", "7", "255")
+	case strings.HasPrefix(t, "u") || t == "flags":
+		return g.pick("1", "3", "200", "7", "255", "'a'", "green")
 	}
-	return g.pick("1", "-1", "100", "7", "-128", "127")
+	return g.pick("1", "-1", "100", "7", "-128", "127", "'a'", "blue")
 }
 
 func (g *generator) compare(depth int) string {
-	t := g.pick("int32", "float64", "uint8", "float32", "int", "uint64", "int16")
+	t := g.pick("int32", "float64", "uint8", "float32", "int", "uint64", "int16", "angle", "flags")
+	if g.typeT && g.chance(3) {
+		t = "T"
+	}
 	return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("<", "<=", ">", ">=", "==", "!="), g.expr(t, depth-1))
+}
+
+// call is a call of a function with a result of type t, "" where there is none.
+func (g *generator) call(t string, depth int) string {
+	for _, i := range g.r.Perm(len(g.funcs)) {
+		f := g.funcs[i]
+		if f.result != t && !(f.generic && (t == "T" || isFloat(t) || isInt(t))) {
+			continue
+		}
+		var args []string
+		for _, p := range f.params {
+			if f.generic && p == "T" {
+				p = t
+			}
+			args = append(args, g.value(p, depth-2))
+		}
+		if f.generic {
+			return fmt.Sprintf("%s[%s](%s)", f.name, t, strings.Join(args, ", "))
+		}
+		return fmt.Sprintf("%s(%s)", f.name, strings.Join(args, ", "))
+	}
+	return ""
 }
 
 func (g *generator) expr(t string, depth int) string {
@@ -556,55 +1071,85 @@ func (g *generator) expr(t string, depth int) string {
 		return g.leaf(t)
 	}
 	x := func() string { return g.expr(t, depth-1) }
-	if g.r.IntN(8) == 0 {
-		for _, f := range g.funcs {
-			if f.result == t && g.r.IntN(2) == 0 {
-				var args []string
-				for _, p := range f.params {
-					args = append(args, g.expr(p, depth-2))
-				}
-				return fmt.Sprintf("%s(%s)", f.name, strings.Join(args, ", "))
-			}
+	if g.chance(12) {
+		if c := g.call(t, depth); c != "" {
+			return c
 		}
 	}
 	switch {
 	case t == "bool":
-		switch g.r.IntN(4) {
+		switch g.r.IntN(5) {
 		case 0:
 			return fmt.Sprintf("(%s %s %s)", x(), g.pick("&&", "||"), x())
 		case 1:
 			return "!" + g.leaf(t)
+		case 2:
+			return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("==", "!="), x())
 		}
 		return g.compare(depth)
-	case strings.HasPrefix(t, "float"):
+	case t == "T":
+		return g.number(t, x)
+	case isFloat(t):
 		return g.float(t, depth, x)
 	}
 	return g.integer(t, depth, x)
 }
 
-func (g *generator) float(t string, depth int, x func() string) string {
-	switch g.r.IntN(10) {
+// number is an expression of any type of numbers.
+func (g *generator) number(t string, x func() string) string {
+	switch g.r.IntN(8) {
 	case 0:
 		return fmt.Sprintf("gpu.FMA(%s, %s, %s)", x(), x(), x())
 	case 1:
 		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), x(), x())
 	case 2:
+		return fmt.Sprintf("%s(%s, %s, %s)", g.pick("min", "max"), x(), g.literal(t), x())
+	case 3:
+		return fmt.Sprintf("mk(%s, %s).width()", x(), x())
+	case 4:
+		return "-" + g.leaf(t)
+	case 5:
+		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("+", "-", "*"), g.literal(t))
+	}
+	return fmt.Sprintf("(%s %s %s)", x(), g.pick("+", "-", "*"), x())
+}
+
+var genRmath = []string{"Exp", "Exp2", "Expm1", "Sigmoid", "Sinh", "Cosh", "Tanh", "Log", "Log2", "Sin"}
+
+func (g *generator) float(t string, depth int, x func() string) string {
+	if g.rmath && g.chance(6) {
+		return fmt.Sprintf("%s(f32.%s(%s))", t, g.pick(genRmath...), g.expr("float32", depth-1))
+	}
+	switch g.r.IntN(12) {
+	case 0:
+		if t == "float64" {
+			return fmt.Sprintf("math.FMA(%s, %s, %s)", x(), x(), x())
+		}
+		return g.number(t, x)
+	case 1:
+		return fmt.Sprintf("%s(math.Float32frombits(%s))", t, g.expr("uint32", depth-1))
+	case 2:
 		return fmt.Sprintf("%s(math.%s(float64(%s)))", t, g.pick("Sqrt", "Abs", "Floor", "Ceil", "Trunc"), x())
 	case 3:
-		return fmt.Sprintf("%s(%s)", t, g.expr(g.pick(genTypes[:12]...), depth-1))
+		return fmt.Sprintf("%s(%s)", t, g.expr(g.pick(genNumbers...), depth-1))
 	case 4:
-		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("+", "-", "*", "/"), g.literalNonZero(t))
+		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("+", "-", "*", "/"), g.nonZero(t))
 	case 5:
 		return fmt.Sprintf("(%s*%s + %s)", x(), x(), x())
 	case 6:
 		return "-" + g.leaf(t)
 	case 7:
-		return fmt.Sprintf("mk(%s, %s).width()", x(), x())
+		if t == "angle" {
+			return g.leaf(t) + ".half()"
+		}
+		return g.number(t, x)
+	case 8:
+		return g.number(t, x)
 	}
 	return fmt.Sprintf("(%s %s %s)", x(), g.pick("+", "-", "*", "/"), x())
 }
 
-func (g *generator) literalNonZero(t string) string {
+func (g *generator) nonZero(t string) string {
 	if s := g.literal(t); s != "0" {
 		return s
 	}
@@ -612,35 +1157,38 @@ func (g *generator) literalNonZero(t string) string {
 }
 
 func (g *generator) integer(t string, depth int, x func() string) string {
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
 	case 0:
 		return fmt.Sprintf("(%s %s (%s | 1))", x(), g.pick("/", "%"), x())
 	case 1:
-		return fmt.Sprintf("(%s %s %s)", x(), g.pick("<<", ">>"), g.expr(g.pick("uint8", "uint", "uint32"), depth-1))
+		return fmt.Sprintf("(%s %s %s)", x(), g.pick("<<", ">>"), g.expr(g.pick("uint8", "uint", "uint32", "flags"), depth-1))
 	case 2:
 		return fmt.Sprintf("(%s %s %d)", g.leaf(t), g.pick("<<", ">>"), g.r.IntN(70))
 	case 3:
-		return fmt.Sprintf("%s(%s)", t, g.expr(g.pick(genTypes[:10]...), depth-1))
+		return fmt.Sprintf("%s(%s)", t, g.expr(g.pick(genInts...), depth-1))
 	case 4:
-		return fmt.Sprintf("%s(toInt(%s))", t, g.expr("float64", depth-1))
+		return t + g.pick("(toInt("+g.expr("float64", depth-1)+"))", "(toUint("+g.expr("float32", depth-1)+"))")
 	case 5:
-		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), x(), x())
+		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("<<", ">>"), "("+g.leaf(g.pick("int8", "int", "int64"))+" & 31)")
 	case 6:
 		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("+", "-", "*", "&", "|", "^", "&^"), g.literal(t))
 	case 7:
-		return g.pick("-", "^") + g.leaf(t)
+		return g.pick("-", "^", "+") + g.leaf(t)
 	case 8:
 		switch t {
 		case "uint32":
-			return fmt.Sprintf("bits.RotateLeft32(%s, %s)", x(), g.expr("int", 0))
+			return g.pick(fmt.Sprintf("bits.RotateLeft32(%s, %s)", x(), g.leaf("int")),
+				"bits32("+g.expr("float32", depth-1)+")")
 		case "uint64":
-			return fmt.Sprintf("bits.RotateLeft64(%s, %s)", x(), g.expr("int", 0))
+			return g.pick(fmt.Sprintf("bits.RotateLeft64(%s, %s)", x(), g.leaf("int")),
+				"bitsOf("+g.expr("float64", depth-1)+")")
 		case "int":
-			return fmt.Sprintf("bits.%s(%s)", g.pick("OnesCount32", "LeadingZeros32"), g.expr("uint32", depth-1))
+			w := g.pick("32", "64")
+			return fmt.Sprintf("bits.%s%s(%s)", g.pick("OnesCount", "LeadingZeros"), w, g.expr("uint"+w, depth-1))
 		}
-		return fmt.Sprintf("gpu.FMA(%s, %s, %s)", x(), x(), x())
-	case 9:
-		return fmt.Sprintf("mk(%s, %s).width()", x(), x())
+		return g.number(t, x)
+	case 9, 10:
+		return g.number(t, x)
 	}
 	return fmt.Sprintf("(%s %s %s)", x(), g.pick("+", "-", "*", "&", "|", "^", "&^"), x())
 }

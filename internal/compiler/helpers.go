@@ -107,12 +107,10 @@ func (p *cPrinter) toInt(to, from *typ) string {
 
 // atomicNames is each operation for OpenCL, clang's PTX and CUDA.
 var atomicNames = map[string][3]string{
-	"add": {"add", "fetch_and_add", "Add"}, "and": {"and", "fetch_and_and", "And"}, "or": {"or", "fetch_and_or", "Or"},
-	"xor": {"xor", "fetch_and_xor", "Xor"}, "min": {"min", "fetch_and_min", "Min"}, "max": {
-		"max",
-		"fetch_and_max", "Max",
-	},
-	"exchange": {"xchg", "swap", "Exch"}, "compareexchange": {"cmpxchg", "val_compare_and_swap", "CAS"},
+	"add": {"add", "__sync_fetch_and_add", "Add"}, "and": {"and", "__sync_fetch_and_and", "And"},
+	"or": {"or", "__sync_fetch_and_or", "Or"}, "xor": {"xor", "__sync_fetch_and_xor", "Xor"},
+	"min": {"min", "__atomic_fetch_min", "Min"}, "max": {"max", "__atomic_fetch_max", "Max"}, // __sync has 32 bits
+	"exchange": {"xchg", "__sync_swap", "Exch"}, "compareexchange": {"cmpxchg", "__sync_val_compare_and_swap", "CAS"},
 }
 
 // atomic declares an atomic operation on memory of one space, and gives its name.
@@ -129,9 +127,6 @@ func (p *cPrinter) atomic(op string, t *typ, s space) string {
 		opencl, cuda = "atom_"+names[0], "unsigned long long"
 		p.int64Atomics(compares || op == "and" || op == "or" || op == "xor")
 	}
-	if compares && t.unsigned() {
-		clang = "fetch_and_u" + op
-	}
 	if compares && t.kind == kindInt64 {
 		cuda = "long long"
 	}
@@ -139,13 +134,17 @@ func (p *cPrinter) atomic(op string, t *typ, s space) string {
 	if op == "compareexchange" {
 		params, args, cudaArgs = "$T old, $T v", "old, v", "($C)old, ($C)v"
 	}
+	clangArgs := args
+	if compares {
+		clangArgs += ", __ATOMIC_RELAXED"
+	}
 	text := fmt.Sprintf("#if defined(__CUDACC__)\n"+
 		"FN $T $N(CHECKER $T *p, %[1]s) { UNLESS_FAILED(0) return ($T)atomic%[2]s(($C *)p, %[3]s); }\n"+
 		"#elif defined(__NVPTX__)\n"+
-		"FN $T $N(CHECKER volatile $S$T *p, %[1]s) { UNLESS_FAILED(0) return ($T)__sync_%[4]s(p, %[5]s); }\n"+
+		"FN $T $N(CHECKER volatile $S$T *p, %[1]s) { UNLESS_FAILED(0) return ($T)%[4]s(p, %[5]s); }\n"+
 		"#else\n"+
-		"FN $T $N(CHECKER volatile $S$T *p, %[1]s) { UNLESS_FAILED(0) return %[6]s(p, %[5]s); }\n"+
-		"#endif\n", params, names[2], cudaArgs, clang, args, opencl)
+		"FN $T $N(CHECKER volatile $S$T *p, %[1]s) { UNLESS_FAILED(0) return %[6]s(p, %[7]s); }\n"+
+		"#endif\n", params, names[2], cudaArgs, clang, clangArgs, opencl, args)
 	p.decls.WriteString(strings.NewReplacer("$T", t.name, "$N", name, "$C", cuda, "$S", cSpace[s]).Replace(text))
 	return name
 }

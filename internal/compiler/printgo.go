@@ -652,7 +652,8 @@ func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
 	items := maxGroup
 	if k.group != [3]int{} {
 		items = k.group[0] * k.group[1] * k.group[2]
-		p.line("const n0, n1, n2 = int64(%d), int64(%d), int64(%d)", k.group[0], k.group[1], k.group[2])
+		// no constants: Go would compute with them exactly
+		p.line("n0, n1, n2 := int64(%d), int64(%d), int64(%d)", k.group[0], k.group[1], k.group[2])
 	} else {
 		p.line("n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])")
 	}

@@ -13,31 +13,46 @@ import (
 )
 
 var (
-	programs = flag.Int("programs", 8, "how many `random` kernels TestRandom compares")
+	programs = flag.Int("programs", 8, "how many `random` programs TestRandom compares")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first of them")
 	keep     = flag.String("keep", "", "keep a package that differs in this `folder`")
 )
 
 // Random kernels give the same bits as plain Go, on the cpu device, with OpenCL and on the
-// simulated GPU. A long run: go test ./internal/compiler -run Random -programs 10000 -timeout 0.
+// simulated GPU. Every fourth package is compiled by NVRTC instead of clang, another one runs in
+// the checked mode. A long run: go test ./internal/compiler -run Random -programs 10000 -timeout 0.
 func TestRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")
 	}
-	const batch = 20
+	const batch = 50
 	for done := 0; done < *programs; done += batch {
 		first := *seed + uint64(done)
 		g := &generator{r: rand.New(rand.NewPCG(first, 2))}
 		n := min(batch, *programs-done)
-		dir := newModule(t, map[string]string{"kernels.go": g.file(n), "main.go": mainFile(n)})
+		kernels := g.file(n)
+		dir := newModule(t, map[string]string{
+			"kernels.go": kernels, "main.go": strings.Replace(mainText, "CHECKS", g.checks.String(), 1),
+		})
 		fail := func(what, text string) {
 			if *keep != "" {
 				os.CopyFS(filepath.Join(*keep, fmt.Sprint(first)), os.DirFS(dir))
 			}
-			t.Fatalf("seed %d: %s\n%s", first, what, text)
+			t.Errorf("seed %d: %s\n%s", first, what, text)
 		}
-		if err := Write(dir, Options{PTX: Clang()}); err != nil {
+		o := Options{PTX: Clang()}
+		t.Setenv("CHECKED", "")
+		switch done / batch % 4 {
+		case 1:
+			if os.Getenv("TANDEM_NVRTC") != "" {
+				o.PTX = nil
+			}
+		case 2:
+			t.Setenv("CHECKED", "1")
+		}
+		if err := Write(dir, o); err != nil {
 			fail("compiling", err.Error())
+			continue
 		}
 		out, err := goTool(t, dir, "run", ".")
 		if strings.Contains(out, "no device") {
@@ -46,21 +61,9 @@ func TestRandom(t *testing.T) {
 		if err != nil || !strings.HasSuffix(out, "done\n") {
 			fail("running", out)
 		}
+		os.RemoveAll(dir)
 		t.Logf("seed %d: %d programs: %s", first, n, strings.TrimSpace(out))
 	}
-}
-
-// mainFile runs the kernels and compares.
-func mainFile(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b,
-			"\tcheck(\"k%d\", func(it gpu.Item, d *data) {\n"+
-				"\t\tk%[1]d(it, d.n, d.f, d.w, d.q, d.out, d.i, d.x, d.y, d.u, d.s)\n\t},\n"+
-				"\t\tfunc(s *linalg.Session, d *data) error { return "+
-				"launchK%[1]d(s, grid, d.n, d.f, d.w, d.q, d.out, d.i, d.x, d.y, d.u, d.s) })\n", i)
-	}
-	return strings.Replace(mainText, "CHECKS", b.String(), 1)
 }
 
 const mainText = `package main
@@ -69,7 +72,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
@@ -77,12 +79,10 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-var grid = backend.Grid1(3, 32)
-
 type data struct {
 	n   int
 	f   float64
-	w   pair
+	w   outer
 	q   [4]float32
 	out []uint64
 	i   []int32
@@ -90,11 +90,31 @@ type data struct {
 	y   []float64
 	u   []uint8
 	s   []pair
+	ai  []int32
+	au  []uint64
+	m   gpu.Matrix[float32]
+	b   gpu.Matrix[float64]
 }
 
-func newData() *data {
-	d := &data{n: 7, f: 1.75, out: make([]uint64, 96*8), q: [4]float32{0.1, -2, 1e20, 3}}
-	d.w = pair{a: -77, b: 1e-3, c: [3]uint8{255, 128, 1}, d: true, e: -0.5}
+func host[T linalg.Element](m gpu.Matrix[T]) linalg.Matrix[T] {
+	return linalg.Matrix[T]{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data}
+}
+
+func numbers[T gpu.Number](n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(i*37%120) / T(i%5+1)
+		if i%3 == 1 {
+			x[i] = -x[i]
+		}
+	}
+	return x
+}
+
+func newData(programs int) *data {
+	d := &data{n: 7, f: 1.75, out: make([]uint64, 96*8*programs), q: [4]float32{0.1, -2, 1e20, 3}}
+	d.w = outer{vec: vec{0.7, -3e38}, p: pair{a: -77, b: 1e-3, c: [3]uint8{255, 128, 1}, d: true, e: -0.5},
+		v: [2]vec{{1, 2}, {-1e-3, 1 << 24}}, k: -100, m: [4]uint16{1, 20, 300, 65535}, t: 0.3}
 	for i := range 96 {
 		d.i = append(d.i, int32(i*i*i*7919-300000))
 		d.x = append(d.x, float32(i-40)*0.37)
@@ -103,54 +123,85 @@ func newData() *data {
 		d.s = append(d.s, pair{a: int16(i * 1001), b: float64(i) / 3,
 			c: [3]uint8{uint8(i), uint8(2 * i), 3}, d: i%3 == 0, e: float32(i)})
 	}
+	d.ai, d.au = numbers[int32](8), numbers[uint64](8)
+	d.m = gpu.Matrix[float32]{numbers[float32](12 * 11), 12, 8, 11}
+	d.b = gpu.Matrix[float64]{numbers[float64](8 * 5), 8, 4, 5}
 	return d
 }
 
-var sessions []*linalg.Session
+var (
+	sessions []*linalg.Session
+	failed   bool
+)
 
-func check(name string, plain func(gpu.Item, *data), launch func(*linalg.Session, *data) error) {
+func check(name string, grid backend.Grid, programs int, plain func(gpu.Item, *data),
+	launch func(*linalg.Session, backend.Grid, *data) error,
+) {
+	want := newData(programs)
+	run(name, grid, func(it gpu.Item) { plain(it, want) }, func(s *linalg.Session) func() {
+		got := newData(programs)
+		if err := launch(s, grid, got); err != nil {
+			fail(name, s, err)
+			return func() {}
+		}
+		return func() {
+			same(name, s, got.out, want.out)
+			same(name, s, got.i, want.i)
+			same(name, s, got.u, want.u)
+			same(name, s, got.s, want.s)
+			same(name, s, got.ai, want.ai)
+			same(name, s, got.au, want.au)
+			same(name, s, got.m.Data, want.m.Data)
+		}
+	})
+}
+
+func checkGeneric[T gpu.Number](name string, grid backend.Grid, programs int,
+	plain func(it gpu.Item, n int, f T, out []uint64, x, y []T),
+	launch func(s *linalg.Session, grid backend.Grid, n int, f T, out []uint64, x, y []T) error,
+) {
+	const n, f = 7, 3
+	y := numbers[T](96)
+	out, x := make([]uint64, 96*8*programs), numbers[T](96)
+	run(name, grid, func(it gpu.Item) { plain(it, n, f, out, x, y) }, func(s *linalg.Session) func() {
+		gotOut, gotX := make([]uint64, len(out)), numbers[T](96)
+		if err := launch(s, grid, n, f, gotOut, gotX, y); err != nil {
+			fail(name, s, err)
+			return func() {}
+		}
+		return func() {
+			same(name, s, gotOut, out)
+			same(name, s, gotX, x)
+		}
+	})
+}
+
+// run calls plain for every work-item, and launches on every device; what launch gives compares.
+func run(name string, grid backend.Grid, plain func(gpu.Item), launch func(*linalg.Session) func()) {
 	if only := os.Getenv("ONLY"); only != "" && only != name {
 		return
 	}
-	start := time.Now()
-	defer func() {
-		if d := time.Since(start); d > 2*time.Second {
-			fmt.Println(name, d)
-		}
-	}()
-	want := newData()
-	if err := gpu.Run(grid, func(it gpu.Item) { plain(it, want) }); err != nil {
+	if err := gpu.Run(grid, plain); err != nil {
 		fmt.Println(name, "plain Go:", err)
+		failed = true
 		return
 	}
 	for _, s := range sessions {
-		got, began := newData(), time.Now()
-		err := launch(s, got)
-		if d := time.Since(began); d > 5*time.Second {
-			fmt.Println(name, s.Info().Driver, d)
-		}
-		if err != nil {
-			fmt.Println(name, s.Info().Driver, err)
-			os.Exit(1)
-		}
-		for i := range want.out {
-			if got.out[i] != want.out[i] {
-				fmt.Printf("%s %s: work-item %d value %d: %#x, want %#x\n",
-					name, s.Info().Driver, i/8, i%8, got.out[i], want.out[i])
-				os.Exit(1)
-			}
-		}
-		same(name, s.Info().Driver, got.i, want.i)
-		same(name, s.Info().Driver, got.u, want.u)
-		same(name, s.Info().Driver, got.s, want.s)
+		launch(s)()
 	}
 }
 
-func same[T comparable](name, device string, got, want []T) {
-	for i := range want {
-		if got[i] != want[i] {
-			fmt.Printf("%s %s: element %d of %T: %v, want %v\n", name, device, i, want, got[i], want[i])
-			os.Exit(1)
+func fail(name string, s *linalg.Session, v ...any) {
+	fmt.Println(append([]any{name, s.Info().Driver}, v...)...)
+	failed = true
+}
+
+// same compares got and want; a NaN is like another.
+func same[T comparable](name string, s *linalg.Session, got, want []T) {
+	for i, g := range got {
+		if w := want[i]; g != w && fmt.Sprint(g) != fmt.Sprint(w) {
+			fail(name, s, fmt.Sprintf("element %d of %T: %v, want %v", i, want, g, w))
+			return
 		}
 	}
 }
@@ -161,9 +212,12 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
+		s.SetChecked(os.Getenv("CHECKED") != "")
 		sessions = append(sessions, s)
 	}
 CHECKS
-	fmt.Println("done")
+	if !failed {
+		fmt.Println("done")
+	}
 }
 `

@@ -1558,7 +1558,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return GroupedPlain(grid, lo, hi, args)
 	}
 	out_ := support.Slice[int32](args[0:])
-	const n0, n1, n2 = int64(4), int64(1), int64(1)
+	n0, n1, n2 := int64(4), int64(1), int64(1)
 	var s_ [4]int32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)

@@ -244,9 +244,10 @@ func bodies(it gpu.Item, b []body, table []uint16, flip bool, small int8, c cels
 	b[i].z = b[i].dot(p.vec)
 }
 
-// count: atomic operations.
+// count: atomic operations, and the size of a group that is fixed.
 //
 //tandem:kernel
+//tandem:group 32
 func count(it gpu.Item, bins []int32, wide []uint64, seen []uint32) {
 	l := gpu.Local[[4]int32](it)
 	if it.Local(0) < 4 {
@@ -256,8 +257,9 @@ func count(it gpu.Item, bins []int32, wide []uint64, seen []uint32) {
 	i := it.Global(0)
 	gpu.AtomicAdd(&l[i&3], int32(i))
 	gpu.AtomicAdd(&wide[0], uint64(i)<<20)
-	gpu.AtomicMax(&wide[1], uint64(i*i))
-	gpu.AtomicMin(&bins[4], int32(-i))
+	gpu.AtomicMax(&wide[1], uint64(i*i)<<40)
+	gpu.AtomicMin(&wide[2], ^uint64(i))
+	gpu.AtomicMin(&bins[4], int32(-i)+int32(-uint8(it.LocalSize(0))))
 	gpu.AtomicOr(&seen[i/32], 1<<(i%32))
 	gpu.AtomicXor(&bins[5], int32(i))
 	gpu.AtomicAnd(&seen[8], ^uint32(i))

@@ -119,7 +119,7 @@ func main() {
 		seen []uint32
 	}
 	newCounts := func() counts {
-		return counts{make([]int32, 6), make([]uint64, 2), []uint32{7: 0, 8: 1<<32 - 1, 9: 40, 11: 0}}
+		return counts{make([]int32, 6), []uint64{0, 0, 1<<64 - 1}, []uint32{7: 0, 8: 1<<32 - 1, 9: 40, 11: 0}}
 	}
 	many := backend.Grid1(5, 32)
 	check("count", many, newCounts, func(it gpu.Item, c counts) { count(it, c.bins, c.wide, c.seen) },
