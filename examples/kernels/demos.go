@@ -36,6 +36,7 @@ var demos = []demo{
 	{"convolve", (*stage).convolve},
 	{"sha256", (*stage).sha256},
 	{"shortestpaths", (*stage).shortestPaths},
+	{"blackscholes", (*stage).blackScholes},
 }
 
 func (t *stage) matmul() error {
@@ -257,4 +258,12 @@ func (t *stage) shortestPaths() error {
 	}
 	fmt.Fprintln(t, "shortestpaths: on a ring of 50, one step back takes", m.At(1, 0))
 	return nil
+}
+
+func (t *stage) blackScholes() error {
+	calls, puts, err := worth(t.s, []option{{price: 100, strike: 100, years: 1}}, 0.05, 0.2)
+	if err == nil {
+		fmt.Fprintf(t, "blackscholes: to buy at 100 in a year is worth %.4f, to sell %.4f\n", calls[0], puts[0])
+	}
+	return err
 }

@@ -12,6 +12,736 @@ import (
 	"sync"
 )
 
+// launchBlackScholes runs [blackScholes] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 interface{ []option }](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
+	call := linalg.NewKernelCall(s, blackScholesKernel, grid)
+	linalg.KernelSlice[float32](&call, "calls", calls)
+	linalg.KernelSlice[float32](&call, "puts", puts)
+	linalg.KernelSlice[option](&call, "options", options)
+	call.Scalar(support.Arg(float32(rate)))
+	call.Scalar(support.Arg(float32(volatility)))
+	return call.Launch()
+}
+
+var blackScholesKernel = &backend.Source{
+	Name: "blackScholes_kernel", File: "blackScholes_kernel.cl",
+	Params: support.Params{}.Slice("calls", "float", 4).Slice("puts", "float", 4).Slice("options", "t_option", 12).Scalar("rate", "float", 4).Scalar("volatility", "float", 4),
+	Go:     blackScholesGo, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"blackscholes.go", "../../rmath/f32/log.go", "../../rmath/f32/exp.go"}, Go: blackScholesPlain},
+	Text: support.Head + `/* blackScholes, from Go */
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { f32 price_; f32 strike_; f32 years_; } t_option;
+typedef char size_t_option[sizeof(t_option) == 12 ? 1 : -1];
+typedef struct { __global t_option *p; i64 n; } sg_t_option;
+FN sg_t_option make_sg_t_option(__global t_option *p, i64 n) { sg_t_option s; s.p = p; s.n = n; return s; }
+ACCESS(g_t_option, __global, t_option)
+#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
+#error f32.Exp, f32.Log: needs float64, which this device does not have
+#endif
+typedef double f64;
+#ifdef __NVPTX__
+FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
+#else
+FN f64 sqrt_f64(f64 x) { return sqrt(x); }
+#endif
+#ifdef __NVPTX__
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#else
+#if defined(cl_khr_fp64) && !defined(__CUDACC__)
+FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
+#else
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#endif
+#endif
+FN f32 f3_inf(CHECKER_ALONE) {
+  return as_float(2139095040u);
+}
+FN f32 f4_nan(CHECKER_ALONE) {
+  return as_float(2143289344u);
+}
+FN f32 f2_logSpecial(CHECKER f32 x_) {
+  {
+    if (x_ == 0.0f) {
+      return -f3_inf(CHECK_ALONE);
+    } else {
+      if (x_ < 0.0f) {
+        return f4_nan(CHECK_ALONE);
+      } else {
+        if ((x_ > 0x1.fffffep+127f) || (x_ != x_)) {
+          return x_;
+        }
+      }
+    }
+  }
+  return 0.0f;
+}
+typedef struct { f64 r0; f64 r1; u64 r2; } f6_reduceLog_results;
+FN f6_reduceLog_results f6_reduceLog(CHECKER f64 z_) {
+  f64 e_ = {0};
+  f64 m_ = {0};
+  u64 i_ = {0};
+  u64 b_ = as_ulong(z_) - 4604525998707310592ul;
+  { f6_reduceLog_results r = {(f64)(((i64)b_) >> 52), as_double((b_ & 4503599627370495ul) + 4604525998707310592ul), (b_ >> 46) & 63ul}; return r; }
+}
+typedef struct { f64 v[2]; } a2_f64;
+typedef char size_a2_f64[sizeof(a2_f64) == 16 ? 1 : -1];
+typedef struct { a2_f64 v[64]; } a64_a2_f64;
+typedef char size_a64_a2_f64[sizeof(a64_a2_f64) == 1024 ? 1 : -1];
+TABLE a64_a2_f64 c_logTable1 = {{{{-0x1.604dc828fap-02, 0x1.6184487415705p-48}}, {{-0x1.54e5f19e5cp-02, 0x1.0e00629cd84fep-45}}, {{-0x1.49b9feb7c1p-02, -0x1.dac1c58ab60d7p-44}}, {{-0x1.3ecc460ef6p-02, 0x1.6028627c1300fp-47}}, {{-0x1.341f20bffdp-02, 0x1.e509c33ca12c2p-45}}, {{-0x1.29552f81ffp-02, -0x1.48d301771c408p-44}}, {{-0x1.1e6dd5557ep-02, -0x1.eb09e3695e5fdp-44}}, {{-0x1.142bfeb9ap-02, -0x1.1ce6185b58a9ep-44}}, {{-0x1.09cf9680ffp-02, 0x1.7831b71987419p-44}}, {{-0x1.feb0233e6p-03, -0x1.f316e32d5e8c7p-45}}, {{-0x1.ea5349e23ap-03, -0x1.81b934c73ccb5p-44}}, {{-0x1.d5c216b4fcp-03, 0x1.1ba91bbca681bp-45}}, {{-0x1.c1c909e2d8p-03, 0x1.0bd1010c910fap-45}}, {{-0x1.ae6d25f274p-03, -0x1.95d95a1c6908ep-46}}, {{-0x1.9ae1f6dee6p-03, 0x1.21d7c3601090fp-45}}, {{-0x1.8726935acap-03, -0x1.8c4bb263232fbp-44}}, {{-0x1.740f8f5404p-03, 0x1.0b66c99018aa1p-44}}, {{-0x1.60ca8fe886p-03, 0x1.d42dd78059ebp-45}}, {{-0x1.4e3035ed5p-03, 0x1.59adbf9390e52p-44}}, {{-0x1.3b6a34236ep-03, -0x1.5238664434197p-49}}, {{-0x1.2877bbc0b6p-03, -0x1.74be8dfa16db8p-44}}, {{-0x1.16377fb124p-03, -0x1.91e1abf41763ep-47}}, {{-0x1.03cd40a51ap-03, -0x1.81a979c146707p-44}}, {{-0x1.e4377a0da4p-04, -0x1.36e14aae6add5p-45}}, {{-0x1.beba818148p-04, 0x1.89b78b6df1f57p-44}}, {{-0x1.9c83311a54p-04, 0x1.19742dbf9ee2dp-44}}, {{-0x1.782f1f39bcp-04, 0x1.0d5f31f4f972cp-44}}, {{-0x1.555efe40b4p-04, -0x1.0b4978c868e23p-44}}, {{-0x1.341d7961bcp-04, -0x1.1d0929983761p-44}}, {{-0x1.10b75afd68p-04, 0x1.f39e8ccf1a6e1p-44}}, {{-0x1.ddcaadb47p-05, 0x1.0e4f7b2a48432p-45}}, {{-0x1.99967a4f28p-05, -0x1.8e432ed72ea8ap-44}}, {{-0x1.58a5bafc9p-05, 0x1.b2b739570ad39p-45}}, {{-0x1.1352378598p-05, 0x1.c1ac3b71fa59bp-46}}, {{-0x1.a29b453fdp-06, 0x1.24488f73b23adp-44}}, {{-0x1.255ba259fp-06, -0x1.e38e08390cc75p-44}}, {{-0x1.3e7295d26p-07, 0x1.609c1ff29a114p-45}}, {{0.0, 0.0}}, {{0x1.82448a388p-07, 0x1.4554412c584ep-44}}, {{0x1.be0422fcdp-06, 0x1.a3d8850fe5939p-44}}, {{0x1.5715c4c04p-05, -0x1.8888ddfc47628p-44}}, {{0x1.d0f2c1dda8p-05, -0x1.8e40e3ef1e888p-45}}, {{0x1.242d6c1a58p-04, 0x1.4b838ac648481p-45}}, {{0x1.60c38ba798p-04, 0x1.45cb10ebb04a5p-44}}, {{0x1.99d62a65ecp-04, -0x1.a45d04f9775edp-46}}, {{0x1.d3b73f37ep-04, 0x1.f9a8099ed2804p-44}}, {{0x1.06135354d4p-03, 0x1.6304628340ee9p-44}}, {{0x1.22aff2ddbep-03, -0x1.a3c2a6b06962p-45}}, {{0x1.3e892fe996p-03, -0x1.24aa9375956dcp-44}}, {{0x1.59958ff1d6p-03, -0x1.a1d059769ca05p-44}}, {{0x1.73cb9074fep-03, -0x1.d66a90d0005a6p-44}}, {{0x1.8e588ebac2p-03, 0x1.b7d5cab2d114p-44}}, {{0x1.a93ed3c8aep-03, -0x1.8724350562169p-45}}, {{0x1.c2028ab18p-03, -0x1.92e0ee55c7ac6p-45}}, {{0x1.dc56cae452p-03, 0x1.eb37aa24e1817p-44}}, {{0x1.f5bba8306p-03, 0x1.41b254a43da63p-44}}, {{0x1.07138604d6p-02, -0x1.e76324e912b17p-44}}, {{0x1.136ef02e83p-02, -0x1.bd05830e5825p-44}}, {{0x1.1f477c7573p-02, 0x1.6d6d4010d751ap-45}}, {{0x1.2b4386c169p-02, -0x1.e7d8c5cbc9cf9p-47}}, {{0x1.3763e64645p-02, 0x1.18b1f291dcb56p-44}}, {{0x1.42f9f3ff62p-02, 0x1.906440f7d3354p-44}}, {{0x1.4eb1f36b07p-02, 0x1.8404746e5797bp-46}}, {{0x1.5a8cadbbeep-02, -0x1.7c79b0af7ecf8p-48}}}};
+FN f64 f8_mad(CHECKER f64 x_, f64 y_, f64 z_) {
+  return (x_ * y_) + z_;
+}
+FN f64 f7_logSum(CHECKER f64 e_, u64 i_, f64 r_) {
+  a2_f64 t_ = c_logTable1.v[AT(i_ & 63ul, 64, 1000021)];
+  f64 large_ = f8_mad(CHECK e_, 0x1.62e42fefa38p-01, t_.v[(i64)0]);
+  a2_f64 t2_ = c_logTable1.v[AT(i_ & 63ul, 64, 1000022)];
+  f64 small_ = f8_mad(CHECK e_, 0x1.ef35793c7673p-45, t2_.v[(i64)1]);
+  f64 q_ = f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK -0x1.0005aa8ae2ecbp-03, r_, 0x1.249894dad9ff2p-03), r_, -0x1.55555549de185p-03), r_, 0x1.9999998cdc3aap-03), r_, -0x1.000000000002ep-02), r_, 0x1.5555555555589p-02), r_, -0.5);
+  f64 s_ = large_ + r_;
+  return s_ + (((large_ - s_) + r_) + f8_mad(CHECK r_ * r_, q_, small_));
+}
+typedef struct { f64 v[64]; } a64_f64;
+typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
+TABLE a64_f64 c_logInv0 = {{0x1.692p+00, 0x1.652p+00, 1.3798828125, 1.365234375, 0x1.59ep+00, 1.3369140625, 0x1.52ap+00, 1.3095703125, 0x1.4bep+00, 1.283203125, 1.2705078125, 1.2578125, 0x1.3eep+00, 0x1.3bep+00, 0x1.38ep+00, 0x1.35ep+00, 1.19921875, 0x1.302p+00, 0x1.2d6p+00, 0x1.2aap+00, 0x1.27ep+00, 1.1455078125, 0x1.22ap+00, 0x1.202p+00, 1.115234375, 0x1.1b2p+00, 0x1.18ap+00, 1.0869140625, 1.078125, 0x1.11ap+00, 0x1.0f6p+00, 0x1.0d2p+00, 1.04296875, 1.0341796875, 0x1.06ap+00, 0x1.04ap+00, 1.009765625, 1.0, 0.98828125, 0x1.f24p-01, 0.958984375, 0x1.e3cp-01, 0x1.dccp-01, 0x1.d5cp-01, 0x1.cf4p-01, 0x1.c8cp-01, 0.8798828125, 0x1.bc4p-01, 0x1.b64p-01, 0.8447265625, 0.833984375, 0.8232421875, 0.8125, 0.802734375, 0x1.95cp-01, 0x1.90cp-01, 0.7734375, 0x1.874p-01, 0x1.82cp-01, 0x1.7e4p-01, 0x1.79cp-01, 0.7294921875, 0x1.714p-01, 0.712890625}};
+FN f64 f5_log(CHECKER f64 z_) {
+  f64 t_ = {0};
+  f64 t2_ = {0};
+  u64 t3_ = {0};
+  { f6_reduceLog_results r = f6_reduceLog(CHECK z_);
+    t_ = r.r0;
+    t2_ = r.r1;
+    t3_ = r.r2;
+  }
+  f64 e_ = t_;
+  f64 m_ = t2_;
+  u64 i_ = t3_;
+  return f7_logSum(CHECK e_, i_, (m_ * c_logInv0.v[AT(i_, 64, 1000016)]) - 1.0);
+}
+FN u8 f9_middle(CHECKER f64 y_) {
+  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
+}
+FN f32 f1_Log(CHECKER f32 x_) {
+  if (!((x_ > 0.0f) && (x_ <= 0x1.fffffep+127f))) {
+    return f2_logSpecial(CHECK x_);
+  }
+  f64 y_ = f5_log(CHECK (f64)x_);
+  if (f9_middle(CHECK y_)) {
+    {
+      u32 t_ = as_uint(x_);
+      if (t_ == 1010908474u) {
+        return -0x1.1c2b1ep+02f;
+      } else {
+        if (t_ == 1092063211u) {
+          return 0x1.1fcbcep+01f;
+        } else {
+          if (t_ == 1281189285u) {
+            return 0x1.1e0696p+04f;
+          } else {
+            if (t_ == 1708691667u) {
+              return 0x1.a9a3f2p+05f;
+            } else {
+              if (t_ == 1865525484u) {
+                return 0x1.08b512p+06f;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return (f32)y_;
+}
+typedef struct { f64 r0; f64 r1; f64 r2; } f12_reduceExp_results;
+typedef struct { f64 r0; f64 r1; } f13_powerOf2_results;
+TABLE a64_a2_f64 c_expTable2 = {{{{1.0, 0.0}}, {{0x1.02c9a3e778061p+00, -0x1.19083535b085dp-56}}, {{0x1.059b0d3158574p+00, 0x1.d73e2a475b465p-55}}, {{0x1.0874518759bc8p+00, 0x1.186be4bb284ffp-57}}, {{0x1.0b5586cf9890fp+00, 0x1.8a62e4adc610bp-54}}, {{0x1.0e3ec32d3d1a2p+00, 0x1.03a1727c57b53p-59}}, {{0x1.11301d0125b51p+00, -0x1.6c51039449b3ap-54}}, {{0x1.1429aaea92dep+00, -0x1.32fbf9af1369ep-54}}, {{0x1.172b83c7d517bp+00, -0x1.19041b9d78a76p-55}}, {{0x1.1a35beb6fcb75p+00, 0x1.e5b4c7b4968e4p-55}}, {{0x1.1d4873168b9aap+00, 0x1.e016e00a2643cp-54}}, {{0x1.2063b88628cd6p+00, 0x1.dc775814a8495p-55}}, {{0x1.2387a6e756238p+00, 0x1.9b07eb6c70573p-54}}, {{0x1.26b4565e27cddp+00, 0x1.2bd339940e9d9p-55}}, {{0x1.29e9df51fdee1p+00, 0x1.612e8afad1255p-55}}, {{0x1.2d285a6e4030bp+00, 0x1.0024754db41d5p-54}}, {{0x1.306fe0a31b715p+00, 0x1.6f46ad23182e4p-55}}, {{0x1.33c08b26416ffp+00, 0x1.32721843659a6p-54}}, {{0x1.371a7373aa9cbp+00, -0x1.63aeabf42eae2p-54}}, {{0x1.3a7db34e59ff7p+00, -0x1.5e436d661f5e3p-56}}, {{0x1.3dea64c123422p+00, 0x1.ada0911f09ebcp-55}}, {{0x1.4160a21f72e2ap+00, -0x1.ef3691c309278p-58}}, {{0x1.44e086061892dp+00, 0x1.89b7a04ef80dp-59}}, {{0x1.486a2b5c13cdp+00, 0x1.3c1a3b69062fp-56}}, {{0x1.4bfdad5362a27p+00, 0x1.d4397afec42e2p-56}}, {{0x1.4f9b2769d2ca7p+00, -0x1.4b309d25957e3p-54}}, {{0x1.5342b569d4f82p+00, -0x1.07abe1db13cadp-55}}, {{0x1.56f4736b527dap+00, 0x1.9bb2c011d93adp-54}}, {{0x1.5ab07dd485429p+00, 0x1.6324c054647adp-54}}, {{0x1.5e76f15ad2148p+00, 0x1.ba6f93080e65ep-54}}, {{0x1.6247eb03a5585p+00, -0x1.383c17e40b497p-54}}, {{0x1.6623882552225p+00, -0x1.bb60987591c34p-54}}, {{0x1.6a09e667f3bcdp+00, -0x1.bdd3413b26456p-54}}, {{0x1.6dfb23c651a2fp+00, -0x1.bbe3a683c88abp-57}}, {{0x1.71f75e8ec5f74p+00, -0x1.16e4786887a99p-55}}, {{0x1.75feb564267c9p+00, -0x1.0245957316dd3p-54}}, {{0x1.7a11473eb0187p+00, -0x1.41577ee04992fp-55}}, {{0x1.7e2f336cf4e62p+00, 0x1.05d02ba15797ep-56}}, {{0x1.82589994cce13p+00, -0x1.d4c1dd41532d8p-54}}, {{0x1.868d99b4492edp+00, -0x1.fc6f89bd4f6bap-54}}, {{0x1.8ace5422aa0dbp+00, 0x1.6e9f156864b27p-54}}, {{0x1.8f1ae99157736p+00, 0x1.5cc13a2e3976cp-55}}, {{0x1.93737b0cdc5e5p+00, -0x1.75fc781b57ebcp-57}}, {{0x1.97d829fde4e5p+00, -0x1.d185b7c1b85d1p-54}}, {{0x1.9c49182a3f09p+00, 0x1.c7c46b071f2bep-56}}, {{0x1.a0c667b5de565p+00, -0x1.359495d1cd533p-54}}, {{0x1.a5503b23e255dp+00, -0x1.d2f6edb8d41e1p-54}}, {{0x1.a9e6b5579fdbfp+00, 0x1.0fac90ef7fd31p-54}}, {{0x1.ae89f995ad3adp+00, 0x1.7a1cd345dcc81p-54}}, {{0x1.b33a2b84f15fbp+00, -0x1.2805e3084d708p-57}}, {{0x1.b7f76f2fb5e47p+00, -0x1.5584f7e54ac3bp-56}}, {{0x1.bcc1e904bc1d2p+00, 0x1.23dd07a2d9e84p-55}}, {{0x1.c199bdd85529cp+00, 0x1.11065895048ddp-55}}, {{0x1.c67f12e57d14bp+00, 0x1.2884dff483cadp-54}}, {{0x1.cb720dcef9069p+00, 0x1.503cbd1e949dbp-56}}, {{0x1.d072d4a07897cp+00, -0x1.cbc3743797a9cp-54}}, {{0x1.d5818dcfba487p+00, 0x1.2ed02d75b3707p-55}}, {{0x1.da9e603db3285p+00, 0x1.c2300696db532p-54}}, {{0x1.dfc97337b9b5fp+00, -0x1.1a5cd4f184b5cp-54}}, {{0x1.e502ee78b3ff6p+00, 0x1.39e8980a9cc8fp-55}}, {{0x1.ea4afa2a490dap+00, -0x1.e9c23179c2893p-54}}, {{0x1.efa1bee615a27p+00, 0x1.dc7f486a4b6bp-54}}, {{0x1.f50765b6e454p+00, 0x1.9d3e12dd8a18bp-54}}, {{0x1.fa7c1819e90d8p+00, 0x1.74853f3a5931ep-55}}}};
+FN f13_powerOf2_results f13_powerOf2(CHECKER i64 n_) {
+  f64 t_ = {0};
+  f64 u_ = {0};
+  i64 i_ = n_ & ((i64)63);
+  u64 e_ = (u64)((u64)((u64)(n_ >> 6)) << 52);
+  a2_f64 t2_ = c_expTable2.v[AT(i_, 64, 2000019)];
+  t_ = as_double(as_ulong(t2_.v[(i64)0]) + e_);
+  a2_f64 t3_ = c_expTable2.v[AT(i_, 64, 2000020)];
+  { f13_powerOf2_results r = {t_, t3_.v[(i64)1] * as_double(4607182418800017408ul + e_)}; return r; }
+}
+FN f64 f14_expm1Poly(CHECKER f64 r_) {
+  f64 q_ = f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
+  return f8_mad(CHECK r_ * r_, q_, r_);
+}
+FN f12_reduceExp_results f12_reduceExp(CHECKER f64 z_) {
+  f64 t_ = {0};
+  f64 u_ = {0};
+  f64 s_ = {0};
+  f64 k_ = f8_mad(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
+  i64 n_ = (i64)(as_ulong(k_) - 4843621399236968448ul);
+  k_ = k_ - 0x1.8p+52;
+  f64 r_ = (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46);
+  f64 t2_ = {0};
+  f64 t3_ = {0};
+  { f13_powerOf2_results r = f13_powerOf2(CHECK n_);
+    t2_ = r.r0;
+    t3_ = r.r1;
+  }
+  t_ = t2_;
+  u_ = t3_;
+  { f12_reduceExp_results r = {t_, u_, f14_expm1Poly(CHECK r_)}; return r; }
+}
+FN f64 f11_exp(CHECKER f64 z_) {
+  f64 t_ = {0};
+  f64 t2_ = {0};
+  f64 t3_ = {0};
+  { f12_reduceExp_results r = f12_reduceExp(CHECK z_);
+    t_ = r.r0;
+    t2_ = r.r1;
+    t3_ = r.r2;
+  }
+  f64 t4_ = t_;
+  f64 u_ = t2_;
+  f64 s_ = t3_;
+  return t4_ + f8_mad(CHECK t4_, s_, u_);
+}
+FN f32 f10_Exp(CHECKER f32 x_) {
+  {
+    if (x_ < (-104.0f)) {
+      return 0.0f;
+    } else {
+      if ((x_ > 89.0f) || (x_ != x_)) {
+        return x_ * f3_inf(CHECK_ALONE);
+      }
+    }
+  }
+  return (f32)f11_exp(CHECK (f64)x_);
+}
+ACCESS(g_f32, __global, f32)
+#ifdef __NVPTX__
+FN f64 abs_f64(f64 x) { return __builtin_fabs(x); }
+#else
+FN f64 abs_f64(f64 x) { return fabs(x); }
+#endif
+FN f32 f15_normal(CHECKER f32 x_) {
+  f32 a_ = (f32)abs_f64((f64)x_);
+  f32 t_ = div_f32(1.0f, fma(0x1.da6712p-03f, a_, 1.0f));
+  f32 p_ = fma(t_, 0x1.548cdep+00f, -0x1.d23dd4p+00f);
+  p_ = fma(t_, p_, 0x1.c80efp+00f);
+  p_ = fma(t_, p_, -0x1.6d1f0ep-02f);
+  p_ = fma(t_, p_, 0x1.470bf4p-02f);
+  f32 tail_ = (0x1.988454p-02f * f10_Exp(CHECK div_f32((-a_) * a_, 2.0f))) * (t_ * p_);
+  if (x_ < 0.0f) {
+    return tail_;
+  }
+  return 1.0f - tail_;
+}
+__kernel
+void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulong calls_len, __global f32 *puts_p, const ulong puts_off, const ulong puts_len, __global t_option *options_p, const ulong options_off, const ulong options_len, const float rate_x, const float volatility_x CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  sg_f32 calls_ = make_sg_f32(calls_p + calls_off, (i64)calls_len);
+  sg_f32 puts_ = make_sg_f32(puts_p + puts_off, (i64)puts_len);
+  sg_t_option options_ = make_sg_t_option(options_p + options_off, (i64)options_len);
+  f32 rate_ = (f32)rate_x;
+  f32 volatility_ = (f32)volatility_x;
+  {
+    i64 i_ = (i64)get_global_id(0);
+    for (; GO(i_ < options_.n); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(0)))) {
+      t_option o_ = LOAD(g_t_option, options_.p[AT(i_, options_.n, 42)]);
+      f32 spread_ = volatility_ * ((f32)sqrt_f64((f64)o_.years_));
+      f32 drift_ = fma(volatility_, div_f32(volatility_, 2.0f), rate_);
+      f32 d1_ = div_f32(fma(drift_, o_.years_, f1_Log(CHECK div_f32(o_.price_, o_.strike_))), spread_);
+      f32 d2_ = d1_ - spread_;
+      f32 later_ = o_.strike_ * f10_Exp(CHECK (-rate_) * o_.years_);
+      STORE(g_f32, calls_.p[AT(i_, calls_.n, 48)], fma(o_.price_, f15_normal(CHECK d1_), -(later_ * f15_normal(CHECK d2_))));
+      STORE(g_f32, puts_.p[AT(i_, puts_.n, 49)], fma(later_, f15_normal(CHECK -d2_), -(o_.price_ * f15_normal(CHECK -d1_))));
+    }
+  }
+}
+`,
+	PTX: []byte(`// Code generated by gpu/compile from blackScholes_kernel.cl. DO NOT EDIT.
+.version 4.2
+.target sm_50
+.address_size 64
+.visible .const .align 8 .b8 c_logTable1[1024] = {0, 160, 143, 130, 220, 4, 214, 191, 5, 87, 65, 135, 68, 24, 246, 60, 0, 192, 229, 25, 95, 78, 213, 191, 254, 132, 205, 41, 6, 224, 32, 61, 0, 16, 124, 235, 159, 155, 212, 191, 215, 96, 171, 88, 28, 172, 61, 189, 0, 96, 239, 96, 196, 236, 211, 191, 15, 48, 193, 39, 134, 2, 6, 61, 0, 208, 255, 11, 242, 65, 211, 191, 194, 18, 202, 51, 156, 80, 46, 61, 0, 240, 31, 248, 82, 149, 210, 191, 8, 196, 113, 23, 48, 141, 52, 189, 0, 224, 87, 85, 221, 230, 209, 191, 253, 229, 149, 54, 158, 176, 62, 189, 0, 0, 154, 235, 191, 66, 209, 191, 158, 138, 181, 133, 97, 206, 49, 189, 0, 240, 15, 104, 249, 156, 208, 191, 25, 116, 152, 113, 27, 131, 55, 61, 0, 0, 230, 51, 2, 235, 207, 191, 199, 232, 213, 50, 110, 49, 47, 189, 0, 160, 35, 158, 52, 165, 206, 191, 181, 204, 115, 76, 147, 27, 56, 189, 0, 192, 79, 107, 33, 92, 205, 191, 27, 104, 202, 187, 145, 186, 33, 61, 0, 128, 45, 158, 144, 28, 204, 191, 250, 16, 201, 16, 16, 189, 32, 61, 0, 64, 39, 95, 210, 230, 202, 191, 142, 144, 198, 161, 149, 93, 25, 189, 0, 96, 238, 109, 31, 174, 201, 191, 15, 9, 1, 54, 124, 29, 34, 61, 0, 160, 172, 53, 105, 114, 200, 191, 251, 50, 50, 38, 187, 196, 56, 189, 0, 64, 64, 245, 248, 64, 199, 191, 161, 138, 1, 153, 108, 182, 48, 61, 0, 96, 136, 254, 168, 12, 198, 191, 176, 158, 5, 120, 221, 66, 45, 61, 0, 0, 213, 94, 3, 227, 196, 191, 82, 14, 57, 249, 219, 154, 53, 61, 0, 224, 54, 66, 163, 182, 195, 191, 151, 65, 67, 100, 134, 35, 229, 188, 0, 96, 11, 188, 123, 135, 194, 191, 184, 109, 161, 223, 232, 75, 55, 189, 0, 64, 18, 251, 119, 99, 193, 191, 62, 118, 65, 191, 26, 30, 9, 189, 0, 160, 81, 10, 212, 60, 192, 191, 7, 103, 20, 156, 151, 26, 56, 189, 0, 64, 218, 160, 119, 67, 190, 191, 213, 173, 230, 170, 20, 110, 35, 189, 0, 128, 20, 24, 168, 235, 187, 191, 87, 31, 223, 182, 120, 155, 56, 61, 0, 64, 165, 17, 51, 200, 185, 191, 45, 238, 249, 219, 66, 151, 49, 61, 0, 192, 155, 243, 241, 130, 183, 191, 44, 151, 79, 31, 243, 213, 48, 61, 0, 64, 11, 228, 239, 85, 181, 191, 35, 142, 134, 140, 151, 180, 48, 189, 0, 192, 27, 150, 215, 65, 179, 191, 16, 118, 131, 153, 146, 208, 49, 189, 0, 128, 214, 175, 117, 11, 177, 191, 225, 166, 241, 204, 232, 57, 63, 61, 0, 0, 71, 219, 170, 220, 173, 191, 50, 132, 164, 178, 247, 228, 32, 61, 0, 128, 242, 164, 103, 153, 169, 191, 138, 234, 114, 237, 50, 228, 56, 189, 0, 0, 201, 175, 91, 138, 165, 191, 57, 173, 112, 149, 115, 43, 43, 61, 0, 128, 89, 120, 35, 53, 161, 191, 155, 165, 31, 183, 195, 26, 28, 61, 0, 0, 253, 83, 180, 41, 154, 191, 173, 35, 59, 247, 136, 68, 50, 61, 0, 0, 159, 37, 186, 85, 146, 191, 117, 204, 144, 131, 224, 56, 62, 189, 0, 0, 38, 93, 41, 231, 131, 191, 20, 161, 41, 255, 193, 9, 38, 61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 136, 163, 72, 36, 136, 63, 224, 132, 197, 18, 68, 85, 52, 61, 0, 0, 205, 47, 66, 224, 155, 63, 57, 89, 254, 80, 136, 61, 58, 61, 0, 0, 4, 76, 92, 113, 165, 63, 40, 118, 196, 223, 141, 136, 56, 189, 0, 128, 218, 29, 44, 15, 173, 63, 136, 232, 241, 62, 14, 228, 40, 189, 0, 128, 165, 193, 214, 66, 178, 63, 129, 132, 100, 172, 56, 184, 36, 61, 0, 128, 121, 186, 56, 12, 182, 63, 165, 4, 187, 14, 177, 92, 52, 61, 0, 192, 94, 166, 98, 157, 185, 63, 237, 117, 151, 79, 208, 69, 26, 189, 0, 0, 126, 243, 115, 59, 189, 63, 4, 40, 237, 153, 128, 154, 63, 61, 0, 64, 77, 53, 53, 97, 192, 63, 233, 14, 52, 40, 70, 48, 54, 61, 0, 224, 219, 45, 255, 42, 194, 63, 32, 150, 6, 107, 42, 60, 42, 189, 0, 96, 153, 254, 146, 232, 195, 63, 220, 86, 89, 55, 169, 74, 50, 189, 0, 96, 29, 255, 88, 153, 197, 63, 5, 202, 105, 151, 5, 29, 58, 189, 0, 224, 79, 7, 185, 60, 199, 63, 166, 5, 0, 13, 169, 102, 61, 189, 0, 32, 172, 235, 136, 229, 200, 63, 64, 17, 45, 171, 92, 125, 59, 61, 0, 224, 138, 60, 237, 147, 202, 63, 105, 33, 86, 80, 67, 114, 40, 189, 0, 0, 24, 171, 40, 32, 204, 63, 198, 122, 92, 229, 14, 46, 41, 189, 0, 32, 69, 174, 108, 197, 205, 63, 23, 24, 78, 162, 122, 179, 62, 61, 0, 0, 6, 131, 186, 91, 207, 63, 99, 218, 67, 74, 37, 27, 52, 61, 0, 96, 77, 96, 56, 113, 208, 63, 23, 43, 145, 78, 50, 118, 62, 189, 0, 48, 232, 2, 239, 54, 209, 63, 80, 130, 229, 48, 88, 208, 59, 189, 0, 48, 87, 199, 119, 244, 209, 63, 26, 117, 13, 1, 212, 214, 38, 61, 0, 144, 22, 108, 56, 180, 210, 63, 249, 156, 188, 92, 140, 125, 14, 189, 0, 80, 100, 100, 62, 118, 211, 63, 86, 203, 29, 41, 31, 139, 49, 61, 0, 32, 246, 63, 159, 47, 212, 63, 84, 51, 125, 15, 68, 6, 57, 61, 0, 112, 176, 54, 31, 235, 212, 63, 123, 121, 229, 70, 71, 64, 24, 61, 0, 224, 190, 219, 202, 168, 213, 63, 248, 236, 247, 10, 155, 199, 247, 188};
+.visible .const .align 8 .b8 c_logInv0[512] = {0, 0, 0, 0, 0, 146, 246, 63, 0, 0, 0, 0, 0, 82, 246, 63, 0, 0, 0, 0, 0, 20, 246, 63, 0, 0, 0, 0, 0, 216, 245, 63, 0, 0, 0, 0, 0, 158, 245, 63, 0, 0, 0, 0, 0, 100, 245, 63, 0, 0, 0, 0, 0, 42, 245, 63, 0, 0, 0, 0, 0, 244, 244, 63, 0, 0, 0, 0, 0, 190, 244, 63, 0, 0, 0, 0, 0, 136, 244, 63, 0, 0, 0, 0, 0, 84, 244, 63, 0, 0, 0, 0, 0, 32, 244, 63, 0, 0, 0, 0, 0, 238, 243, 63, 0, 0, 0, 0, 0, 190, 243, 63, 0, 0, 0, 0, 0, 142, 243, 63, 0, 0, 0, 0, 0, 94, 243, 63, 0, 0, 0, 0, 0, 48, 243, 63, 0, 0, 0, 0, 0, 2, 243, 63, 0, 0, 0, 0, 0, 214, 242, 63, 0, 0, 0, 0, 0, 170, 242, 63, 0, 0, 0, 0, 0, 126, 242, 63, 0, 0, 0, 0, 0, 84, 242, 63, 0, 0, 0, 0, 0, 42, 242, 63, 0, 0, 0, 0, 0, 2, 242, 63, 0, 0, 0, 0, 0, 216, 241, 63, 0, 0, 0, 0, 0, 178, 241, 63, 0, 0, 0, 0, 0, 138, 241, 63, 0, 0, 0, 0, 0, 100, 241, 63, 0, 0, 0, 0, 0, 64, 241, 63, 0, 0, 0, 0, 0, 26, 241, 63, 0, 0, 0, 0, 0, 246, 240, 63, 0, 0, 0, 0, 0, 210, 240, 63, 0, 0, 0, 0, 0, 176, 240, 63, 0, 0, 0, 0, 0, 140, 240, 63, 0, 0, 0, 0, 0, 106, 240, 63, 0, 0, 0, 0, 0, 74, 240, 63, 0, 0, 0, 0, 0, 40, 240, 63, 0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0, 0, 0, 160, 239, 63, 0, 0, 0, 0, 0, 36, 239, 63, 0, 0, 0, 0, 0, 176, 238, 63, 0, 0, 0, 0, 0, 60, 238, 63, 0, 0, 0, 0, 0, 204, 237, 63, 0, 0, 0, 0, 0, 92, 237, 63, 0, 0, 0, 0, 0, 244, 236, 63, 0, 0, 0, 0, 0, 140, 236, 63, 0, 0, 0, 0, 0, 40, 236, 63, 0, 0, 0, 0, 0, 196, 235, 63, 0, 0, 0, 0, 0, 100, 235, 63, 0, 0, 0, 0, 0, 8, 235, 63, 0, 0, 0, 0, 0, 176, 234, 63, 0, 0, 0, 0, 0, 88, 234, 63, 0, 0, 0, 0, 0, 0, 234, 63, 0, 0, 0, 0, 0, 176, 233, 63, 0, 0, 0, 0, 0, 92, 233, 63, 0, 0, 0, 0, 0, 12, 233, 63, 0, 0, 0, 0, 0, 192, 232, 63, 0, 0, 0, 0, 0, 116, 232, 63, 0, 0, 0, 0, 0, 44, 232, 63, 0, 0, 0, 0, 0, 228, 231, 63, 0, 0, 0, 0, 0, 156, 231, 63, 0, 0, 0, 0, 0, 88, 231, 63, 0, 0, 0, 0, 0, 20, 231, 63, 0, 0, 0, 0, 0, 208, 230, 63};
+.visible .const .align 8 .b8 c_expTable2[1024] = {0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0, 0, 0, 0, 0, 0, 97, 128, 119, 62, 154, 44, 240, 63, 93, 8, 91, 83, 131, 144, 113, 188, 116, 133, 21, 211, 176, 89, 240, 63, 101, 180, 117, 164, 226, 115, 141, 60, 200, 155, 117, 24, 69, 135, 240, 63, 255, 132, 178, 75, 190, 134, 97, 60, 15, 137, 249, 108, 88, 181, 240, 63, 11, 97, 220, 74, 46, 166, 152, 60, 162, 209, 211, 50, 236, 227, 240, 63, 83, 123, 197, 39, 23, 58, 64, 60, 81, 91, 18, 208, 1, 19, 241, 63, 58, 155, 68, 57, 16, 197, 150, 188, 224, 45, 169, 174, 154, 66, 241, 63, 158, 54, 241, 154, 191, 47, 147, 188, 123, 81, 125, 60, 184, 114, 241, 63, 118, 138, 215, 185, 65, 144, 129, 188, 117, 203, 111, 235, 91, 163, 241, 63, 228, 104, 73, 123, 76, 91, 142, 60, 170, 185, 104, 49, 135, 212, 241, 63, 60, 100, 162, 0, 110, 1, 158, 60, 214, 140, 98, 136, 59, 6, 242, 63, 149, 132, 74, 129, 117, 199, 141, 60, 56, 98, 117, 110, 122, 56, 242, 63, 115, 5, 199, 182, 126, 176, 153, 60, 221, 124, 226, 101, 69, 107, 242, 63, 217, 233, 64, 153, 51, 189, 130, 60, 225, 222, 31, 245, 157, 158, 242, 63, 85, 18, 173, 175, 232, 18, 134, 60, 11, 3, 228, 166, 133, 210, 242, 63, 213, 65, 219, 84, 71, 2, 144, 60, 21, 183, 49, 10, 254, 6, 243, 63, 228, 130, 49, 210, 106, 244, 134, 60, 255, 22, 100, 178, 8, 60, 243, 63, 166, 89, 54, 132, 33, 39, 147, 60, 203, 169, 58, 55, 167, 113, 243, 63, 226, 234, 66, 191, 234, 58, 150, 188, 247, 159, 229, 52, 219, 167, 243, 63, 227, 245, 97, 214, 54, 228, 117, 188, 34, 52, 18, 76, 166, 222, 243, 63, 188, 158, 240, 17, 9, 218, 138, 60, 42, 46, 247, 33, 10, 22, 244, 63, 120, 146, 48, 28, 105, 243, 94, 188, 45, 137, 97, 96, 8, 78, 244, 63, 208, 128, 239, 4, 122, 155, 72, 60, 208, 60, 193, 181, 162, 134, 244, 63, 240, 98, 144, 182, 163, 193, 115, 60, 39, 42, 54, 213, 218, 191, 244, 63, 226, 66, 236, 175, 151, 67, 125, 60, 167, 44, 157, 118, 178, 249, 244, 63, 227, 87, 89, 210, 9, 179, 148, 188, 130, 79, 157, 86, 43, 52, 245, 63, 173, 60, 177, 29, 190, 122, 128, 188, 218, 39, 181, 54, 71, 111, 245, 63, 173, 147, 29, 1, 44, 187, 153, 60, 41, 84, 72, 221, 7, 171, 245, 63, 173, 71, 70, 5, 76, 50, 150, 60, 72, 33, 173, 21, 111, 231, 245, 63, 94, 230, 128, 48, 249, 166, 155, 60, 133, 85, 58, 176, 126, 36, 246, 63, 151, 180, 64, 126, 193, 131, 147, 188, 37, 34, 85, 130, 56, 98, 246, 63, 52, 28, 89, 135, 9, 182, 155, 188, 205, 59, 127, 102, 158, 160, 246, 63, 86, 100, 178, 19, 52, 221, 155, 188, 47, 26, 101, 60, 178, 223, 246, 63, 171, 136, 60, 104, 58, 190, 107, 188, 116, 95, 236, 232, 117, 31, 247, 63, 153, 122, 136, 134, 71, 110, 129, 188, 201, 103, 66, 86, 235, 95, 247, 63, 211, 109, 49, 87, 89, 36, 144, 188, 135, 1, 235, 115, 20, 161, 247, 63, 47, 153, 4, 238, 119, 21, 132, 188, 98, 78, 207, 54, 243, 226, 247, 63, 126, 121, 21, 186, 2, 93, 112, 60, 19, 206, 76, 153, 137, 37, 248, 63, 216, 50, 21, 212, 29, 76, 157, 188, 237, 146, 68, 155, 217, 104, 248, 63, 186, 246, 212, 155, 248, 198, 159, 188, 219, 160, 42, 66, 229, 172, 248, 63, 39, 75, 134, 86, 241, 233, 150, 60, 54, 119, 21, 153, 174, 241, 248, 63, 108, 151, 227, 162, 19, 204, 133, 60, 229, 197, 205, 176, 55, 55, 249, 63, 188, 126, 181, 129, 199, 95, 103, 188, 80, 78, 222, 159, 130, 125, 249, 63, 209, 133, 27, 124, 91, 24, 157, 188, 144, 240, 163, 130, 145, 196, 249, 63, 190, 242, 113, 176, 70, 124, 124, 60, 101, 229, 93, 123, 102, 12, 250, 63, 51, 213, 28, 93, 73, 89, 147, 188, 93, 37, 62, 178, 3, 85, 250, 63, 225, 65, 141, 219, 110, 47, 157, 188, 191, 253, 121, 85, 107, 158, 250, 63, 49, 253, 247, 14, 201, 250, 144, 60, 173, 211, 90, 153, 159, 232, 250, 63, 129, 204, 93, 52, 205, 161, 151, 60, 251, 21, 79, 184, 162, 51, 251, 63, 8, 215, 132, 48, 94, 128, 98, 188, 71, 94, 251, 242, 118, 127, 251, 63, 59, 172, 84, 126, 79, 88, 117, 188, 210, 193, 75, 144, 30, 204, 251, 63, 132, 158, 45, 122, 208, 61, 130, 60, 156, 82, 133, 221, 155, 25, 252, 63, 221, 72, 80, 137, 101, 16, 129, 60, 75, 209, 87, 46, 241, 103, 252, 63, 173, 60, 72, 255, 77, 136, 146, 60, 105, 144, 239, 220, 32, 183, 252, 63, 219, 73, 233, 209, 203, 3, 117, 60, 124, 137, 7, 74, 45, 7, 253, 63, 156, 122, 121, 67, 55, 188, 156, 188, 135, 164, 251, 220, 24, 88, 253, 63, 7, 55, 91, 215, 2, 237, 130, 60, 133, 50, 219, 3, 230, 169, 253, 63, 50, 181, 109, 105, 0, 35, 156, 60, 95, 155, 123, 51, 151, 252, 253, 63, 92, 75, 24, 79, 205, 165, 145, 188, 246, 63, 139, 231, 46, 80, 254, 63, 143, 204, 169, 128, 137, 158, 131, 60, 218, 144, 164, 162, 175, 164, 254, 63, 147, 40, 156, 23, 35, 156, 158, 188, 39, 90, 97, 238, 27, 250, 254, 63, 176, 182, 164, 134, 244, 199, 157, 60, 64, 69, 110, 91, 118, 80, 255, 63, 139, 161, 216, 45, 225, 211, 153, 60, 216, 144, 158, 129, 193, 167, 255, 63, 30, 147, 165, 243, 83, 72, 135, 60};
+.visible .entry blackScholes_kernel(
+	.param .u64 blackScholes_kernel_param_0,
+	.param .u64 blackScholes_kernel_param_1,
+	.param .u64 blackScholes_kernel_param_2,
+	.param .u64 blackScholes_kernel_param_3,
+	.param .u64 blackScholes_kernel_param_4,
+	.param .u64 blackScholes_kernel_param_5,
+	.param .u64 blackScholes_kernel_param_6,
+	.param .u64 blackScholes_kernel_param_7,
+	.param .u64 blackScholes_kernel_param_8,
+	.param .f32 blackScholes_kernel_param_9,
+	.param .f32 blackScholes_kernel_param_10
+)
+{
+	.reg .pred 	%p<53>;
+	.reg .b32 	%r<6>;
+	.reg .f32 	%f<103>;
+	.reg .b64 	%rd<103>;
+	.reg .f64 	%fd<165>;
+	ld.param.u64 	%rd18, [blackScholes_kernel_param_8];
+	mov.u32 	%r1, %ctaid.x;
+	mov.u32 	%r2, %ntid.x;
+	mul.wide.u32 	%rd25, %r1, %r2;
+	mov.u32 	%r3, %tid.x;
+	cvt.u64.u32 	%rd26, %r3;
+	add.s64 	%rd102, %rd25, %rd26;
+	setp.ge.s64 	%p2, %rd102, %rd18;
+	@%p2 bra 	$L__BB0_39;
+	ld.param.f32 	%f40, [blackScholes_kernel_param_10];
+	ld.param.f32 	%f39, [blackScholes_kernel_param_9];
+	ld.param.u64 	%rd17, [blackScholes_kernel_param_7];
+	ld.param.u64 	%rd16, [blackScholes_kernel_param_6];
+	ld.param.u64 	%rd19, [blackScholes_kernel_param_0];
+	ld.param.u64 	%rd20, [blackScholes_kernel_param_1];
+	shl.b64 	%rd21, %rd20, 2;
+	add.s64 	%rd1, %rd19, %rd21;
+	ld.param.u64 	%rd22, [blackScholes_kernel_param_4];
+	shl.b64 	%rd23, %rd22, 2;
+	ld.param.u64 	%rd24, [blackScholes_kernel_param_3];
+	add.s64 	%rd2, %rd24, %rd23;
+	cvt.u64.u32 	%rd3, %r2;
+	mul.rn.f32 	%f41, %f40, 0f3F000000;
+	fma.rn.f32 	%f1, %f40, %f41, %f39;
+	neg.f32 	%f2, %f39;
+	mov.u32 	%r4, %nctaid.x;
+	cvt.u64.u32 	%rd27, %r4;
+	mul.lo.s64 	%rd5, %rd27, %rd3;
+	shl.b64 	%rd101, %rd102, 2;
+	shl.b64 	%rd7, %rd5, 2;
+	mul.lo.s64 	%rd28, %rd17, 12;
+	mul.lo.s64 	%rd29, %rd102, 12;
+	add.s64 	%rd30, %rd28, %rd29;
+	add.s64 	%rd31, %rd30, %rd16;
+	add.s64 	%rd100, %rd31, 4;
+	mul.lo.s64 	%rd9, %rd5, 12;
+	mov.pred 	%p11, 0;
+	mov.pred 	%p22, -1;
+	bra.uni 	$L__BB0_2;
+$L__BB0_37:
+	cvt.f64.f32 	%fd139, %f20;
+	mul.rn.f64 	%fd140, %fd139, 0d40571547652B82FE;
+	add.rn.f64 	%fd141, %fd140, 0d4338000000000000;
+	mov.b64 	%rd89, %fd141;
+	add.rn.f64 	%fd142, %fd141, 0dC338000000000000;
+	mul.rn.f64 	%fd143, %fd142, 0dBF862E42FEFA0000;
+	add.rn.f64 	%fd144, %fd139, %fd143;
+	mul.rn.f64 	%fd145, %fd142, 0dBD1CF79ABC9E3B3A;
+	add.rn.f64 	%fd146, %fd144, %fd145;
+	and.b64  	%rd90, %rd89, 63;
+	shl.b64 	%rd91, %rd89, 46;
+	and.b64  	%rd92, %rd91, -4503599627370496;
+	shl.b64 	%rd93, %rd90, 4;
+	mov.u64 	%rd94, c_expTable2;
+	add.s64 	%rd95, %rd94, %rd93;
+	ld.const.u64 	%rd96, [%rd95];
+	add.s64 	%rd97, %rd96, %rd92;
+	mov.b64 	%fd147, %rd97;
+	ld.const.f64 	%fd148, [%rd95+8];
+	add.s64 	%rd98, %rd92, 4607182418800017408;
+	mov.b64 	%fd149, %rd98;
+	mul.rn.f64 	%fd150, %fd148, %fd149;
+	mul.rn.f64 	%fd151, %fd146, 0d3F56C16D10B3C31D;
+	add.rn.f64 	%fd152, %fd151, 0d3F8111120B03696D;
+	mul.rn.f64 	%fd153, %fd146, %fd152;
+	add.rn.f64 	%fd154, %fd153, 0d3FA5555555555194;
+	mul.rn.f64 	%fd155, %fd146, %fd154;
+	add.rn.f64 	%fd156, %fd155, 0d3FC5555555554DD4;
+	mul.rn.f64 	%fd157, %fd146, %fd156;
+	add.rn.f64 	%fd158, %fd157, 0d3FE0000000000000;
+	mul.rn.f64 	%fd159, %fd146, %fd146;
+	mul.rn.f64 	%fd160, %fd159, %fd158;
+	add.rn.f64 	%fd161, %fd146, %fd160;
+	mul.rn.f64 	%fd162, %fd161, %fd147;
+	add.rn.f64 	%fd163, %fd150, %fd162;
+	add.rn.f64 	%fd164, %fd163, %fd147;
+	cvt.rn.f32.f64 	%f102, %fd164;
+$L__BB0_38:
+	mul.rn.f32 	%f88, %f102, 0f3ECC422A;
+	mul.rn.f32 	%f89, %f24, %f88;
+	setp.gt.f32 	%p46, %f12, 0f00000000;
+	sub.rn.f32 	%f91, %f65, %f89;
+	selp.f32 	%f92, %f89, %f91, %p46;
+	neg.f32 	%f93, %f3;
+	mul.rn.f32 	%f94, %f92, %f93;
+	fma.rn.f32 	%f95, %f18, %f35, %f94;
+	add.s64 	%rd99, %rd2, %rd101;
+	st.global.f32 	[%rd99], %f95;
+	add.s64 	%rd102, %rd102, %rd5;
+	add.s64 	%rd101, %rd101, %rd7;
+	add.s64 	%rd100, %rd100, %rd9;
+	setp.lt.s64 	%p47, %rd102, %rd18;
+	@%p47 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_39;
+$L__BB0_2:
+	ld.global.f32 	%f3, [%rd100+-4];
+	ld.global.f32 	%f4, [%rd100];
+	ld.global.f32 	%f5, [%rd100+4];
+	cvt.f64.f32 	%fd2, %f5;
+	sqrt.rn.f64 	%fd3, %fd2;
+	cvt.rn.f32.f64 	%f42, %fd3;
+	mul.rn.f32 	%f6, %f42, %f40;
+	div.rn.f32 	%f7, %f3, %f4;
+	setp.gt.f32 	%p3, %f7, 0f00000000;
+	setp.le.f32 	%p4, %f7, 0f7F7FFFFF;
+	and.pred  	%p5, %p3, %p4;
+	@%p5 bra 	$L__BB0_4;
+	bra.uni 	$L__BB0_3;
+$L__BB0_4:
+	cvt.f64.f32 	%fd4, %f7;
+	mov.b64 	%rd32, %fd4;
+	add.s64 	%rd33, %rd32, -4604525998707310592;
+	shr.s64 	%rd34, %rd33, 52;
+	cvt.rn.f64.s64 	%fd5, %rd34;
+	and.b64  	%rd35, %rd33, 4503599627370495;
+	add.s64 	%rd36, %rd35, 4604525998707310592;
+	mov.b64 	%fd6, %rd36;
+	shr.u64 	%rd37, %rd33, 46;
+	and.b64  	%rd38, %rd37, 63;
+	shl.b64 	%rd39, %rd38, 3;
+	mov.u64 	%rd40, c_logInv0;
+	add.s64 	%rd41, %rd40, %rd39;
+	ld.const.f64 	%fd7, [%rd41];
+	mul.rn.f64 	%fd8, %fd7, %fd6;
+	add.rn.f64 	%fd9, %fd8, 0dBFF0000000000000;
+	shl.b64 	%rd42, %rd38, 4;
+	mov.u64 	%rd43, c_logTable1;
+	add.s64 	%rd44, %rd43, %rd42;
+	ld.const.f64 	%fd10, [%rd44];
+	mul.rn.f64 	%fd11, %fd5, 0d3FE62E42FEFA3800;
+	add.rn.f64 	%fd12, %fd11, %fd10;
+	ld.const.f64 	%fd13, [%rd44+8];
+	mul.rn.f64 	%fd14, %fd5, 0d3D2EF35793C76730;
+	add.rn.f64 	%fd15, %fd14, %fd13;
+	mul.rn.f64 	%fd16, %fd9, 0dBFC0005AA8AE2ECB;
+	add.rn.f64 	%fd17, %fd16, 0d3FC249894DAD9FF2;
+	mul.rn.f64 	%fd18, %fd9, %fd17;
+	add.rn.f64 	%fd19, %fd18, 0dBFC55555549DE185;
+	mul.rn.f64 	%fd20, %fd9, %fd19;
+	add.rn.f64 	%fd21, %fd20, 0d3FC9999998CDC3AA;
+	mul.rn.f64 	%fd22, %fd9, %fd21;
+	add.rn.f64 	%fd23, %fd22, 0dBFD000000000002E;
+	mul.rn.f64 	%fd24, %fd9, %fd23;
+	add.rn.f64 	%fd25, %fd24, 0d3FD5555555555589;
+	mul.rn.f64 	%fd26, %fd9, %fd25;
+	add.rn.f64 	%fd27, %fd26, 0dBFE0000000000000;
+	add.rn.f64 	%fd28, %fd12, %fd9;
+	sub.rn.f64 	%fd29, %fd12, %fd28;
+	add.rn.f64 	%fd30, %fd9, %fd29;
+	mul.rn.f64 	%fd31, %fd9, %fd9;
+	mul.rn.f64 	%fd32, %fd31, %fd27;
+	add.rn.f64 	%fd33, %fd15, %fd32;
+	add.rn.f64 	%fd34, %fd30, %fd33;
+	add.rn.f64 	%fd1, %fd28, %fd34;
+	mov.b64 	%rd45, %fd1;
+	add.s64 	%rd46, %rd45, 8;
+	and.b64  	%rd47, %rd46, 536870896;
+	setp.ne.s64 	%p10, %rd47, 268435456;
+	@%p10 bra 	$L__BB0_17;
+	mov.b32 	%r5, %f7;
+	setp.gt.s32 	%p12, %r5, 1281189284;
+	@%p12 bra 	$L__BB0_9;
+	bra.uni 	$L__BB0_6;
+$L__BB0_9:
+	setp.eq.s32 	%p13, %r5, 1281189285;
+	@%p13 bra 	$L__BB0_13;
+	setp.eq.s32 	%p14, %r5, 1708691667;
+	@%p14 bra 	$L__BB0_14;
+	setp.eq.s32 	%p15, %r5, 1865525484;
+	@%p15 bra 	$L__BB0_12;
+	bra.uni 	$L__BB0_15;
+$L__BB0_12:
+	mov.f32 	%f96, 0f42845A89;
+	mov.pred 	%p52, %p11;
+	bra.uni 	$L__BB0_16;
+$L__BB0_3:
+	setp.eq.f32 	%p6, %f7, 0f00000000;
+	setp.lt.f32 	%p7, %f7, 0f00000000;
+	setp.gt.f32 	%p8, %f7, 0f7F7FFFFF;
+	setp.nan.f32 	%p9, %f7, %f7;
+	selp.f32 	%f43, %f7, 0f00000000, %p9;
+	selp.f32 	%f44, %f7, %f43, %p8;
+	selp.f32 	%f45, 0f7FC00000, %f44, %p7;
+	selp.f32 	%f96, 0fFF800000, %f45, %p6;
+	bra.uni 	$L__BB0_18;
+$L__BB0_6:
+	mov.f32 	%f96, 0fC08E158F;
+	setp.eq.s32 	%p16, %r5, 1010908474;
+	mov.pred 	%p52, %p11;
+	@%p16 bra 	$L__BB0_16;
+	setp.eq.s32 	%p17, %r5, 1092063211;
+	@%p17 bra 	$L__BB0_8;
+	bra.uni 	$L__BB0_15;
+$L__BB0_8:
+	mov.f32 	%f96, 0f400FE5E7;
+	mov.pred 	%p52, %p11;
+	bra.uni 	$L__BB0_16;
+$L__BB0_13:
+	mov.f32 	%f96, 0f418F034B;
+	mov.pred 	%p52, %p11;
+	bra.uni 	$L__BB0_16;
+$L__BB0_14:
+	mov.f32 	%f96, 0f4254D1F9;
+	mov.pred 	%p52, %p11;
+	bra.uni 	$L__BB0_16;
+$L__BB0_15:
+	mov.pred 	%p52, %p22;
+$L__BB0_16:
+	@!%p52 bra 	$L__BB0_18;
+	bra.uni 	$L__BB0_17;
+$L__BB0_17:
+	cvt.rn.f32.f64 	%f96, %fd1;
+$L__BB0_18:
+	fma.rn.f32 	%f53, %f1, %f5, %f96;
+	div.rn.f32 	%f12, %f53, %f6;
+	mul.rn.f32 	%f14, %f5, %f2;
+	setp.lt.f32 	%p23, %f14, 0fC2D00000;
+	mov.f32 	%f102, 0f00000000;
+	mov.f32 	%f98, %f102;
+	@%p23 bra 	$L__BB0_22;
+	setp.leu.f32 	%p24, %f14, 0f42B20000;
+	setp.num.f32 	%p25, %f14, %f14;
+	and.pred  	%p26, %p24, %p25;
+	@%p26 bra 	$L__BB0_21;
+	mul.rn.f32 	%f98, %f14, 0f7F800000;
+	bra.uni 	$L__BB0_22;
+$L__BB0_21:
+	cvt.f64.f32 	%fd35, %f14;
+	mul.rn.f64 	%fd36, %fd35, 0d40571547652B82FE;
+	add.rn.f64 	%fd37, %fd36, 0d4338000000000000;
+	mov.b64 	%rd48, %fd37;
+	add.rn.f64 	%fd38, %fd37, 0dC338000000000000;
+	mul.rn.f64 	%fd39, %fd38, 0dBF862E42FEFA0000;
+	add.rn.f64 	%fd40, %fd35, %fd39;
+	mul.rn.f64 	%fd41, %fd38, 0dBD1CF79ABC9E3B3A;
+	add.rn.f64 	%fd42, %fd40, %fd41;
+	and.b64  	%rd49, %rd48, 63;
+	shl.b64 	%rd50, %rd48, 46;
+	and.b64  	%rd51, %rd50, -4503599627370496;
+	shl.b64 	%rd52, %rd49, 4;
+	mov.u64 	%rd53, c_expTable2;
+	add.s64 	%rd54, %rd53, %rd52;
+	ld.const.u64 	%rd55, [%rd54];
+	add.s64 	%rd56, %rd55, %rd51;
+	mov.b64 	%fd43, %rd56;
+	ld.const.f64 	%fd44, [%rd54+8];
+	add.s64 	%rd57, %rd51, 4607182418800017408;
+	mov.b64 	%fd45, %rd57;
+	mul.rn.f64 	%fd46, %fd44, %fd45;
+	mul.rn.f64 	%fd47, %fd42, 0d3F56C16D10B3C31D;
+	add.rn.f64 	%fd48, %fd47, 0d3F8111120B03696D;
+	mul.rn.f64 	%fd49, %fd42, %fd48;
+	add.rn.f64 	%fd50, %fd49, 0d3FA5555555555194;
+	mul.rn.f64 	%fd51, %fd42, %fd50;
+	add.rn.f64 	%fd52, %fd51, 0d3FC5555555554DD4;
+	mul.rn.f64 	%fd53, %fd42, %fd52;
+	add.rn.f64 	%fd54, %fd53, 0d3FE0000000000000;
+	mul.rn.f64 	%fd55, %fd42, %fd42;
+	mul.rn.f64 	%fd56, %fd55, %fd54;
+	add.rn.f64 	%fd57, %fd42, %fd56;
+	mul.rn.f64 	%fd58, %fd57, %fd43;
+	add.rn.f64 	%fd59, %fd46, %fd58;
+	add.rn.f64 	%fd60, %fd59, %fd43;
+	cvt.rn.f32.f64 	%f98, %fd60;
+$L__BB0_22:
+	sub.rn.f32 	%f13, %f12, %f6;
+	abs.f32 	%f19, %f12;
+	mul.rn.f32 	%f55, %f19, %f19;
+	mul.rn.f32 	%f20, %f55, 0fBF000000;
+	setp.lt.f32 	%p27, %f20, 0fC2D00000;
+	setp.leu.f32 	%p50, %f20, 0f42B20000;
+	setp.num.f32 	%p51, %f20, %f20;
+	mov.f32 	%f99, %f102;
+	@%p27 bra 	$L__BB0_26;
+	and.pred  	%p30, %p50, %p51;
+	@%p30 bra 	$L__BB0_25;
+	mul.rn.f32 	%f99, %f20, 0f7F800000;
+	bra.uni 	$L__BB0_26;
+$L__BB0_25:
+	cvt.f64.f32 	%fd61, %f20;
+	mul.rn.f64 	%fd62, %fd61, 0d40571547652B82FE;
+	add.rn.f64 	%fd63, %fd62, 0d4338000000000000;
+	mov.b64 	%rd58, %fd63;
+	add.rn.f64 	%fd64, %fd63, 0dC338000000000000;
+	mul.rn.f64 	%fd65, %fd64, 0dBF862E42FEFA0000;
+	add.rn.f64 	%fd66, %fd61, %fd65;
+	mul.rn.f64 	%fd67, %fd64, 0dBD1CF79ABC9E3B3A;
+	add.rn.f64 	%fd68, %fd66, %fd67;
+	and.b64  	%rd59, %rd58, 63;
+	shl.b64 	%rd60, %rd58, 46;
+	and.b64  	%rd61, %rd60, -4503599627370496;
+	shl.b64 	%rd62, %rd59, 4;
+	mov.u64 	%rd63, c_expTable2;
+	add.s64 	%rd64, %rd63, %rd62;
+	ld.const.u64 	%rd65, [%rd64];
+	add.s64 	%rd66, %rd65, %rd61;
+	mov.b64 	%fd69, %rd66;
+	ld.const.f64 	%fd70, [%rd64+8];
+	add.s64 	%rd67, %rd61, 4607182418800017408;
+	mov.b64 	%fd71, %rd67;
+	mul.rn.f64 	%fd72, %fd70, %fd71;
+	mul.rn.f64 	%fd73, %fd68, 0d3F56C16D10B3C31D;
+	add.rn.f64 	%fd74, %fd73, 0d3F8111120B03696D;
+	mul.rn.f64 	%fd75, %fd68, %fd74;
+	add.rn.f64 	%fd76, %fd75, 0d3FA5555555555194;
+	mul.rn.f64 	%fd77, %fd68, %fd76;
+	add.rn.f64 	%fd78, %fd77, 0d3FC5555555554DD4;
+	mul.rn.f64 	%fd79, %fd68, %fd78;
+	add.rn.f64 	%fd80, %fd79, 0d3FE0000000000000;
+	mul.rn.f64 	%fd81, %fd68, %fd68;
+	mul.rn.f64 	%fd82, %fd81, %fd80;
+	add.rn.f64 	%fd83, %fd68, %fd82;
+	mul.rn.f64 	%fd84, %fd83, %fd69;
+	add.rn.f64 	%fd85, %fd72, %fd84;
+	add.rn.f64 	%fd86, %fd85, %fd69;
+	cvt.rn.f32.f64 	%f99, %fd86;
+$L__BB0_26:
+	mul.rn.f32 	%f18, %f4, %f98;
+	fma.rn.f32 	%f57, %f19, 0f3E6D3389, 0f3F800000;
+	rcp.rn.f32 	%f58, %f57;
+	fma.rn.f32 	%f59, %f58, 0f3FAA466F, 0fBFE91EEA;
+	fma.rn.f32 	%f60, %f58, %f59, 0f3FE40778;
+	fma.rn.f32 	%f61, %f58, %f60, 0fBEB68F87;
+	fma.rn.f32 	%f62, %f58, %f61, 0f3EA385FA;
+	mul.rn.f32 	%f63, %f99, 0f3ECC422A;
+	mul.rn.f32 	%f24, %f58, %f62;
+	mul.rn.f32 	%f64, %f24, %f63;
+	setp.lt.f32 	%p31, %f12, 0f00000000;
+	mov.f32 	%f65, 0f3F800000;
+	sub.rn.f32 	%f66, %f65, %f64;
+	selp.f32 	%f25, %f64, %f66, %p31;
+	abs.f32 	%f26, %f13;
+	mul.rn.f32 	%f67, %f26, %f26;
+	mul.rn.f32 	%f27, %f67, 0fBF000000;
+	setp.lt.f32 	%p32, %f27, 0fC2D00000;
+	setp.leu.f32 	%p48, %f27, 0f42B20000;
+	setp.num.f32 	%p49, %f27, %f27;
+	mov.f32 	%f100, %f102;
+	@%p32 bra 	$L__BB0_30;
+	and.pred  	%p35, %p48, %p49;
+	@%p35 bra 	$L__BB0_29;
+	mul.rn.f32 	%f100, %f27, 0f7F800000;
+	bra.uni 	$L__BB0_30;
+$L__BB0_29:
+	cvt.f64.f32 	%fd87, %f27;
+	mul.rn.f64 	%fd88, %fd87, 0d40571547652B82FE;
+	add.rn.f64 	%fd89, %fd88, 0d4338000000000000;
+	mov.b64 	%rd68, %fd89;
+	add.rn.f64 	%fd90, %fd89, 0dC338000000000000;
+	mul.rn.f64 	%fd91, %fd90, 0dBF862E42FEFA0000;
+	add.rn.f64 	%fd92, %fd87, %fd91;
+	mul.rn.f64 	%fd93, %fd90, 0dBD1CF79ABC9E3B3A;
+	add.rn.f64 	%fd94, %fd92, %fd93;
+	and.b64  	%rd69, %rd68, 63;
+	shl.b64 	%rd70, %rd68, 46;
+	and.b64  	%rd71, %rd70, -4503599627370496;
+	shl.b64 	%rd72, %rd69, 4;
+	mov.u64 	%rd73, c_expTable2;
+	add.s64 	%rd74, %rd73, %rd72;
+	ld.const.u64 	%rd75, [%rd74];
+	add.s64 	%rd76, %rd75, %rd71;
+	mov.b64 	%fd95, %rd76;
+	ld.const.f64 	%fd96, [%rd74+8];
+	add.s64 	%rd77, %rd71, 4607182418800017408;
+	mov.b64 	%fd97, %rd77;
+	mul.rn.f64 	%fd98, %fd96, %fd97;
+	mul.rn.f64 	%fd99, %fd94, 0d3F56C16D10B3C31D;
+	add.rn.f64 	%fd100, %fd99, 0d3F8111120B03696D;
+	mul.rn.f64 	%fd101, %fd94, %fd100;
+	add.rn.f64 	%fd102, %fd101, 0d3FA5555555555194;
+	mul.rn.f64 	%fd103, %fd94, %fd102;
+	add.rn.f64 	%fd104, %fd103, 0d3FC5555555554DD4;
+	mul.rn.f64 	%fd105, %fd94, %fd104;
+	add.rn.f64 	%fd106, %fd105, 0d3FE0000000000000;
+	mul.rn.f64 	%fd107, %fd94, %fd94;
+	mul.rn.f64 	%fd108, %fd107, %fd106;
+	add.rn.f64 	%fd109, %fd94, %fd108;
+	mul.rn.f64 	%fd110, %fd109, %fd95;
+	add.rn.f64 	%fd111, %fd98, %fd110;
+	add.rn.f64 	%fd112, %fd111, %fd95;
+	cvt.rn.f32.f64 	%f100, %fd112;
+$L__BB0_30:
+	fma.rn.f32 	%f69, %f26, 0f3E6D3389, 0f3F800000;
+	rcp.rn.f32 	%f70, %f69;
+	fma.rn.f32 	%f71, %f70, 0f3FAA466F, 0fBFE91EEA;
+	fma.rn.f32 	%f72, %f70, %f71, 0f3FE40778;
+	fma.rn.f32 	%f73, %f70, %f72, 0fBEB68F87;
+	fma.rn.f32 	%f74, %f70, %f73, 0f3EA385FA;
+	mul.rn.f32 	%f75, %f100, 0f3ECC422A;
+	mul.rn.f32 	%f31, %f70, %f74;
+	mul.rn.f32 	%f76, %f31, %f75;
+	setp.lt.f32 	%p37, %f13, 0f00000000;
+	sub.rn.f32 	%f78, %f65, %f76;
+	selp.f32 	%f79, %f76, %f78, %p37;
+	neg.f32 	%f80, %f18;
+	mul.rn.f32 	%f81, %f79, %f80;
+	fma.rn.f32 	%f82, %f3, %f25, %f81;
+	add.s64 	%rd78, %rd1, %rd101;
+	st.global.f32 	[%rd78], %f82;
+	mov.f32 	%f101, %f102;
+	@%p32 bra 	$L__BB0_34;
+	and.pred  	%p40, %p48, %p49;
+	@%p40 bra 	$L__BB0_33;
+	mul.rn.f32 	%f101, %f27, 0f7F800000;
+	bra.uni 	$L__BB0_34;
+$L__BB0_33:
+	cvt.f64.f32 	%fd113, %f27;
+	mul.rn.f64 	%fd114, %fd113, 0d40571547652B82FE;
+	add.rn.f64 	%fd115, %fd114, 0d4338000000000000;
+	mov.b64 	%rd79, %fd115;
+	add.rn.f64 	%fd116, %fd115, 0dC338000000000000;
+	mul.rn.f64 	%fd117, %fd116, 0dBF862E42FEFA0000;
+	add.rn.f64 	%fd118, %fd113, %fd117;
+	mul.rn.f64 	%fd119, %fd116, 0dBD1CF79ABC9E3B3A;
+	add.rn.f64 	%fd120, %fd118, %fd119;
+	and.b64  	%rd80, %rd79, 63;
+	shl.b64 	%rd81, %rd79, 46;
+	and.b64  	%rd82, %rd81, -4503599627370496;
+	shl.b64 	%rd83, %rd80, 4;
+	mov.u64 	%rd84, c_expTable2;
+	add.s64 	%rd85, %rd84, %rd83;
+	ld.const.u64 	%rd86, [%rd85];
+	add.s64 	%rd87, %rd86, %rd82;
+	mov.b64 	%fd121, %rd87;
+	ld.const.f64 	%fd122, [%rd85+8];
+	add.s64 	%rd88, %rd82, 4607182418800017408;
+	mov.b64 	%fd123, %rd88;
+	mul.rn.f64 	%fd124, %fd122, %fd123;
+	mul.rn.f64 	%fd125, %fd120, 0d3F56C16D10B3C31D;
+	add.rn.f64 	%fd126, %fd125, 0d3F8111120B03696D;
+	mul.rn.f64 	%fd127, %fd120, %fd126;
+	add.rn.f64 	%fd128, %fd127, 0d3FA5555555555194;
+	mul.rn.f64 	%fd129, %fd120, %fd128;
+	add.rn.f64 	%fd130, %fd129, 0d3FC5555555554DD4;
+	mul.rn.f64 	%fd131, %fd120, %fd130;
+	add.rn.f64 	%fd132, %fd131, 0d3FE0000000000000;
+	mul.rn.f64 	%fd133, %fd120, %fd120;
+	mul.rn.f64 	%fd134, %fd133, %fd132;
+	add.rn.f64 	%fd135, %fd120, %fd134;
+	mul.rn.f64 	%fd136, %fd135, %fd121;
+	add.rn.f64 	%fd137, %fd124, %fd136;
+	add.rn.f64 	%fd138, %fd137, %fd121;
+	cvt.rn.f32.f64 	%f101, %fd138;
+$L__BB0_34:
+	mul.rn.f32 	%f84, %f101, 0f3ECC422A;
+	mul.rn.f32 	%f85, %f31, %f84;
+	setp.gt.f32 	%p42, %f13, 0f00000000;
+	sub.rn.f32 	%f87, %f65, %f85;
+	selp.f32 	%f35, %f85, %f87, %p42;
+	@%p27 bra 	$L__BB0_38;
+	and.pred  	%p45, %p50, %p51;
+	@%p45 bra 	$L__BB0_37;
+	mul.rn.f32 	%f102, %f20, 0f7F800000;
+	bra.uni 	$L__BB0_38;
+$L__BB0_39:
+	ret;
+}
+`),
+}
+
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchConvolve[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, out Arg1, in Arg2, weights Arg3) error {
@@ -511,17 +1241,17 @@ FN i64 rem_i64(LINED i64 x, i64 y) {
   return (i64)(x % d);
 }
 ACCESS(g_u64, __global, u64)
-typedef struct { u64 r0; u64 r1; } f1_add3_results;
-FN f1_add3_results f1_add3(CHECKER u64 a_, u64 b_, u64 c_) {
+typedef struct { u64 r0; u64 r1; } f16_add3_results;
+FN f16_add3_results f16_add3(CHECKER u64 a_, u64 b_, u64 c_) {
   u64 one_ = {0};
   u64 two_ = {0};
-  { f1_add3_results r = {(a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))}; return r; }
+  { f16_add3_results r = {(a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))}; return r; }
 }
-typedef struct { u64 r0; u64 r1; } f2_add2_results;
-FN f2_add2_results f2_add2(CHECKER u64 a_, u64 b_) {
+typedef struct { u64 r0; u64 r1; } f17_add2_results;
+FN f17_add2_results f17_add2(CHECKER u64 a_, u64 b_) {
   u64 one_ = {0};
   u64 two_ = {0};
-  { f2_add2_results r = {a_ ^ b_, a_ & b_}; return r; }
+  { f17_add2_results r = {a_ ^ b_, a_ & b_}; return r; }
 }
 __kernel
 void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_len, __global u64 *now_p, const ulong now_off, const ulong now_len, const ulong wide_x CHECKED_KERNEL) {
@@ -549,7 +1279,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   }
   u64 t_ = {0};
   u64 t2_ = {0};
-  { f1_add3_results r = f1_add3(CHECK left_.v[(i64)0], middle_.v[(i64)0], right_.v[(i64)0]);
+  { f16_add3_results r = f16_add3(CHECK left_.v[(i64)0], middle_.v[(i64)0], right_.v[(i64)0]);
     t_ = r.r0;
     t2_ = r.r1;
   }
@@ -557,7 +1287,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 a2_ = t2_;
   u64 t3_ = {0};
   u64 t4_ = {0};
-  { f1_add3_results r = f1_add3(CHECK left_.v[(i64)2], middle_.v[(i64)2], right_.v[(i64)2]);
+  { f16_add3_results r = f16_add3(CHECK left_.v[(i64)2], middle_.v[(i64)2], right_.v[(i64)2]);
     t3_ = r.r0;
     t4_ = r.r1;
   }
@@ -565,7 +1295,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 b2_ = t4_;
   u64 t5_ = {0};
   u64 t6_ = {0};
-  { f2_add2_results r = f2_add2(CHECK left_.v[(i64)1], right_.v[(i64)1]);
+  { f17_add2_results r = f17_add2(CHECK left_.v[(i64)1], right_.v[(i64)1]);
     t5_ = r.r0;
     t6_ = r.r1;
   }
@@ -573,7 +1303,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 c2_ = t6_;
   u64 t7_ = {0};
   u64 t8_ = {0};
-  { f1_add3_results r = f1_add3(CHECK a1_, b1_, c1_);
+  { f16_add3_results r = f16_add3(CHECK a1_, b1_, c1_);
     t7_ = r.r0;
     t8_ = r.r1;
   }
@@ -581,7 +1311,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 d2_ = t8_;
   u64 t9_ = {0};
   u64 t10_ = {0};
-  { f1_add3_results r = f1_add3(CHECK a2_, b2_, c2_);
+  { f16_add3_results r = f16_add3(CHECK a2_, b2_, c2_);
     t9_ = r.r0;
     t10_ = r.r1;
   }
@@ -589,7 +1319,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 e4_ = t10_;
   u64 t11_ = {0};
   u64 t12_ = {0};
-  { f2_add2_results r = f2_add2(CHECK e2_, d2_);
+  { f17_add2_results r = f17_add2(CHECK e2_, d2_);
     t11_ = r.r0;
     t12_ = r.r1;
   }
@@ -829,7 +1559,7 @@ var mandelbrotKernel = &backend.Source{
 typedef struct { __global u8 *p; i64 n; } sg_u8;
 FN sg_u8 make_sg_u8(__global u8 *p, i64 n) { sg_u8 s; s.p = p; s.n = n; return s; }
 typedef double f64;
-FN i32 f3_escape(CHECKER f64 cx_, f64 cy_, i32 limit_) {
+FN i32 f18_escape(CHECKER f64 cx_, f64 cy_, i32 limit_) {
   f64 x_ = {0};
   f64 y_ = {0};
   {
@@ -868,7 +1598,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
   {
     i64 at_ = (i64)((u64)((i64)((u64)row_ * (u64)width_)) + (u64)col_);
     if ((col_ < width_) && (at_ < pixels_.n)) {
-      i32 turns_ = f3_escape(CHECK x0_ + (((f64)col_) * step_), y0_ + (((f64)row_) * step_), limit_);
+      i32 turns_ = f18_escape(CHECK x0_ + (((f64)col_) * step_), y0_ + (((f64)row_) * step_), limit_);
       STORE(g_u8, pixels_.p[AT(at_, pixels_.n, 24)], 0u);
       if (turns_ < limit_) {
         STORE(g_u8, pixels_.p[AT(at_, pixels_.n, 26)], (u8)div_i32(LINE(26) (i32)((u32)255 * (u32)((i32)((u32)turns_ + (u32)1))), limit_));
@@ -1804,12 +2534,12 @@ typedef char size_a64_t_body[sizeof(a64_t_body) == 1024 ? 1 : -1];
 ACCESS(g_t_body, __global, t_body)
 ACCESS(l_t_body, LOCALPTR, t_body)
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-FN t_vec f4_minus(CHECKER t_vec a_, t_vec b_) {
+FN t_vec f19_minus(CHECKER t_vec a_, t_vec b_) {
   t_vec t_ = {a_.x_ - b_.x_, a_.y_ - b_.y_, a_.z_ - b_.z_};
   return t_;
 }
 ACCESS(l_t_vec, LOCALPTR, t_vec)
-FN f32 f5_dot(CHECKER t_vec a_, t_vec b_) {
+FN f32 f20_dot(CHECKER t_vec a_, t_vec b_) {
   return fma(a_.x_, b_.x_, fma(a_.y_, b_.y_, a_.z_ * b_.z_));
 }
 typedef double f64;
@@ -1818,7 +2548,7 @@ FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
 #else
 FN f64 sqrt_f64(f64 x) { return sqrt(x); }
 #endif
-FN t_vec f6_plus(CHECKER t_vec a_, f32 s_, t_vec b_) {
+FN t_vec f21_plus(CHECKER t_vec a_, f32 s_, t_vec b_) {
   t_vec t_ = {fma(s_, b_.x_, a_.x_), fma(s_, b_.y_, a_.y_), fma(s_, b_.z_, a_.z_)};
   return t_;
 }
@@ -1859,19 +2589,19 @@ void nbody_kernel(__global t_body *next_p, const ulong next_off, const ulong nex
         i64 t_ = min_i64((i64)64, (i64)((u64)now_.n - (u64)first_));
         i64 j_ = (i64)0;
         for (; GO(j_ < t_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          t_vec d_ = f4_minus(CHECK LOAD(l_t_vec, tile_.v[AT(j_, 64, 58)].at_), me_.at_);
-          f32 r2_ = f5_dot(CHECK d_, d_) + 0x1.47ae14p-07f;
+          t_vec d_ = f19_minus(CHECK LOAD(l_t_vec, tile_.v[AT(j_, 64, 58)].at_), me_.at_);
+          f32 r2_ = f20_dot(CHECK d_, d_) + 0x1.47ae14p-07f;
           f32 r_ = (f32)sqrt_f64((f64)r2_);
-          pull_ = f6_plus(CHECK pull_, div_f32(LOAD(l_f32, tile_.v[AT(j_, 64, 61)].mass_), r2_ * r_), d_);
+          pull_ = f21_plus(CHECK pull_, div_f32(LOAD(l_f32, tile_.v[AT(j_, 64, 61)].mass_), r2_ * r_), d_);
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
   }
   if (i_ < now_.n) {
-    t_vec v_ = f6_plus(CHECK LOAD(g_t_vec, velocity_.p[AT(i_, velocity_.n, 66)]), dt_, pull_);
+    t_vec v_ = f21_plus(CHECK LOAD(g_t_vec, velocity_.p[AT(i_, velocity_.n, 66)]), dt_, pull_);
     STORE(g_t_vec, velocity_.p[AT(i_, velocity_.n, 67)], v_);
-    t_body t2_ = {f6_plus(CHECK me_.at_, dt_, v_), me_.mass_};
+    t_body t2_ = {f21_plus(CHECK me_.at_, dt_, v_), me_.mass_};
     STORE(g_t_body, next_.p[AT(i_, next_.n, 68)], t2_);
   }
 }
@@ -2373,10 +3103,10 @@ typedef char size_a16_u32[sizeof(a16_u32) == 64 ? 1 : -1];
 ACCESS(g_u8, __global, u8)
 typedef struct { u32 v[64]; } a64_u32;
 typedef char size_a64_u32[sizeof(a64_u32) == 256 ? 1 : -1];
-TABLE a64_u32 c_roundConstants0 = {{1116352408u, 1899447441u, 3049323471u, 3921009573u, 961987163u, 1508970993u, 2453635748u, 2870763221u, 3624381080u, 310598401u, 607225278u, 1426881987u, 1925078388u, 2162078206u, 2614888103u, 3248222580u, 3835390401u, 4022224774u, 264347078u, 604807628u, 770255983u, 1249150122u, 1555081692u, 1996064986u, 2554220882u, 2821834349u, 2952996808u, 3210313671u, 3336571891u, 3584528711u, 113926993u, 338241895u, 666307205u, 773529912u, 1294757372u, 1396182291u, 1695183700u, 1986661051u, 2177026350u, 2456956037u, 2730485921u, 2820302411u, 3259730800u, 3345764771u, 3516065817u, 3600352804u, 4094571909u, 275423344u, 430227734u, 506948616u, 659060556u, 883997877u, 958139571u, 1322822218u, 1537002063u, 1747873779u, 1955562222u, 2024104815u, 2227730452u, 2361852424u, 2428436474u, 2756734187u, 3204031479u, 3329325298u}};
+TABLE a64_u32 c_roundConstants3 = {{1116352408u, 1899447441u, 3049323471u, 3921009573u, 961987163u, 1508970993u, 2453635748u, 2870763221u, 3624381080u, 310598401u, 607225278u, 1426881987u, 1925078388u, 2162078206u, 2614888103u, 3248222580u, 3835390401u, 4022224774u, 264347078u, 604807628u, 770255983u, 1249150122u, 1555081692u, 1996064986u, 2554220882u, 2821834349u, 2952996808u, 3210313671u, 3336571891u, 3584528711u, 113926993u, 338241895u, 666307205u, 773529912u, 1294757372u, 1396182291u, 1695183700u, 1986661051u, 2177026350u, 2456956037u, 2730485921u, 2820302411u, 3259730800u, 3345764771u, 3516065817u, 3600352804u, 4094571909u, 275423344u, 430227734u, 506948616u, 659060556u, 883997877u, 958139571u, 1322822218u, 1537002063u, 1747873779u, 1955562222u, 2024104815u, 2227730452u, 2361852424u, 2428436474u, 2756734187u, 3204031479u, 3329325298u}};
 FN u32 shl_u32(u32 x, u64 n) { return n < 32 ? (u32)((u32)x << (u32)n) : (u32)0; }
 FN u32 shr_u32(u32 x, u64 n) { return n < 32 ? (u32)(x >> (u32)n) : (u32)0; }
-FN void f7_compress(CHECKER a8_u32 * h_, a16_u32 * w_) {
+FN void f22_compress(CHECKER a8_u32 * h_, a16_u32 * w_) {
   u32 a_ = (*h_).v[(i64)0];
   u32 b_ = (*h_).v[(i64)1];
   u32 c_ = (*h_).v[(i64)2];
@@ -2388,7 +3118,7 @@ FN void f7_compress(CHECKER a8_u32 * h_, a16_u32 * w_) {
   {
     i64 i_ = (i64)0;
     for (; GO(i_ < ((i64)64)); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-      u32 k_ = c_roundConstants0.v[AT(i_, 64, 69)];
+      u32 k_ = c_roundConstants3.v[AT(i_, 64, 69)];
       if (i_ >= ((i64)16)) {
         u32 x_ = (*w_).v[AT(((i64)((u64)i_ - (u64)((i64)15))) % ((i64)16), 16, 71)];
         u32 y_ = (*w_).v[AT(((i64)((u64)i_ - (u64)((i64)2))) % ((i64)16), 16, 71)];
@@ -2480,7 +3210,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
         w_.v[(i64)14] = t_;
         w_.v[(i64)15] = t2_;
       }
-      f7_compress(CHECK &h_, &w_);
+      f22_compress(CHECK &h_, &w_);
     }
   }
   {
@@ -2497,7 +3227,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 .version 4.2
 .target sm_50
 .address_size 64
-.visible .const .align 4 .b8 c_roundConstants0[256] = {152, 47, 138, 66, 145, 68, 55, 113, 207, 251, 192, 181, 165, 219, 181, 233, 91, 194, 86, 57, 241, 17, 241, 89, 164, 130, 63, 146, 213, 94, 28, 171, 152, 170, 7, 216, 1, 91, 131, 18, 190, 133, 49, 36, 195, 125, 12, 85, 116, 93, 190, 114, 254, 177, 222, 128, 167, 6, 220, 155, 116, 241, 155, 193, 193, 105, 155, 228, 134, 71, 190, 239, 198, 157, 193, 15, 204, 161, 12, 36, 111, 44, 233, 45, 170, 132, 116, 74, 220, 169, 176, 92, 218, 136, 249, 118, 82, 81, 62, 152, 109, 198, 49, 168, 200, 39, 3, 176, 199, 127, 89, 191, 243, 11, 224, 198, 71, 145, 167, 213, 81, 99, 202, 6, 103, 41, 41, 20, 133, 10, 183, 39, 56, 33, 27, 46, 252, 109, 44, 77, 19, 13, 56, 83, 84, 115, 10, 101, 187, 10, 106, 118, 46, 201, 194, 129, 133, 44, 114, 146, 161, 232, 191, 162, 75, 102, 26, 168, 112, 139, 75, 194, 163, 81, 108, 199, 25, 232, 146, 209, 36, 6, 153, 214, 133, 53, 14, 244, 112, 160, 106, 16, 22, 193, 164, 25, 8, 108, 55, 30, 76, 119, 72, 39, 181, 188, 176, 52, 179, 12, 28, 57, 74, 170, 216, 78, 79, 202, 156, 91, 243, 111, 46, 104, 238, 130, 143, 116, 111, 99, 165, 120, 20, 120, 200, 132, 8, 2, 199, 140, 250, 255, 190, 144, 235, 108, 80, 164, 247, 163, 249, 190, 242, 120, 113, 198};
+.visible .const .align 4 .b8 c_roundConstants3[256] = {152, 47, 138, 66, 145, 68, 55, 113, 207, 251, 192, 181, 165, 219, 181, 233, 91, 194, 86, 57, 241, 17, 241, 89, 164, 130, 63, 146, 213, 94, 28, 171, 152, 170, 7, 216, 1, 91, 131, 18, 190, 133, 49, 36, 195, 125, 12, 85, 116, 93, 190, 114, 254, 177, 222, 128, 167, 6, 220, 155, 116, 241, 155, 193, 193, 105, 155, 228, 134, 71, 190, 239, 198, 157, 193, 15, 204, 161, 12, 36, 111, 44, 233, 45, 170, 132, 116, 74, 220, 169, 176, 92, 218, 136, 249, 118, 82, 81, 62, 152, 109, 198, 49, 168, 200, 39, 3, 176, 199, 127, 89, 191, 243, 11, 224, 198, 71, 145, 167, 213, 81, 99, 202, 6, 103, 41, 41, 20, 133, 10, 183, 39, 56, 33, 27, 46, 252, 109, 44, 77, 19, 13, 56, 83, 84, 115, 10, 101, 187, 10, 106, 118, 46, 201, 194, 129, 133, 44, 114, 146, 161, 232, 191, 162, 75, 102, 26, 168, 112, 139, 75, 194, 163, 81, 108, 199, 25, 232, 146, 209, 36, 6, 153, 214, 133, 53, 14, 244, 112, 160, 106, 16, 22, 193, 164, 25, 8, 108, 55, 30, 76, 119, 72, 39, 181, 188, 176, 52, 179, 12, 28, 57, 74, 170, 216, 78, 79, 202, 156, 91, 243, 111, 46, 104, 238, 130, 143, 116, 111, 99, 165, 120, 20, 120, 200, 132, 8, 2, 199, 140, 250, 255, 190, 144, 235, 108, 80, 164, 247, 163, 249, 190, 242, 120, 113, 198};
 .visible .entry hash_kernel(
 	.param .u64 hash_kernel_param_0,
 	.param .u64 hash_kernel_param_1,
@@ -2650,7 +3380,7 @@ $L__BB0_13:
 	st.local.u32 	[%rd1+60], %r5;
 $L__BB0_15:
 	mov.u64 	%rd74, 0;
-	mov.u64 	%rd72, c_roundConstants0;
+	mov.u64 	%rd72, c_roundConstants3;
 	mov.u64 	%rd73, %rd1;
 	mov.u32 	%r136, %r152;
 	mov.u32 	%r137, %r151;
@@ -2783,7 +3513,7 @@ typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
 typedef struct { a16_i32 v[16]; } a16_a16_i32;
 typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
-FN i32 f8_distance(CHECKER t_Matrix_3 d_, i64 i_, i64 j_) {
+FN i32 f23_distance(CHECKER t_Matrix_3 d_, i64 i_, i64 j_) {
   if ((i_ < d_.Rows_) && (j_ < d_.Cols_)) {
     return LOAD(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 69) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 69))]);
   }
@@ -2828,11 +3558,11 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
   }
   i64 y_ = (i64)get_local_id(1);
   i64 x_ = (i64)get_local_id(0);
-  i32 t6_ = f8_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)x_));
+  i32 t6_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)x_));
   STORE(l_i32, a_.v[AT(y_, 16, 45)].v[AT(x_, 16, 45)], t6_);
-  i32 t7_ = f8_distance(CHECK d_, (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
+  i32 t7_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
   STORE(l_i32, b_.v[AT(y_, 16, 46)].v[AT(x_, 16, 46)], t7_);
-  i32 t8_ = f8_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
+  i32 t8_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
   i32 own_ = t8_;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   {
@@ -3049,14 +3779,14 @@ typedef struct { i32 v[256]; } a256_i32;
 typedef char size_a256_i32[sizeof(a256_i32) == 1024 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
-typedef struct { i64 r0; i64 r1; } f9_pair_results;
-FN f9_pair_results f9_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f24_pair_results;
+FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f9_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
-FN void f10_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
+FN void f25_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
   if (LOAD(l_i32, (*b_)) < LOAD(l_i32, (*a_))) {
     i32 t_ = LOAD(l_i32, (*b_));
     i32 t2_ = LOAD(l_i32, (*a_));
@@ -3090,26 +3820,26 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       i64 t2_ = {0};
       i64 t3_ = {0};
-      { f9_pair_results r = f9_pair(CHECK (i64)get_local_id(0), run_ / ((i64)2), (i64)((u64)run_ - (u64)((i64)1)));
+      { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), run_ / ((i64)2), (i64)((u64)run_ - (u64)((i64)1)));
         t2_ = r.r0;
         t3_ = r.r1;
       }
       i64 i2_ = t2_;
       i64 j_ = t3_;
-      f10_order(CHECK &t_.v[AT(i2_, 256, 30)], &t_.v[AT(j_, 256, 30)]);
+      f25_order(CHECK &t_.v[AT(i2_, 256, 30)], &t_.v[AT(j_, 256, 30)]);
       i64 d_ = run_ / ((i64)4);
       {
         for (; d_ > ((i64)0); d_ = d_ / ((i64)2)) {
           barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
           i64 t4_ = {0};
           i64 t5_ = {0};
-          { f9_pair_results r = f9_pair(CHECK (i64)get_local_id(0), d_, d_);
+          { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), d_, d_);
             t4_ = r.r0;
             t5_ = r.r1;
           }
           i64 i3_ = t4_;
           i64 j2_ = t5_;
-          f10_order(CHECK &t_.v[AT(i3_, 256, 75)], &t_.v[AT(j2_, 256, 75)]);
+          f25_order(CHECK &t_.v[AT(i3_, 256, 75)], &t_.v[AT(j2_, 256, 75)]);
         }
       }
     }
@@ -3296,14 +4026,14 @@ typedef struct { i32 v[256]; } a256_i32;
 typedef char size_a256_i32[sizeof(a256_i32) == 1024 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
-typedef struct { i64 r0; i64 r1; } f9_pair_results;
-FN f9_pair_results f9_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f24_pair_results;
+FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f9_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
-FN void f10_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
+FN void f25_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
   if (LOAD(l_i32, (*b_)) < LOAD(l_i32, (*a_))) {
     i32 t_ = LOAD(l_i32, (*b_));
     i32 t2_ = LOAD(l_i32, (*a_));
@@ -3337,13 +4067,13 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       i64 t2_ = {0};
       i64 t3_ = {0};
-      { f9_pair_results r = f9_pair(CHECK (i64)get_local_id(0), d_, d_);
+      { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), d_, d_);
         t2_ = r.r0;
         t3_ = r.r1;
       }
       i64 i2_ = t2_;
       i64 j_ = t3_;
-      f10_order(CHECK &t_.v[AT(i2_, 256, 75)], &t_.v[AT(j_, 256, 75)]);
+      f25_order(CHECK &t_.v[AT(i2_, 256, 75)], &t_.v[AT(j_, 256, 75)]);
     }
   }
   sg_i32 x3_ = x_;
@@ -3569,15 +4299,15 @@ var sortPassKernel = &backend.Source{
 	Text: support.Head + `/* sortPass, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { i64 r0; i64 r1; } f9_pair_results;
-FN f9_pair_results f9_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f24_pair_results;
+FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f9_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
 ACCESS(g_i32, __global, i32)
-FN void f11_order(CHECKER __global i32 * a_, __global i32 * b_) {
+FN void f26_order(CHECKER __global i32 * a_, __global i32 * b_) {
   if (LOAD(g_i32, (*b_)) < LOAD(g_i32, (*a_))) {
     i32 t_ = LOAD(g_i32, (*b_));
     i32 t2_ = LOAD(g_i32, (*a_));
@@ -3594,14 +4324,14 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
   {
     i64 t_ = {0};
     i64 t2_ = {0};
-    { f9_pair_results r = f9_pair(CHECK (i64)get_global_id(0), half_, mask_);
+    { f24_pair_results r = f24_pair(CHECK (i64)get_global_id(0), half_, mask_);
       t_ = r.r0;
       t2_ = r.r1;
     }
     i64 i_ = t_;
     i64 j_ = t2_;
     if (j_ < x_.n) {
-      f11_order(CHECK &x_.p[AT(i_, x_.n, 52)], &x_.p[AT(j_, x_.n, 52)]);
+      f26_order(CHECK &x_.p[AT(i_, x_.n, 52)], &x_.p[AT(j_, x_.n, 52)]);
     }
   }
 }
@@ -4461,12 +5191,14 @@ $L__BB0_10:
 `),
 }
 
-//go:embed convolve.go histogram.go life.go mandelbrot.go matmul.go nbody.go prefixsum.go sha256.go shortestpaths.go sort.go sum.go wave.go
+//go:embed blackscholes.go convolve.go histogram.go life.go mandelbrot.go matmul.go nbody.go prefixsum.go sha256.go shortestpaths.go sort.go sum.go wave.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether the declarations that this file was generated from are unchanged.
 var kernelsFresh = sync.OnceValue(func() error {
 	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
+		{File: "blackscholes.go", Head: "// normal is the standard normal distribution, with an error below 7.5e-8: formula 26.2.17 of", Bytes: 553, Hash: "947e52fef613d525d70c7a6526bd079a821a1354dc9db13b904a93092208b9d2"},
+		{File: "blackscholes.go", Head: "// blackScholes makes calls[i] and puts[i] what the right to buy and to sell by options[i] is worth.", Bytes: 727, Hash: "daf67cd42270c12508acfa5cfd0fb47ce57e402612a713c413f22d1838b74426"},
 		{File: "convolve.go", Head: "const (", Bytes: 41, Hash: "6fd0ac2c8a7f03ba5defc103cda6a139de12e92a2d70a17d9cc96a90954b1b0e"},
 		{File: "convolve.go", Head: "// convolve makes element (i, j) of out the sum of weights[p*taps+q] * in(i+reach-p, j+reach-q) over", Bytes: 1067, Hash: "074b01c415e4f76d6d551a88e6c1d89a8291d97eb8e05ac92794d94e1022e4e3"},
 		{File: "histogram.go", Head: "const bins = 256", Bytes: 16, Hash: "e8a5a391dbf9015a3247d709cc60a4c54e47a11fc5e63c3c63b83ca7bac93f43"},
@@ -4508,6 +5240,12 @@ var kernelsFresh = sync.OnceValue(func() error {
 	})
 })
 
+type gpu_t_option struct {
+	price_  float32
+	strike_ float32
+	years_  float32
+}
+
 type gpu_t_Matrix struct {
 	Data_   []float32
 	Rows_   int64
@@ -4540,7 +5278,75 @@ type gpu_t_body struct {
 	mass_ float32
 }
 
-var gpu_c_roundConstants0 = [64]uint32{0: uint32(1116352408), 1: uint32(1899447441), 2: uint32(3049323471), 3: uint32(3921009573), 4: uint32(961987163), 5: uint32(1508970993), 6: uint32(2453635748), 7: uint32(2870763221), 8: uint32(3624381080), 9: uint32(310598401), 10: uint32(607225278), 11: uint32(1426881987), 12: uint32(1925078388), 13: uint32(2162078206), 14: uint32(2614888103), 15: uint32(3248222580), 16: uint32(3835390401), 17: uint32(4022224774), 18: uint32(264347078), 19: uint32(604807628), 20: uint32(770255983), 21: uint32(1249150122), 22: uint32(1555081692), 23: uint32(1996064986), 24: uint32(2554220882), 25: uint32(2821834349), 26: uint32(2952996808), 27: uint32(3210313671), 28: uint32(3336571891), 29: uint32(3584528711), 30: uint32(113926993), 31: uint32(338241895), 32: uint32(666307205), 33: uint32(773529912), 34: uint32(1294757372), 35: uint32(1396182291), 36: uint32(1695183700), 37: uint32(1986661051), 38: uint32(2177026350), 39: uint32(2456956037), 40: uint32(2730485921), 41: uint32(2820302411), 42: uint32(3259730800), 43: uint32(3345764771), 44: uint32(3516065817), 45: uint32(3600352804), 46: uint32(4094571909), 47: uint32(275423344), 48: uint32(430227734), 49: uint32(506948616), 50: uint32(659060556), 51: uint32(883997877), 52: uint32(958139571), 53: uint32(1322822218), 54: uint32(1537002063), 55: uint32(1747873779), 56: uint32(1955562222), 57: uint32(2024104815), 58: uint32(2227730452), 59: uint32(2361852424), 60: uint32(2428436474), 61: uint32(2756734187), 62: uint32(3204031479), 63: uint32(3329325298)}
+var gpu_c_roundConstants3 = [64]uint32{0: uint32(1116352408), 1: uint32(1899447441), 2: uint32(3049323471), 3: uint32(3921009573), 4: uint32(961987163), 5: uint32(1508970993), 6: uint32(2453635748), 7: uint32(2870763221), 8: uint32(3624381080), 9: uint32(310598401), 10: uint32(607225278), 11: uint32(1426881987), 12: uint32(1925078388), 13: uint32(2162078206), 14: uint32(2614888103), 15: uint32(3248222580), 16: uint32(3835390401), 17: uint32(4022224774), 18: uint32(264347078), 19: uint32(604807628), 20: uint32(770255983), 21: uint32(1249150122), 22: uint32(1555081692), 23: uint32(1996064986), 24: uint32(2554220882), 25: uint32(2821834349), 26: uint32(2952996808), 27: uint32(3210313671), 28: uint32(3336571891), 29: uint32(3584528711), 30: uint32(113926993), 31: uint32(338241895), 32: uint32(666307205), 33: uint32(773529912), 34: uint32(1294757372), 35: uint32(1396182291), 36: uint32(1695183700), 37: uint32(1986661051), 38: uint32(2177026350), 39: uint32(2456956037), 40: uint32(2730485921), 41: uint32(2820302411), 42: uint32(3259730800), 43: uint32(3345764771), 44: uint32(3516065817), 45: uint32(3600352804), 46: uint32(4094571909), 47: uint32(275423344), 48: uint32(430227734), 49: uint32(506948616), 50: uint32(659060556), 51: uint32(883997877), 52: uint32(958139571), 53: uint32(1322822218), 54: uint32(1537002063), 55: uint32(1747873779), 56: uint32(1955562222), 57: uint32(2024104815), 58: uint32(2227730452), 59: uint32(2361852424), 60: uint32(2428436474), 61: uint32(2756734187), 62: uint32(3204031479), 63: uint32(3329325298)}
+
+var gpu_c_logInv0 = [64]float64{0: float64(1.41064453125), 1: float64(1.39501953125), 2: float64(1.3798828125), 3: float64(1.365234375), 4: float64(1.35107421875), 5: float64(1.3369140625), 6: float64(1.32275390625), 7: float64(1.3095703125), 8: float64(1.29638671875), 9: float64(1.283203125), 10: float64(1.2705078125), 11: float64(1.2578125), 12: float64(1.24560546875), 13: float64(1.23388671875), 14: float64(1.22216796875), 15: float64(1.21044921875), 16: float64(1.19921875), 17: float64(1.18798828125), 18: float64(1.17724609375), 19: float64(1.16650390625), 20: float64(1.15576171875), 21: float64(1.1455078125), 22: float64(1.13525390625), 23: float64(1.12548828125), 24: float64(1.115234375), 25: float64(1.10595703125), 26: float64(1.09619140625), 27: float64(1.0869140625), 28: float64(1.078125), 29: float64(1.06884765625), 30: float64(1.06005859375), 31: float64(1.05126953125), 32: float64(1.04296875), 33: float64(1.0341796875), 34: float64(1.02587890625), 35: float64(1.01806640625), 36: float64(1.009765625), 37: float64(1), 38: float64(0.98828125), 39: float64(0.97314453125), 40: float64(0.958984375), 41: float64(0.94482421875), 42: float64(0.93115234375), 43: float64(0.91748046875), 44: float64(0.90478515625), 45: float64(0.89208984375), 46: float64(0.8798828125), 47: float64(0.86767578125), 48: float64(0.85595703125), 49: float64(0.8447265625), 50: float64(0.833984375), 51: float64(0.8232421875), 52: float64(0.8125), 53: float64(0.802734375), 54: float64(0.79248046875), 55: float64(0.78271484375), 56: float64(0.7734375), 57: float64(0.76416015625), 58: float64(0.75537109375), 59: float64(0.74658203125), 60: float64(0.73779296875), 61: float64(0.7294921875), 62: float64(0.72119140625), 63: float64(0.712890625)}
+
+var gpu_c_logTable1 = [64][2]float64{0: [2]float64{0: float64(-0.34404671430684175), 1: float64(4.9060301731121814e-15)}, 1: [2]float64{0: float64(-0.33290841607140464), 1: float64(2.997618872124983e-14)}, 2: [2]float64{0: float64(-0.32199857708496893), 1: float64(-1.0541721284768572e-13)}, 3: [2]float64{0: float64(-0.31132611719431225), 1: float64(9.774341135269335e-15)}, 4: [2]float64{0: float64(-0.30089999362758135), 1: float64(5.385005056620337e-14)}, 5: [2]float64{0: float64(-0.2903640196889228), 1: float64(-7.301364870667009e-14)}, 6: [2]float64{0: float64(-0.2797158559255877), 1: float64(-1.0903247777429084e-13)}, 7: [2]float64{0: float64(-0.26969907768216217), 1: float64(-6.326024352256793e-14)}, 8: [2]float64{0: float64(-0.25958094751672434), 1: float64(8.353189254295542e-14)}, 9: [2]float64{0: float64(-0.24935939344504732), 1: float64(-5.541005476110028e-14)}, 10: [2]float64{0: float64(-0.23941667291296653), 1: float64(-8.564781363740399e-14)}, 11: [2]float64{0: float64(-0.22937410106487732), 1: float64(3.149265065191484e-14)}, 12: [2]float64{0: float64(-0.21962173198244272), 1: float64(2.973359583633644e-14)}, 13: [2]float64{0: float64(-0.2101691212287733), 1: float64(-2.2529146949912314e-14)}, 14: [2]float64{0: float64(-0.200626305272408), 1: float64(3.217901777705314e-14)}, 15: [2]float64{0: float64(-0.1909915458757041), 1: float64(-8.799532008019315e-14)}, 16: [2]float64{0: float64(-0.18167030310769405), 1: float64(5.937506333384701e-14)}, 17: [2]float64{0: float64(-0.1722613566241762), 1: float64(5.1978318265086657e-14)}, 18: [2]float64{0: float64(-0.1631778920218494), 1: float64(7.67560913659992e-14)}, 19: [2]float64{0: float64(-0.15401116116640878), 1: float64(-2.3468748504405123e-15)}, 20: [2]float64{0: float64(-0.14475962335450276), 1: float64(-8.276587279881585e-14)}, 21: [2]float64{0: float64(-0.1358480430540112), 1: float64(-1.1154453195880403e-14)}, 22: [2]float64{0: float64(-0.12685633186197265), 1: float64(-8.563416955177892e-14)}, 23: [2]float64{0: float64(-0.11821696927131597), 1: float64(-3.451461847397754e-14)}, 24: [2]float64{0: float64(-0.10906458461658985), 1: float64(8.742272933901982e-14)}, 25: [2]float64{0: float64(-0.10071105175779849), 1: float64(6.249530294754912e-14)}, 26: [2]float64{0: float64(-0.09184181401701608), 1: float64(5.981256735060927e-14)}, 27: [2]float64{0: float64(-0.08334254567603239), 1: float64(-5.934963615007151e-14)}, 28: [2]float64{0: float64(-0.07522342123752424), 1: float64(-6.329065958724544e-14)}, 29: [2]float64{0: float64(-0.06658111136357547), 1: float64(1.1093777809163184e-13)}, 30: [2]float64{0: float64(-0.05832418371892345), 1: float64(3.0010491103435413e-14)}, 31: [2]float64{0: float64(-0.049998511204876195), 1: float64(-8.843202469858348e-14)}, 32: [2]float64{0: float64(-0.04207121392073532), 1: float64(4.826314000551128e-14)}, 33: [2]float64{0: float64(-0.033608540001978326), 1: float64(2.4961853809633493e-14)}, 34: [2]float64{0: float64(-0.025549714685666913), 1: float64(6.489996071731672e-14)}, 35: [2]float64{0: float64(-0.01790514807339605), 1: float64(-1.0737073740568814e-13)}, 36: [2]float64{0: float64(-0.009718249468960494), 1: float64(3.914755880381555e-14)}, 37: [2]float64{0: float64(0), 1: float64(0)}, 38: [2]float64{0: float64(0.011787955751970003), 1: float64(7.223757580209288e-14)}, 39: [2]float64{0: float64(0.02722266594651046), 1: float64(9.322449043091372e-14)}, 40: [2]float64{0: float64(0.041880497245074366), 1: float64(-8.71601984429868e-14)}, 41: [2]float64{0: float64(0.05675638069556044), 1: float64(-4.421501809101351e-14)}, 42: [2]float64{0: float64(0.07133238055894253), 1: float64(3.680542940214689e-14)}, 43: [2]float64{0: float64(0.08612398674586075), 1: float64(7.234062836286854e-14)}, 44: [2]float64{0: float64(0.10005775987406196), 1: float64(-2.3334853891083023e-14)}, 45: [2]float64{0: float64(0.11418842978127941), 1: float64(1.122782748543042e-13)}, 46: [2]float64{0: float64(0.12796654799103635), 1: float64(7.882963796938086e-14)}, 47: [2]float64{0: float64(0.14193715800479367), 1: float64(-4.660276120271181e-14)}, 48: [2]float64{0: float64(0.1555351012382289), 1: float64(-6.498497574514755e-14)}, 49: [2]float64{0: float64(0.16874229866766655), 1: float64(-9.277331460878325e-14)}, 50: [2]float64{0: float64(0.18154061181098768), 1: float64(-1.0445339530284443e-13)}, 51: [2]float64{0: float64(0.19450484759749997), 1: float64(9.766301638152113e-14)}, 52: [2]float64{0: float64(0.20763936477828793), 1: float64(-4.3425422595242564e-14)}, 53: [2]float64{0: float64(0.2197314105433179), 1: float64(-4.472851385991314e-14)}, 54: [2]float64{0: float64(0.23258741864469812), 1: float64(1.0907218238429827e-13)}, 55: [2]float64{0: float64(0.24498683354977402), 1: float64(7.143099534707638e-14)}, 56: [2]float64{0: float64(0.25691041378513546), 1: float64(-1.0822171646799124e-13)}, 57: [2]float64{0: float64(0.2689778831852436), 1: float64(-9.881463003543866e-14)}, 58: [2]float64{0: float64(0.2805461355862917), 1: float64(4.057052014520081e-14)}, 59: [2]float64{0: float64(0.29224978023034964), 1: float64(-1.3540467861621773e-14)}, 60: [2]float64{0: float64(0.3040920238865965), 1: float64(6.232683426499504e-14)}, 61: [2]float64{0: float64(0.3154066204665469), 1: float64(8.890479826418284e-14)}, 62: [2]float64{0: float64(0.32685070362799706), 1: float64(2.1539292660379483e-14)}, 63: [2]float64{0: float64(0.33842727145702156), 1: float64(-5.280156204729064e-15)}}
+
+var gpu_c_expTable2 = [64][2]float64{0: [2]float64{0: float64(1), 1: float64(0)}, 1: [2]float64{0: float64(1.0108892860517005), 1: float64(-1.5234778603368577e-17)}, 2: [2]float64{0: float64(1.0218971486541166), 1: float64(5.109225028973444e-17)}, 3: [2]float64{0: float64(1.0330248790212284), 1: float64(7.600838874027088e-18)}, 4: [2]float64{0: float64(1.0442737824274138), 1: float64(8.551889705537965e-17)}, 5: [2]float64{0: float64(1.0556451783605572), 1: float64(1.759325738772092e-18)}, 6: [2]float64{0: float64(1.0671404006768237), 1: float64(-7.899853966841582e-17)}, 7: [2]float64{0: float64(1.0787607977571199), 1: float64(-6.656660436056593e-17)}, 8: [2]float64{0: float64(1.0905077326652577), 1: float64(-3.046782079812471e-17)}, 9: [2]float64{0: float64(1.102382583307841), 1: float64(5.2660368715706944e-17)}, 10: [2]float64{0: float64(1.1143867425958924), 1: float64(1.0410278456845571e-16)}, 11: [2]float64{0: float64(1.1265216186082418), 1: float64(5.165856758795457e-17)}, 12: [2]float64{0: float64(1.1387886347566916), 1: float64(8.912812676025408e-17)}, 13: [2]float64{0: float64(1.1511892299529827), 1: float64(3.250710218863827e-17)}, 14: [2]float64{0: float64(1.1637248587775775), 1: float64(3.8292048369240935e-17)}, 15: [2]float64{0: float64(1.1763969916502812), 1: float64(5.554203254218079e-17)}, 16: [2]float64{0: float64(1.189207115002721), 1: float64(3.982015231465646e-17)}, 17: [2]float64{0: float64(1.202156731452703), 1: float64(6.644981499252301e-17)}, 18: [2]float64{0: float64(1.215247359980469), 1: float64(-7.712630692681488e-17)}, 19: [2]float64{0: float64(1.22848053610687), 1: float64(-1.89878163130253e-17)}, 20: [2]float64{0: float64(1.241857812073484), 1: float64(4.658027591836937e-17)}, 21: [2]float64{0: float64(1.255380757024691), 1: float64(-6.7113898212968784e-18)}, 22: [2]float64{0: float64(1.2690509571917332), 1: float64(2.667932131342186e-18)}, 23: [2]float64{0: float64(1.2828700160787783), 1: float64(1.713594918243561e-17)}, 24: [2]float64{0: float64(1.2968395546510096), 1: float64(2.5382502794888315e-17)}, 25: [2]float64{0: float64(1.3109612115247644), 1: float64(-7.181536135519454e-17)}, 26: [2]float64{0: float64(1.3252366431597413), 1: float64(-2.8587312100388614e-17)}, 27: [2]float64{0: float64(1.339667524053303), 1: float64(8.927282594831732e-17)}, 28: [2]float64{0: float64(1.3542555469368927), 1: float64(7.70094837980299e-17)}, 29: [2]float64{0: float64(1.3690024229745905), 1: float64(9.593797919118849e-17)}, 30: [2]float64{0: float64(1.383909881963832), 1: float64(-6.770511658794786e-17)}, 31: [2]float64{0: float64(1.3989796725383112), 1: float64(-9.614213209051323e-17)}, 32: [2]float64{0: float64(1.4142135623730951), 1: float64(-9.667293313452913e-17)}, 33: [2]float64{0: float64(1.42961333839197), 1: float64(-1.2031642489053655e-17)}, 34: [2]float64{0: float64(1.4451808069770467), 1: float64(-3.0237581349939873e-17)}, 35: [2]float64{0: float64(1.460917794180647), 1: float64(-5.600377186075216e-17)}, 36: [2]float64{0: float64(1.4768261459394993), 1: float64(-3.483994556892796e-17)}, 37: [2]float64{0: float64(1.4929077282912648), 1: float64(1.4192920154284036e-17)}, 38: [2]float64{0: float64(1.5091644275934228), 1: float64(-1.016455327754295e-16)}, 39: [2]float64{0: float64(1.5255981507445384), 1: float64(-1.1024941712342561e-16)}, 40: [2]float64{0: float64(1.5422108254079407), 1: float64(7.949834809697621e-17)}, 41: [2]float64{0: float64(1.559004400237837), 1: float64(3.7812070533575275e-17)}, 42: [2]float64{0: float64(1.5759808451078865), 1: float64(-1.0136916471278304e-17)}, 43: [2]float64{0: float64(1.593142151342267), 1: float64(-1.0094406542311964e-16)}, 44: [2]float64{0: float64(1.6104903319492543), 1: float64(2.4707192569797888e-17)}, 45: [2]float64{0: float64(1.6280274218573478), 1: float64(-6.712955084707084e-17)}, 46: [2]float64{0: float64(1.645755478153965), 1: float64(-1.0125679913674773e-16)}, 47: [2]float64{0: float64(1.6636765803267364), 1: float64(5.8909926967131e-17)}, 48: [2]float64{0: float64(1.681792830507429), 1: float64(8.199010020581497e-17)}, 49: [2]float64{0: float64(1.7001063537185235), 1: float64(-8.0237193703977e-18)}, 50: [2]float64{0: float64(1.718619298122478), 1: float64(-1.851380418263111e-17)}, 51: [2]float64{0: float64(1.7373338352737062), 1: float64(3.164389299292957e-17)}, 52: [2]float64{0: float64(1.7562521603732995), 1: float64(2.960140695448873e-17)}, 53: [2]float64{0: float64(1.7753764925265212), 1: float64(6.429731796556572e-17)}, 54: [2]float64{0: float64(1.7947090750031072), 1: float64(1.8227458427912087e-17)}, 55: [2]float64{0: float64(1.8142521755003989), 1: float64(-9.969531538920349e-17)}, 56: [2]float64{0: float64(1.8340080864093424), 1: float64(3.283107224245627e-17)}, 57: [2]float64{0: float64(1.8539791250833855), 1: float64(9.761887490727594e-17)}, 58: [2]float64{0: float64(1.8741676341103), 1: float64(-6.122763413004143e-17)}, 59: [2]float64{0: float64(1.8945759815869656), 1: float64(3.4034035352165297e-17)}, 60: [2]float64{0: float64(1.9152065613971474), 1: float64(-1.0619946056195963e-16)}, 61: [2]float64{0: float64(1.9360617934922943), 1: float64(1.0332385960676326e-16)}, 62: [2]float64{0: float64(1.9571441241754002), 1: float64(8.960767791036668e-17)}, 63: [2]float64{0: float64(1.978456026387951), 1: float64(4.0388753109278167e-17)}}
+
+func blackScholesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		blackScholes(it, support.Slice[float32](args[0:]), support.Slice[float32](args[3:]), support.Slice[option](args[6:]), float32(args[9].Float32()), float32(args[10].Float32()))
+	})
+}
+
+func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return blackScholesPlain(grid, lo, hi, args)
+	}
+	calls_ := support.Slice[float32](args[0:])
+	puts_ := support.Slice[float32](args[3:])
+	options_ := support.Slice[gpu_t_option](args[6:])
+	rate_ := args[9].Float32()
+	volatility_ := args[10].Float32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < int64(len(options_)); a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, int64(len(options_)))
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+//line blackscholes.go:41
+							i_ := i0
+							{
+//line blackscholes.go:42
+								o_ := options_[i_]
+//line blackscholes.go:43
+								spread_ := float32(volatility_ * float32(math.Sqrt(float64(o_.years_))))
+//line blackscholes.go:44
+								drift_ := support.FMA32(volatility_, volatility_/float32(2), rate_)
+//line blackscholes.go:45
+								d1_ := support.FMA32(drift_, o_.years_, gpu_f1_Log(o_.price_/o_.strike_)) / spread_
+//line blackscholes.go:46
+								d2_ := d1_ - spread_
+//line blackscholes.go:47
+								later_ := float32(o_.strike_ * gpu_f10_Exp(float32((-rate_)*o_.years_)))
+//line blackscholes.go:48
+								calls_[i_] = support.FMA32(o_.price_, gpu_f15_normal(d1_), -float32(later_*gpu_f15_normal(d2_)))
+//line blackscholes.go:49
+								puts_[i_] = support.FMA32(later_, gpu_f15_normal(-d2_), -float32(o_.price_*gpu_f15_normal(-d1_)))
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5347
+	}
+	return nil
+}
 
 func convolvePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
@@ -4561,7 +5367,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	in_.Cols_ = args[8].Int64()
 	in_.Stride_ = args[9].Int64()
 	weights_ := support.Slice[float32](args[10:])
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var w_ [25]float32
 	var t_ [20][20]float32
 	for i := lo; i < hi; i++ {
@@ -4656,7 +5462,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4660
+//line kernels_tandem.go:5466
 	}
 	return nil
 }
@@ -4735,7 +5541,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4739
+//line kernels_tandem.go:5545
 	}
 	return nil
 }
@@ -4805,7 +5611,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:31
 					var t2_ uint64
 //line life.go:31
-					t_, t2_ = gpu_f1_add3(left_[0], middle_[0], right_[0])
+					t_, t2_ = gpu_f16_add3(left_[0], middle_[0], right_[0])
 //line life.go:31
 					a1_ := t_
 //line life.go:31
@@ -4815,7 +5621,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:32
 					var t4_ uint64
 //line life.go:32
-					t3_, t4_ = gpu_f1_add3(left_[2], middle_[2], right_[2])
+					t3_, t4_ = gpu_f16_add3(left_[2], middle_[2], right_[2])
 //line life.go:32
 					b1_ := t3_
 //line life.go:32
@@ -4825,7 +5631,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:33
 					var t6_ uint64
 //line life.go:33
-					t5_, t6_ = gpu_f2_add2(left_[1], right_[1])
+					t5_, t6_ = gpu_f17_add2(left_[1], right_[1])
 //line life.go:33
 					c1_ := t5_
 //line life.go:33
@@ -4835,7 +5641,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:34
 					var t8_ uint64
 //line life.go:34
-					t7_, t8_ = gpu_f1_add3(a1_, b1_, c1_)
+					t7_, t8_ = gpu_f16_add3(a1_, b1_, c1_)
 //line life.go:34
 					ones_ := t7_
 //line life.go:34
@@ -4845,7 +5651,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:35
 					var t10_ uint64
 //line life.go:35
-					t9_, t10_ = gpu_f1_add3(a2_, b2_, c2_)
+					t9_, t10_ = gpu_f16_add3(a2_, b2_, c2_)
 //line life.go:35
 					e2_ := t9_
 //line life.go:35
@@ -4855,7 +5661,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:36
 					var t12_ uint64
 //line life.go:36
-					t11_, t12_ = gpu_f2_add2(e2_, d2_)
+					t11_, t12_ = gpu_f17_add2(e2_, d2_)
 //line life.go:36
 					twos_ := t11_
 //line life.go:36
@@ -4865,7 +5671,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4869
+//line kernels_tandem.go:5675
 	}
 	return nil
 }
@@ -4886,7 +5692,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	y0_ := args[5].Float64()
 	step_ := args[6].Float64()
 	limit_ := args[7].Int32()
-	const n0, n1, n2 = int64(8), int64(8), int64(1)
+	n0, n1, n2 := int64(8), int64(8), int64(1)
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -4908,7 +5714,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line mandelbrot.go:22
 						if at_ < int64(len(pixels_)) {
 //line mandelbrot.go:23
-							turns_ := gpu_f3_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
+							turns_ := gpu_f18_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
 //line mandelbrot.go:24
 							pixels_[at_] = uint8(0)
 //line mandelbrot.go:25
@@ -4921,7 +5727,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4925
+//line kernels_tandem.go:5731
 	}
 	return nil
 }
@@ -5047,7 +5853,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5051
+//line kernels_tandem.go:5857
 	}
 	return nil
 }
@@ -5173,7 +5979,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5177
+//line kernels_tandem.go:5983
 	}
 	return nil
 }
@@ -5299,7 +6105,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5303
+//line kernels_tandem.go:6109
 	}
 	return nil
 }
@@ -5318,7 +6124,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	now_ := support.Slice[gpu_t_body](args[3:])
 	velocity_ := support.Slice[gpu_t_vec](args[6:])
 	dt_ := args[9].Float32()
-	const n0, n1, n2 = int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(64), int64(1), int64(1)
 	var tile_ [64]gpu_t_body
 	var me_all [64]gpu_t_body
 	var pull_all [64]gpu_t_vec
@@ -5375,13 +6181,13 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line nbody.go:57
 								for ; j_ < t_; j_ = j_ + int64(1) {
 //line nbody.go:58
-									d_ := gpu_f4_minus(tile_[j_].at_, me_all[w].at_)
+									d_ := gpu_f19_minus(tile_[j_].at_, me_all[w].at_)
 //line nbody.go:59
-									r2_ := gpu_f5_dot(d_, d_) + float32(0.01)
+									r2_ := gpu_f20_dot(d_, d_) + float32(0.01)
 //line nbody.go:60
 									r_ := float32(math.Sqrt(float64(r2_)))
 //line nbody.go:61
-									pull_all[w] = gpu_f6_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
+									pull_all[w] = gpu_f21_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
 								}
 							}
 						}
@@ -5399,18 +6205,18 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line nbody.go:65
 					if i_ < int64(len(now_)) {
 //line nbody.go:66
-						v_ := gpu_f6_plus(velocity_[i_], dt_, pull_all[w])
+						v_ := gpu_f21_plus(velocity_[i_], dt_, pull_all[w])
 //line nbody.go:67
 						velocity_[i_] = v_
 //line nbody.go:68
-						t2_ := gpu_t_body{at_: gpu_f6_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
+						t2_ := gpu_t_body{at_: gpu_f21_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
 //line nbody.go:68
 						next_[i_] = t2_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5414
+//line kernels_tandem.go:6220
 	}
 	return nil
 }
@@ -5427,7 +6233,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	sums_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [128]int32
 	var before_all [128]int32
 	for i := lo; i < hi; i++ {
@@ -5508,7 +6314,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5512
+//line kernels_tandem.go:6318
 	}
 	return nil
 }
@@ -5525,7 +6331,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	x_ := support.Slice[int32](args[0:])
 	sums_ := support.Slice[int32](args[3:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -5551,7 +6357,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5555
+//line kernels_tandem.go:6361
 	}
 	return nil
 }
@@ -5641,7 +6447,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								w_[15] = t2_
 							}
 //line sha256.go:59
-							gpu_f7_compress(&h_, &w_)
+							gpu_f22_compress(&h_, &w_)
 						}
 					}
 					{
@@ -5660,7 +6466,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5664
+//line kernels_tandem.go:6470
 	}
 	return nil
 }
@@ -5681,7 +6487,7 @@ func pathsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	d_.Stride_ = args[4].Int64()
 	k_ := args[5].Int64()
 	part_ := args[6].Int64()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var a_ [16][16]int32
 	var b_ [16][16]int32
 	var i_all [256]int64
@@ -5757,15 +6563,15 @@ groups:
 //line shortestpaths.go:44
 //line shortestpaths.go:44
 //line shortestpaths.go:45
-					t6_ := gpu_f8_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
+					t6_ := gpu_f23_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
 //line shortestpaths.go:45
 					a_[y_][x_] = t6_
 //line shortestpaths.go:46
-					t7_ := gpu_f8_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
+					t7_ := gpu_f23_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
 //line shortestpaths.go:46
 					b_[y_][x_] = t7_
 //line shortestpaths.go:47
-					t8_ := gpu_f8_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
+					t8_ := gpu_f23_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
 //line shortestpaths.go:47
 					own_ = t8_
 					i_all[w] = i_
@@ -5850,7 +6656,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:5854
+//line kernels_tandem.go:6660
 	}
 	return nil
 }
@@ -5866,7 +6672,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return sortTilesPlain(grid, lo, hi, args)
 	}
 	x_ := support.Slice[int32](args[0:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
 	var x3_all [128][]int32
 	for i := lo; i < hi; i++ {
@@ -5915,13 +6721,13 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:29
 							var t3_ int64
 //line sort.go:29
-							t2_, t3_ = gpu_f9_pair(l0, run_/int64(2), run_-int64(1))
+							t2_, t3_ = gpu_f24_pair(l0, run_/int64(2), run_-int64(1))
 //line sort.go:29
 							i2_ := t2_
 //line sort.go:29
 							j_ := t3_
 //line sort.go:30
-							gpu_f10_order(&t_[i2_], &t_[j_])
+							gpu_f25_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
@@ -5938,13 +6744,13 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:74
 									var t5_ int64
 //line sort.go:74
-									t4_, t5_ = gpu_f9_pair(l0, d_, d_)
+									t4_, t5_ = gpu_f24_pair(l0, d_, d_)
 //line sort.go:74
 									i3_ := t4_
 //line sort.go:74
 									j2_ := t5_
 //line sort.go:75
-									gpu_f10_order(&t_[i3_], &t_[j2_])
+									gpu_f25_order(&t_[i3_], &t_[j2_])
 								}
 							}
 						}
@@ -5990,7 +6796,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5994
+//line kernels_tandem.go:6800
 	}
 	return nil
 }
@@ -6006,7 +6812,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return mergeTilesPlain(grid, lo, hi, args)
 	}
 	x_ := support.Slice[int32](args[0:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
 	var x3_all [128][]int32
 	for i := lo; i < hi; i++ {
@@ -6055,13 +6861,13 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:74
 							var t3_ int64
 //line sort.go:74
-							t2_, t3_ = gpu_f9_pair(l0, d_, d_)
+							t2_, t3_ = gpu_f24_pair(l0, d_, d_)
 //line sort.go:74
 							i2_ := t2_
 //line sort.go:74
 							j_ := t3_
 //line sort.go:75
-							gpu_f10_order(&t_[i2_], &t_[j_])
+							gpu_f25_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
@@ -6103,7 +6909,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6107
+//line kernels_tandem.go:6913
 	}
 	return nil
 }
@@ -6141,7 +6947,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:51
 						var t2_ int64
 //line sort.go:51
-						t_, t2_ = gpu_f9_pair(i0, half_, mask_)
+						t_, t2_ = gpu_f24_pair(i0, half_, mask_)
 //line sort.go:51
 						i_ := t_
 //line sort.go:51
@@ -6149,13 +6955,13 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:51
 						if j_ < int64(len(x_)) {
 //line sort.go:52
-							gpu_f11_order(&x_[i_], &x_[j_])
+							gpu_f26_order(&x_[i_], &x_[j_])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6159
+//line kernels_tandem.go:6965
 	}
 	return nil
 }
@@ -6172,7 +6978,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	sums_ := support.Slice[float32](args[0:])
 	x_ := support.Slice[float32](args[3:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	var t_ [128]float32
 	for i := lo; i < hi; i++ {
@@ -6234,7 +7040,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6238
+//line kernels_tandem.go:7044
 	}
 	return nil
 }
@@ -6251,7 +7057,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	sums_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
-	const n0, n1, n2 = int64(128), int64(1), int64(1)
+	n0, n1, n2 := int64(128), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	var t_ [128]int32
 	for i := lo; i < hi; i++ {
@@ -6313,7 +7119,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6317
+//line kernels_tandem.go:7123
 	}
 	return nil
 }
@@ -6341,7 +7147,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	before_.Cols_ = args[13].Int64()
 	before_.Stride_ = args[14].Int64()
 	c2_ := args[15].Float32()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var t_ [18][18]float32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -6406,7 +7212,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6410
+//line kernels_tandem.go:7216
 	}
 	return nil
 }
@@ -6434,7 +7240,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	before_.Cols_ = args[13].Int64()
 	before_.Stride_ = args[14].Int64()
 	c2_ := args[15].Float64()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var t_ [18][18]float64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -6499,12 +7305,105 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6503
+//line kernels_tandem.go:7309
 	}
 	return nil
 }
 
-func gpu_f1_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
+func gpu_f1_Log(x_ float32) float32 {
+//line ../../rmath/f32/log.go:44
+	if !((x_ > float32(0)) && (x_ <= float32(3.4028235e+38))) {
+//line ../../rmath/f32/log.go:45
+		return gpu_f2_logSpecial(x_)
+	}
+//line ../../rmath/f32/log.go:47
+	y_ := gpu_f5_log(float64(x_))
+//line ../../rmath/f32/log.go:48
+	if gpu_f9_middle(y_) {
+		{
+//line ../../rmath/f32/log.go:49
+			t_ := math.Float32bits(x_)
+//line ../../rmath/f32/log.go:50
+			if t_ == uint32(1010908474) {
+//line ../../rmath/f32/log.go:51
+				return float32(-4.4401317)
+			} else {
+//line ../../rmath/f32/log.go:52
+				if t_ == uint32(1092063211) {
+//line ../../rmath/f32/log.go:53
+					return float32(2.2484071)
+				} else {
+//line ../../rmath/f32/log.go:54
+					if t_ == uint32(1281189285) {
+//line ../../rmath/f32/log.go:55
+						return float32(17.876608)
+					} else {
+//line ../../rmath/f32/log.go:56
+						if t_ == uint32(1708691667) {
+//line ../../rmath/f32/log.go:57
+							return float32(53.20505)
+						} else {
+//line ../../rmath/f32/log.go:58
+							if t_ == uint32(1865525484) {
+//line ../../rmath/f32/log.go:59
+								return float32(66.17683)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+//line ../../rmath/f32/log.go:62
+	return float32(y_)
+//line kernels_tandem.go:7360
+}
+
+func gpu_f10_Exp(x_ float32) float32 {
+	{
+//line ../../rmath/f32/exp.go:45
+		if x_ < float32(-104) {
+//line ../../rmath/f32/exp.go:46
+			return float32(0)
+		} else {
+//line ../../rmath/f32/exp.go:47
+			if (x_ > float32(89)) || (x_ != x_) {
+//line ../../rmath/f32/exp.go:48
+				return float32(x_ * gpu_f3_inf())
+			}
+		}
+	}
+//line ../../rmath/f32/exp.go:50
+	return float32(gpu_f11_exp(float64(x_)))
+//line kernels_tandem.go:7379
+}
+
+func gpu_f15_normal(x_ float32) float32 {
+//line blackscholes.go:24
+	a_ := float32(math.Abs(float64(x_)))
+//line blackscholes.go:25
+	t_ := float32(1) / support.FMA32(float32(0.2316419), a_, float32(1))
+//line blackscholes.go:26
+	p_ := support.FMA32(t_, float32(1.3302745), float32(-1.8212559))
+//line blackscholes.go:27
+	p_ = support.FMA32(t_, p_, float32(1.7814779))
+//line blackscholes.go:28
+	p_ = support.FMA32(t_, p_, float32(-0.35656378))
+//line blackscholes.go:29
+	p_ = support.FMA32(t_, p_, float32(0.31938154))
+//line blackscholes.go:30
+	tail_ := float32(float32(float32(0.3989423)*gpu_f10_Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
+//line blackscholes.go:31
+	if x_ < float32(0) {
+//line blackscholes.go:32
+		return tail_
+	}
+//line blackscholes.go:34
+	return float32(1) - tail_
+//line kernels_tandem.go:7404
+}
+
+func gpu_f16_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 //line life.go:45
 	var one_ uint64
 	_ = one_
@@ -6513,10 +7412,10 @@ func gpu_f1_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:6517
+//line kernels_tandem.go:7416
 }
 
-func gpu_f2_add2(a_ uint64, b_ uint64) (uint64, uint64) {
+func gpu_f17_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 //line life.go:42
 	var one_ uint64
 	_ = one_
@@ -6525,10 +7424,10 @@ func gpu_f2_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:6529
+//line kernels_tandem.go:7428
 }
 
-func gpu_f3_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
+func gpu_f18_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 //line mandelbrot.go:33
 	var x_ float64
 //line mandelbrot.go:33
@@ -6561,32 +7460,32 @@ func gpu_f3_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:6565
+//line kernels_tandem.go:7464
 }
 
-func gpu_f4_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
+func gpu_f19_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
 //line nbody.go:19
 	t_ := gpu_t_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:6573
+//line kernels_tandem.go:7472
 }
 
-func gpu_f5_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
+func gpu_f20_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:6579
+//line kernels_tandem.go:7478
 }
 
-func gpu_f6_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
+func gpu_f21_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
 //line nbody.go:25
 	t_ := gpu_t_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:6587
+//line kernels_tandem.go:7486
 }
 
-func gpu_f7_compress(h_ *[8]uint32, w_ *[16]uint32) {
+func gpu_f22_compress(h_ *[8]uint32, w_ *[16]uint32) {
 //line sha256.go:68
 	a_ := (*h_)[0]
 //line sha256.go:68
@@ -6609,7 +7508,7 @@ func gpu_f7_compress(h_ *[8]uint32, w_ *[16]uint32) {
 //line sha256.go:69
 		for ; i_ < int64(64); i_ = i_ + int64(1) {
 //line sha256.go:69
-			k_ := gpu_c_roundConstants0[i_]
+			k_ := gpu_c_roundConstants3[i_]
 //line sha256.go:70
 			if i_ >= int64(16) {
 //line sha256.go:71
@@ -6698,10 +7597,10 @@ func gpu_f7_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:6702
+//line kernels_tandem.go:7601
 }
 
-func gpu_f8_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
+func gpu_f23_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 //line shortestpaths.go:68
 	if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
 //line shortestpaths.go:69
@@ -6709,10 +7608,10 @@ func gpu_f8_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:6713
+//line kernels_tandem.go:7612
 }
 
-func gpu_f9_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
+func gpu_f24_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 //line sort.go:58
 	var i_ int64
 //line sort.go:58
@@ -6722,10 +7621,10 @@ func gpu_f9_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:7625
 }
 
-func gpu_f10_order(a_ *int32, b_ *int32) {
+func gpu_f25_order(a_ *int32, b_ *int32) {
 //line sort.go:65
 	if (*b_) < (*a_) {
 //line sort.go:66
@@ -6737,10 +7636,10 @@ func gpu_f10_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:6741
+//line kernels_tandem.go:7640
 }
 
-func gpu_f11_order(a_ *int32, b_ *int32) {
+func gpu_f26_order(a_ *int32, b_ *int32) {
 //line sort.go:65
 	if (*b_) < (*a_) {
 //line sort.go:66
@@ -6752,5 +7651,189 @@ func gpu_f11_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:6756
+//line kernels_tandem.go:7655
+}
+
+func gpu_f2_logSpecial(x_ float32) float32 {
+	{
+//line ../../rmath/f32/log.go:32
+		if x_ == float32(0) {
+//line ../../rmath/f32/log.go:33
+			return -gpu_f3_inf()
+		} else {
+//line ../../rmath/f32/log.go:34
+			if x_ < float32(0) {
+//line ../../rmath/f32/log.go:35
+				return gpu_f4_nan()
+			} else {
+//line ../../rmath/f32/log.go:36
+				if (x_ > float32(3.4028235e+38)) || (x_ != x_) {
+//line ../../rmath/f32/log.go:37
+					return x_
+				}
+			}
+		}
+	}
+//line ../../rmath/f32/log.go:39
+	return float32(0)
+//line kernels_tandem.go:7680
+}
+
+func gpu_f5_log(z_ float64) float64 {
+//line ../../rmath/f32/log.go:15
+	var t_ float64
+//line ../../rmath/f32/log.go:15
+	var t2_ float64
+//line ../../rmath/f32/log.go:15
+	var t3_ uint64
+//line ../../rmath/f32/log.go:15
+	t_, t2_, t3_ = gpu_f6_reduceLog(z_)
+//line ../../rmath/f32/log.go:15
+	e_ := t_
+//line ../../rmath/f32/log.go:15
+	m_ := t2_
+//line ../../rmath/f32/log.go:15
+	i_ := t3_
+//line ../../rmath/f32/log.go:16
+	return gpu_f7_logSum(e_, i_, float64(m_*gpu_c_logInv0[i_])-float64(1))
+//line kernels_tandem.go:7700
+}
+
+func gpu_f9_middle(y_ float64) bool {
+//line ../../rmath/f32/f32.go:41
+	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
+//line kernels_tandem.go:7706
+}
+
+func gpu_f3_inf() float32 {
+//line ../../rmath/f32/f32.go:26
+	return math.Float32frombits(uint32(2139095040))
+//line kernels_tandem.go:7712
+}
+
+func gpu_f11_exp(z_ float64) float64 {
+//line ../../rmath/f32/exp.go:31
+	var t_ float64
+//line ../../rmath/f32/exp.go:31
+	var t2_ float64
+//line ../../rmath/f32/exp.go:31
+	var t3_ float64
+//line ../../rmath/f32/exp.go:31
+	t_, t2_, t3_ = gpu_f12_reduceExp(z_)
+//line ../../rmath/f32/exp.go:31
+	t4_ := t_
+//line ../../rmath/f32/exp.go:31
+	u_ := t2_
+//line ../../rmath/f32/exp.go:31
+	s_ := t3_
+//line ../../rmath/f32/exp.go:32
+	return t4_ + gpu_f8_mad(t4_, s_, u_)
+//line kernels_tandem.go:7732
+}
+
+func gpu_f4_nan() float32 {
+//line ../../rmath/f32/f32.go:28
+	return math.Float32frombits(uint32(2143289344))
+//line kernels_tandem.go:7738
+}
+
+func gpu_f6_reduceLog(z_ float64) (float64, float64, uint64) {
+//line ../../rmath/f32/log.go:7
+	var e_ float64
+	_ = e_
+//line ../../rmath/f32/log.go:7
+	var m_ float64
+	_ = m_
+//line ../../rmath/f32/log.go:7
+	var i_ uint64
+	_ = i_
+//line ../../rmath/f32/log.go:8
+	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
+//line ../../rmath/f32/log.go:9
+	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
+//line kernels_tandem.go:7755
+}
+
+func gpu_f7_logSum(e_ float64, i_ uint64, r_ float64) float64 {
+//line ../../rmath/f32/log.go:21
+	t_ := gpu_c_logTable1[i_&uint64(63)]
+//line ../../rmath/f32/log.go:21
+	large_ := gpu_f8_mad(e_, float64(0.6931471805598903), t_[0])
+//line ../../rmath/f32/log.go:22
+	t2_ := gpu_c_logTable1[i_&uint64(63)]
+//line ../../rmath/f32/log.go:22
+	small_ := gpu_f8_mad(e_, float64(5.497923018708371e-14), t2_[1])
+//line ../../rmath/f32/log.go:23
+	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
+//line ../../rmath/f32/log.go:25
+	s_ := large_ + r_
+//line ../../rmath/f32/log.go:26
+	return s_ + (((large_ - s_) + r_) + gpu_f8_mad(float64(r_*r_), q_, small_))
+//line kernels_tandem.go:7773
+}
+
+func gpu_f12_reduceExp(z_ float64) (float64, float64, float64) {
+//line ../../rmath/f32/exp.go:7
+	var t_ float64
+//line ../../rmath/f32/exp.go:7
+	var u_ float64
+//line ../../rmath/f32/exp.go:7
+	var s_ float64
+	_ = s_
+//line ../../rmath/f32/exp.go:8
+	k_ := gpu_f8_mad(z_, float64(92.33248261689366), float64(6.755399441055744e+15))
+//line ../../rmath/f32/exp.go:9
+	n_ := int64((math.Float64bits(k_) - uint64(4843621399236968448)))
+//line ../../rmath/f32/exp.go:10
+	k_ = k_ - float64(6.755399441055744e+15)
+//line ../../rmath/f32/exp.go:11
+	r_ := (z_ - float64(k_*float64(0.010830424696223417))) - float64(k_*float64(2.572804622327669e-14))
+//line ../../rmath/f32/exp.go:12
+	var t2_ float64
+//line ../../rmath/f32/exp.go:12
+	var t3_ float64
+//line ../../rmath/f32/exp.go:12
+	t2_, t3_ = gpu_f13_powerOf2(n_)
+//line ../../rmath/f32/exp.go:12
+	t_ = t2_
+//line ../../rmath/f32/exp.go:12
+	u_ = t3_
+//line ../../rmath/f32/exp.go:13
+	return t_, u_, gpu_f14_expm1Poly(r_)
+//line kernels_tandem.go:7804
+}
+
+func gpu_f8_mad(x_ float64, y_ float64, z_ float64) float64 {
+//line ../../rmath/f32/f32.go:32
+	return float64(x_*y_) + z_
+//line kernels_tandem.go:7810
+}
+
+func gpu_f13_powerOf2(n_ int64) (float64, float64) {
+//line ../../rmath/f32/exp.go:17
+	var t_ float64
+//line ../../rmath/f32/exp.go:17
+	var u_ float64
+	_ = u_
+//line ../../rmath/f32/exp.go:18
+	i_ := n_ & int64(63)
+//line ../../rmath/f32/exp.go:18
+	e_ := uint64((n_ >> (6))) << (52)
+//line ../../rmath/f32/exp.go:19
+	t2_ := gpu_c_expTable2[i_]
+//line ../../rmath/f32/exp.go:19
+	t_ = math.Float64frombits(math.Float64bits(t2_[0]) + e_)
+//line ../../rmath/f32/exp.go:20
+	t3_ := gpu_c_expTable2[i_]
+//line ../../rmath/f32/exp.go:20
+	return t_, float64(t3_[1] * math.Float64frombits(uint64(4607182418800017408)+e_))
+//line kernels_tandem.go:7831
+}
+
+func gpu_f14_expm1Poly(r_ float64) float64 {
+//line ../../rmath/f32/exp.go:25
+	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
+//line ../../rmath/f32/exp.go:26
+	return gpu_f8_mad(float64(r_*r_), q_, r_)
+//line kernels_tandem.go:7839
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/tandem-gpu/tandem/examples/internal/exampletest"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath/f32"
 )
 
 // checks compare each kernel with plain Go that does the same in another way. Small sizes, which
@@ -42,6 +43,7 @@ var checks = []struct {
 	{"convolve", checkConvolve, [][2]int{{1, 1}, {17, 19}}, [][2]int{{3, 50}, {64, 99}}},
 	{"sha256", checkSHA256, [][2]int{{3, 70}}, [][2]int{{64, 1}, {200, 300}}},
 	{"shortestpaths", checkShortestPaths, [][2]int{{1}, {35}}, [][2]int{{16}, {100}}},
+	{"blackscholes", checkBlackScholes, [][2]int{{0}, {1}, {600}}, [][2]int{{10007}}},
 }
 
 // Every kernel gives the bits of its reference, on every device.
@@ -409,10 +411,60 @@ func checkShortestPaths(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]i
 	same(t, "lengths", download(t, a), d.Data)
 }
 
+// The formula again, and near to what it is in float64: there puts are less than calls by the same in
+// every model.
+func checkBlackScholes(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
+	const rate, volatility = 0.03, 0.25
+	options := make([]option, size[0])
+	for i := range options {
+		options[i] = option{50 + 100*r.Float32(), 50 + 100*r.Float32(), 0.1 + 3*r.Float32()}
+	}
+	calls, puts, err := worth(s, options, rate, volatility)
+	ok(t, err)
+	fma := gpu.FMA[float32]
+	tail := func(x float32) float32 { // beyond x, which is not negative
+		u := 1 / fma(0.2316419, x, 1)
+		sum := float32(0)
+		for _, c := range []float32{1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530} {
+			sum = fma(u, sum, c)
+		}
+		return float32(0.3989422804) * f32.Exp(-float32(x*x)/2) * float32(u*sum)
+	}
+	below := func(x float32) float32 {
+		if x < 0 {
+			return tail(-x)
+		}
+		return 1 - tail(x)
+	}
+	exact := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	want, wantPuts := make([]float32, len(options)), make([]float32, len(options))
+	for i, o := range options {
+		root := float32(volatility) * float32(math.Sqrt(float64(o.years)))
+		high := fma(fma(volatility, volatility/2, rate), o.years, f32.Log(o.price/o.strike)) / root
+		paid := o.strike * f32.Exp(-rate*o.years)
+		want[i] = fma(o.price, below(high), -float32(paid*below(high-root)))
+		wantPuts[i] = fma(paid, below(root-high), -float32(o.price*below(-high)))
+
+		p, k, y := float64(o.price), float64(o.strike), float64(o.years)
+		d := (math.Log(p/k) + (rate+volatility*volatility/2)*y) / (volatility * math.Sqrt(y))
+		later := k * math.Exp(-rate*y)
+		call := p*exact(d) - later*exact(d-volatility*math.Sqrt(y))
+		near := func(what string, got float32, want float64) {
+			if math.Abs(float64(got)-want) > 1e-4 {
+				t.Errorf("%+v: %s %v, want %v", o, what, got, want)
+			}
+		}
+		near("call", calls[i], call)
+		near("put", puts[i], call-p+later)
+	}
+	same(t, "calls", calls, want)
+	same(t, "puts", puts, wantPuts)
+}
+
 // The program shows the same on every device.
 func TestRun(t *testing.T) {
 	exampletest.Run(t, func(w io.Writer, spec string) error {
-		names := []string{"matmul", "nbody", "sum", "prefixsum", "sort", "histogram", "life", "convolve", "sha256"}
+		names := []string{"matmul", "nbody", "sum", "prefixsum", "sort", "histogram", "life", "convolve", "sha256", "blackscholes"}
 		return run(w, spec, "", names)
 	}, `device: *
 matmul: [4 5] [10 11]
@@ -424,6 +476,7 @@ histogram: 3 e, 4 o, 8 spaces
 life: the glider is at (4, 4)
 convolve: an edge becomes [0.0 0.0 0.0 0.2 0.4 0.6 0.8 0.8 0.6]
 sha256: of abc ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad
+blackscholes: to buy at 100 in a year is worth 10.4506, to sell 5.5735
 `)
 }
 
