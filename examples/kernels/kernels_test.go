@@ -411,8 +411,8 @@ func checkShortestPaths(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]i
 	same(t, "lengths", download(t, a), d.Data)
 }
 
-// The formula again, and near to what it is in float64: there puts are less than calls by the same in
-// every model.
+// The formula again, and near to what it is in float64: there puts are less than calls by
+// the same in every model.
 func checkBlackScholes(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 	const rate, volatility = 0.03, 0.25
 	options := make([]option, size[0])
@@ -464,7 +464,9 @@ func checkBlackScholes(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]in
 // The program shows the same on every device.
 func TestRun(t *testing.T) {
 	exampletest.Run(t, func(w io.Writer, spec string) error {
-		names := []string{"matmul", "nbody", "sum", "prefixsum", "sort", "histogram", "life", "convolve", "sha256", "blackscholes"}
+		names := []string{
+			"matmul", "nbody", "sum", "prefixsum", "sort", "histogram", "life", "convolve", "sha256", "blackscholes",
+		}
 		return run(w, spec, "", names)
 	}, `device: *
 matmul: [4 5] [10 11]

@@ -146,7 +146,7 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"backend/...", "kernels/...", "linalg/...", "gpu", "gpu/support", "examples/...",
+			"backend/...", "kernels/...", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},

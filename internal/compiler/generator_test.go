@@ -69,7 +69,12 @@ var genFields = map[string][][2]string{
 	"vec":  {{"x", "float32"}, {"y", "float32"}},
 	"pair": {{"a", "int16"}, {"b", "float64"}, {"c[1]", "uint8"}, {"c[2]", "uint8"}, {"d", "bool"}, {"e", "float32"}},
 	"outer": {
-		{"p", "pair"}, {"v", "[2]vec"}, {"k", "int8"}, {"m", "[4]uint16"}, {"t", "angle"}, {"x", "float32"},
+		{"p", "pair"},
+		{"v", "[2]vec"},
+		{"k", "int8"},
+		{"m", "[4]uint16"},
+		{"t", "angle"},
+		{"x", "float32"},
 		{"vec", "vec"},
 	},
 }
@@ -334,7 +339,8 @@ func (g *generator) programs(i, n int, types, params, args string, scope, reads 
 	g.kernel, g.typeT = k, types != ""
 	for j := range n {
 		g.line("func k%dp%d%s(it gpu.Item, id, l int, %s) {", i, j, head, params)
-		g.vars, k.shared = append(scope[:len(scope):len(scope)], genVar{"id", "int", true}, genVar{"l", "int", true}), nil
+		g.vars = append(scope[:len(scope):len(scope)], genVar{"id", "int", true}, genVar{"l", "int", true})
+		k.shared = nil
 		g.indent++
 		g.program()
 		g.indent--
@@ -1161,7 +1167,8 @@ func (g *generator) integer(t string, depth int, x func() string) string {
 	case 0:
 		return fmt.Sprintf("(%s %s (%s | 1))", x(), g.pick("/", "%"), x())
 	case 1:
-		return fmt.Sprintf("(%s %s %s)", x(), g.pick("<<", ">>"), g.expr(g.pick("uint8", "uint", "uint32", "flags"), depth-1))
+		count := g.expr(g.pick("uint8", "uint", "uint32", "flags"), depth-1)
+		return fmt.Sprintf("(%s %s %s)", x(), g.pick("<<", ">>"), count)
 	case 2:
 		return fmt.Sprintf("(%s %s %d)", g.leaf(t), g.pick("<<", ">>"), g.r.IntN(70))
 	case 3:
@@ -1169,7 +1176,8 @@ func (g *generator) integer(t string, depth int, x func() string) string {
 	case 4:
 		return t + g.pick("(toInt("+g.expr("float64", depth-1)+"))", "(toUint("+g.expr("float32", depth-1)+"))")
 	case 5:
-		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("<<", ">>"), "("+g.leaf(g.pick("int8", "int", "int64"))+" & 31)")
+		count := g.leaf(g.pick("int8", "int", "int64"))
+		return fmt.Sprintf("(%s %s (%s & 31))", g.leaf(t), g.pick("<<", ">>"), count)
 	case 6:
 		return fmt.Sprintf("(%s %s %s)", g.leaf(t), g.pick("+", "-", "*", "&", "|", "^", "&^"), g.literal(t))
 	case 7:
