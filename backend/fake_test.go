@@ -33,6 +33,13 @@ type fakeDevice struct {
 
 func (d fakeDevice) Info() Info { return d.info }
 
+func (d fakeDevice) Close() error {
+	closed = append(closed, d.info.Name)
+	return nil
+}
+
+var closed []string // the names of the devices
+
 var fakes = map[string]*fakeDriver{
 	"cuda": {name: "cuda"}, "opencl": {name: "opencl"}, "cpu": {name: "cpu"}, "cudasim": {name: "cudasim"},
 	"metal": {name: "metal"},

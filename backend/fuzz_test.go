@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -10,7 +11,7 @@ import (
 func FuzzParseSpec(f *testing.F) {
 	for _, s := range []string{
 		"", "auto", "AUTO", "auto:0", "metal", "metal:", "metal:0", "metal:-1", "metal:a:b", ":",
-		":0", "nonsense:1", "metal:\x00", "metal:99999999999999999999",
+		":0", "nonsense:1", "metal:\x00", "metal:99999999999999999999", "metal+auto", "gpus+metal:0", "metal++",
 	} {
 		f.Add(s)
 	}
@@ -22,24 +23,27 @@ func FuzzParseSpec(f *testing.F) {
 	f.Cleanup(func() { *d = before })
 	f.Setenv(EnvBackend, "")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSpec(text)
+		specs, err := ParseSpec(text)
 		if err != nil {
 			if !errors.Is(err, ErrNoDevice) {
 				t.Errorf("%q: %v, want ErrNoDevice", text, err)
 			}
 			return
 		}
-		if s.Driver != "auto" && Lookup(s.Driver) == nil {
-			t.Errorf("%q: there is no driver %q", text, s.Driver)
+		if again, err := ParseSpec(joinSpecs(specs)); err != nil || !slices.Equal(again, specs) {
+			t.Errorf("%q is %+v, which prints as %q and is read as %+v, %v", text, specs, joinSpecs(specs), again, err)
 		}
-		if again, err := ParseSpec(s.String()); err != nil || again != s {
-			t.Errorf("%q is %+v, which prints as %q and is read as %+v, %v", text, s, s.String(), again, err)
-		}
-		if s.Driver == "auto" {
-			return
-		}
-		if info, err := pick(s); err == nil && info.Driver != s.Driver || err != nil && !errors.Is(err, ErrNoDevice) {
-			t.Errorf("%q: device %+v, %v", text, info, err)
+		for _, s := range specs {
+			if s.Driver == "auto" || s.Driver == "gpus" {
+				continue
+			}
+			if Lookup(s.Driver) == nil {
+				t.Errorf("%q: there is no driver %q", text, s.Driver)
+			}
+			info, err := pick(s)
+			if err == nil && info.Driver != s.Driver || err != nil && !errors.Is(err, ErrNoDevice) {
+				t.Errorf("%q: device %+v, %v", text, info, err)
+			}
 		}
 	})
 }

@@ -1,8 +1,10 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -13,31 +15,50 @@ import (
 // particular.
 const EnvBackend = "TANDEM_BACKEND"
 
-// A Spec is a parsed choice of backend: "auto", "opencl", "cuda:1" or "opencl:gfx90a".
+// A Spec is a parsed choice of backend: "auto", "opencl", "cuda:1", "opencl:gfx90a" or "gpus".
 type Spec struct {
-	Driver string // "auto" or a driver's name
+	Driver string // "auto", "gpus" or a driver's name
 	Device string // an index, a part of a name, or "" for the driver's best
 }
 
-// ParseSpec reads s; "" stands for the environment variable TANDEM_BACKEND, and for auto where that
-// is empty too. The error matches ErrNoDevice.
-func ParseSpec(s string) (Spec, error) {
+// ParseSpec reads s, one choice or several joined by plus signs ("cuda:0+cuda:1+cpu"); "" stands
+// for the environment variable TANDEM_BACKEND, and for auto where that is empty too. The error
+// matches ErrNoDevice.
+func ParseSpec(s string) ([]Spec, error) {
 	from := ""
 	if s == "" {
 		s, from = os.Getenv(EnvBackend), " (from "+EnvBackend+")"
 	}
 	if s == "" {
-		return Spec{Driver: "auto"}, nil
+		return []Spec{{Driver: "auto"}}, nil
 	}
+	var specs []Spec
+	for one := range strings.SplitSeq(s, "+") {
+		if one == "" {
+			return nil, specError("backend %q%s: nothing at one side of a plus sign; give devices as in cuda:0+cpu",
+				s, from)
+		}
+		spec, err := parseOne(one, from)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// parseOne reads one choice; from says where it comes from.
+func parseOne(s, from string) (Spec, error) {
 	driver, device, named := strings.Cut(s, ":")
 	spec := Spec{Driver: strings.ToLower(driver), Device: device}
+	several := spec.Driver == "auto" || spec.Driver == "gpus"
 	switch {
-	case spec.Driver == "auto" && named:
-		return Spec{}, specError("backend %q%s: auto takes no device", s, from)
+	case several && named:
+		return Spec{}, specError("backend %q%s: %s takes no device", s, from, spec.Driver)
 	case named && device == "":
 		return Spec{}, specError("backend %q%s: no device after the colon; give an index or a part of a name, as in "+
 			"opencl:0 or opencl:pocl", s, from)
-	case spec.Driver == "auto" || Lookup(spec.Driver) != nil:
+	case several || Lookup(spec.Driver) != nil:
 	case slices.Contains(folders, spec.Driver):
 		return Spec{}, specError("backend %q%s: the program does not have this driver; it needs\n\t"+
 			"import _ \"github.com/tandem-gpu/tandem/backend/%s\"", s, from, spec.Driver)
@@ -47,7 +68,7 @@ func ParseSpec(s string) (Spec, error) {
 			hint = " (did you mean " + meant + "?)"
 		}
 		return Spec{}, specError("backend %q%s: unknown driver%s; there are %s", s, from, hint,
-			strings.Join(append([]string{"auto"}, Names()...), ", "))
+			strings.Join(append([]string{"auto", "gpus"}, Names()...), ", "))
 	}
 	return spec, nil
 }
@@ -70,32 +91,125 @@ func (s Spec) String() string {
 	return s.Driver + ":" + s.Device
 }
 
+// joinSpecs is all of them as ParseSpec reads them.
+func joinSpecs(specs []Spec) string {
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.String()
+	}
+	return strings.Join(names, "+")
+}
+
 // Open opens the device that spec names: a driver ("cuda", "opencl", "cpu", "cudasim"), with an
 // optional device by index ("cuda:1") or by a part of its name, platform, architecture, vendor or
 // version in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and "auto", or
 // nothing anywhere, the first that opens of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device.
-// A named choice never falls back: it opens, or the error, which matches ErrNoDevice, says why.
+// A named choice never falls back: it opens, or the error, which matches ErrNoDevice, says why. Of
+// several devices ("gpus", "cuda:0+cpu") Open opens the first; [OpenAll] opens all.
 func Open(spec string) (Device, error) {
-	s, err := ParseSpec(spec)
+	specs, err := ParseSpec(spec)
 	if err != nil {
 		return nil, err
 	}
-	if s.Driver != "auto" {
-		info, err := pick(s)
-		if err != nil {
-			return nil, err
-		}
-		return Lookup(s.Driver).Open(info.Index)
+	devices, err := openFirst(specs[:1], 1)
+	if err != nil {
+		return nil, err
 	}
-	candidates, failures := autoCandidates()
-	for _, c := range candidates {
-		d, err := Lookup(c.Driver).Open(c.Index)
+	return devices[0], nil
+}
+
+// OpenAll opens all devices that spec names: choices as Open takes them, joined by plus signs, as
+// in "cuda:0+opencl:gfx90a+cpu". "gpus" is every GPU of CUDA, and every other of OpenCL. All open,
+// or none stays open. A device that is named twice is an ErrNoDevice.
+func OpenAll(spec string) ([]Device, error) {
+	specs, err := ParseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	return openFirst(specs, math.MaxInt)
+}
+
+// openFirst opens the first n devices of specs.
+func openFirst(specs []Spec, n int) (devices []Device, err error) {
+	defer func() {
 		if err == nil {
-			return d, nil
+			return
 		}
-		failures = append(failures, fmt.Errorf("%s:%d (%s): %w", c.Driver, c.Index, c.Name, err))
+		for _, d := range devices {
+			d.Close()
+		}
+		devices = nil
+	}()
+	for _, s := range specs {
+		infos, failures, err := s.candidates()
+		if err != nil {
+			return devices, err
+		}
+		for _, c := range infos {
+			if len(devices) == n {
+				return devices, nil
+			}
+			d, err := Lookup(c.Driver).Open(c.Index)
+			if err != nil && s.Driver == "auto" {
+				failures = append(failures, fmt.Errorf("%s:%d (%s): %w", c.Driver, c.Index, c.Name, err))
+				continue
+			}
+			if err != nil {
+				return devices, err
+			}
+			devices = append(devices, d)
+			if err := distinct(devices, Device.Info); err != nil {
+				return devices, err
+			}
+			if failures = nil; s.Driver == "auto" {
+				break
+			}
+		}
+		if s.Driver == "auto" && len(failures) > 0 {
+			return devices, autoError(failures)
+		}
 	}
-	return nil, autoError(failures)
+	return devices, nil
+}
+
+// distinct refuses a list whose last device is in it twice.
+func distinct[D any](list []D, info func(D) Info) error {
+	last := info(list[len(list)-1])
+	for _, d := range list[:len(list)-1] {
+		if i := info(d); i.Driver == last.Driver && i.Index == last.Index {
+			return specError("the device %s:%d (%s) is asked for twice", i.Driver, i.Index, i.Name)
+		}
+	}
+	return nil
+}
+
+// candidates are the devices that the spec stands for: of auto those to try, best first, of which
+// one is enough; failures say why drivers have none.
+func (s Spec) candidates() (infos []Info, failures []error, err error) {
+	switch s.Driver {
+	case "auto":
+		infos, failures = autoCandidates()
+		if len(infos) == 0 {
+			err = autoError(failures)
+		}
+	case "gpus":
+		infos, failures = autoCandidates()
+		cuda := slices.ContainsFunc(infos, func(i Info) bool { return i.Driver == "cuda" })
+		infos = slices.DeleteFunc(infos, func(i Info) bool { // a GPU of NVIDIA's is a device of both drivers
+			return !i.GPU || cuda && i.Driver != "cuda" && strings.Contains(strings.ToLower(i.Vendor), "nvidia")
+		})
+		if len(infos) == 0 {
+			err = specError("gpus: there is none\n%s", joinErrors(failures))
+		}
+	default:
+		var info Info
+		info, err = pick(s)
+		infos = []Info{info}
+	}
+	if err != nil {
+		infos = nil
+	}
+	return infos, failures, err
 }
 
 func autoError(failures []error) error {
@@ -201,10 +315,10 @@ func listing(infos []Info) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// An Explanation says which device a spec means and what became of every driver.
+// An Explanation says which devices a spec means and what became of every driver.
 type Explanation struct {
-	Spec    Spec           // what was asked for
-	Chosen  *Info          // what Open would try first; nil if Err is set
+	Specs   []Spec         // what was asked for
+	Chosen  []Info         // what OpenAll would try first; nil if Err is set
 	Err     error          // why nothing is chosen
 	Drivers []DriverReport // every registered driver, sorted by name
 }
@@ -216,8 +330,8 @@ type DriverReport struct {
 	Err     error // why there are no devices
 }
 
-// Explain asks every driver for its devices and says what Open(spec) would try first, and why the
-// others were not chosen. It opens nothing.
+// Explain asks every driver for its devices and says what OpenAll(spec) would try first, and why
+// the others were not chosen. It opens nothing.
 func Explain(spec string) Explanation {
 	var e Explanation
 	for _, d := range Drivers() {
@@ -225,32 +339,39 @@ func Explain(spec string) Explanation {
 		r.Devices, r.Err = d.Devices()
 		e.Drivers = append(e.Drivers, r)
 	}
-	if e.Spec, e.Err = ParseSpec(spec); e.Err != nil {
-		return e
-	}
-	if e.Spec.Driver != "auto" {
-		info, err := pick(e.Spec)
-		if e.Err = err; err == nil {
-			e.Chosen = &info
+	e.Specs, e.Err = ParseSpec(spec)
+	for _, s := range e.Specs {
+		infos, _, err := s.candidates()
+		if s.Driver == "auto" && err == nil {
+			infos = infos[:1]
 		}
-		return e
+		for _, i := range infos {
+			e.Chosen = append(e.Chosen, i)
+			err = cmp.Or(err, distinct(e.Chosen, func(i Info) Info { return i }))
+		}
+		e.Err = cmp.Or(e.Err, err)
 	}
-	candidates, failures := autoCandidates()
-	if len(candidates) == 0 {
-		e.Err = autoError(failures)
-		return e
+	if e.Err != nil {
+		e.Chosen = nil
 	}
-	e.Chosen = &candidates[0]
 	return e
 }
 
+// Chose tells whether the device was chosen.
+func (e *Explanation) Chose(i Info) bool {
+	return slices.ContainsFunc(e.Chosen, func(c Info) bool { return c.Driver == i.Driver && c.Index == i.Index })
+}
+
+// Spec is what was asked for, as OpenAll takes it.
+func (e *Explanation) Spec() string { return joinSpecs(e.Specs) }
+
 // Why says why the device was chosen or passed over.
 func (e *Explanation) Why(i Info) string {
-	if c := e.Chosen; c != nil && c.Driver == i.Driver && c.Index == i.Index {
-		return "chosen by " + e.Spec.String()
-	}
+	auto := slices.Contains(e.Specs, Spec{Driver: "auto"})
 	switch {
-	case e.Spec.Driver != "auto":
+	case e.Chose(i):
+		return "chosen by " + e.Spec()
+	case !auto:
 		return "not asked for"
 	case !slices.Contains(autoOrder, i.Driver):
 		return "only when asked for"

@@ -2,12 +2,15 @@ package backend
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 func TestParseSpec(t *testing.T) {
 	for in, want := range map[string]Spec{
+		"gpus":            {Driver: "gpus"},
 		"auto":            {Driver: "auto"},
 		"AUTO":            {Driver: "auto"},
 		"cpu":             {Driver: "cpu"},
@@ -20,26 +23,26 @@ func TestParseSpec(t *testing.T) {
 	} {
 		t.Setenv(EnvBackend, "metal") // an explicit choice is stronger
 		got, err := ParseSpec(in)
-		if err != nil || got != want {
+		if err != nil || !slices.Equal(got, []Spec{want}) {
 			t.Errorf("ParseSpec(%q) is %+v, %v; want %+v", in, got, err, want)
 		}
 		t.Setenv(EnvBackend, in)
-		if got, err := ParseSpec(""); err != nil || got != want {
+		if got, err := ParseSpec(""); err != nil || !slices.Equal(got, []Spec{want}) {
 			t.Errorf("ParseSpec of %s=%q is %+v, %v; want %+v", EnvBackend, in, got, err, want)
 		}
-		if again, err := ParseSpec(got.String()); err != nil || again != got {
+		if again, err := ParseSpec(want.String()); err != nil || !slices.Equal(again, got) {
 			t.Errorf("ParseSpec(%q) is %+v, %v; want %+v back", got, again, err, got)
 		}
 	}
 	t.Setenv(EnvBackend, "")
-	if got, err := ParseSpec(""); err != nil || got != (Spec{Driver: "auto"}) {
+	if got, err := ParseSpec(""); err != nil || !slices.Equal(got, []Spec{{Driver: "auto"}}) {
 		t.Errorf("ParseSpec of nothing is %+v, %v; want auto", got, err)
 	}
 }
 
 func TestParseSpecErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"vulkan":   "there are auto, cpu, cuda, cudasim, metal, opencl",
+		"vulkan":   "there are auto, gpus, cpu, cuda, cudasim, metal, opencl",
 		"vulkan:0": "unknown driver; there are auto",
 		"gpu":      "unknown driver (did you mean auto?); there are auto",
 		"Nvidia:0": "(did you mean cuda?)",
@@ -92,6 +95,61 @@ func open(t *testing.T, spec string) string {
 	return d.Info().Driver + ":" + d.Info().Name
 }
 
+// Several devices open in the order of their names, all or none; gpus are all GPUs, each once.
+func TestOpenAll(t *testing.T) {
+	machine{"cuda": {nvidia, nvidia}, "opencl": {pocl, nvidiaCL, radeon2, radeon}, "cpu": {goCPU}}.set(t)
+	const gpus = "cuda:0 cuda:1 opencl:2 opencl:3"
+	for spec, want := range map[string]string{
+		"cpu":                    "cpu:0",
+		"cpu+opencl:portable":    "cpu:0 opencl:0",
+		"cuda:1+cuda:0+cpu":      "cuda:1 cuda:0 cpu:0",
+		"gpus":                   gpus,
+		"gpus+cpu":               gpus + " cpu:0",
+		"auto+cpu":               "cuda:0 cpu:0",
+		"":                       "opencl:0 cpu:0",
+		"opencl:gfx906+cuda:h20": "opencl:2 cuda:0",
+	} {
+		t.Setenv(EnvBackend, "opencl:0+cpu")
+		devices, err := OpenAll(spec)
+		var got []string
+		for _, d := range devices {
+			got = append(got, fmt.Sprintf("%s:%d", d.Info().Driver, d.Info().Index))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("OpenAll(%q) is %v, %v; want %s", spec, got, err, want)
+		}
+		e := Explain(spec)
+		if e.Err != nil || len(e.Chosen) != len(got) || !strings.HasPrefix(e.Why(e.Chosen[0]), "chosen by ") {
+			t.Errorf("Explain(%q): %v, %v; want %s", spec, e.Chosen, e.Err, want)
+		}
+		first := open(t, spec)
+		if i := devices[0].Info(); first != i.Driver+":"+i.Name {
+			t.Errorf("Open(%q) is %s, want the first of %v", spec, first, got)
+		}
+	}
+	for spec, want := range map[string]string{
+		"cpu+cpu": "cpu:0 (AMD EPYC) is asked for twice", "gpus+cuda:1": "cuda:1 (NVIDIA H200) is asked for twice",
+		"cpu+": "plus sign", "cpu+vulkan": `"vulkan"`, "gpus:0": "gpus takes no device",
+	} {
+		if _, err := OpenAll(spec); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) {
+			t.Errorf("OpenAll(%q): %v, want an ErrNoDevice with %s", spec, err, want)
+		}
+		if e := Explain(spec); !errors.Is(e.Err, ErrNoDevice) || e.Chosen != nil {
+			t.Errorf("Explain(%q): %v, %v", spec, e.Chosen, e.Err)
+		}
+	}
+	closed = nil
+	fakes["opencl"].openErr = map[int]error{3: errBusy}
+	if _, err := OpenAll("cpu+gpus"); !errors.Is(err, errBusy) ||
+		!slices.Equal(closed, []string{"AMD EPYC", "NVIDIA H200", "NVIDIA H200", "Radeon VII"}) {
+		t.Errorf("one of several does not open: %v; closed %q, want all that were open", err, closed)
+	}
+	machine{"opencl": {pocl}, "cpu": {goCPU}}.set(t)
+	if _, err := OpenAll("gpus"); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "no library of cuda") {
+		t.Errorf("gpus without any: %v", err)
+	}
+}
+
 // auto takes the first of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device.
 func TestAuto(t *testing.T) {
 	for _, c := range []struct {
@@ -114,7 +172,7 @@ func TestAuto(t *testing.T) {
 					t.Errorf("Open(%q) is %s, want %s", spec, got, c.want)
 				}
 			}
-			if e := Explain(""); e.Err != nil || e.Chosen.Driver+":"+e.Chosen.Name != c.want {
+			if e := Explain(""); e.Err != nil || e.Chosen[0].Driver+":"+e.Chosen[0].Name != c.want {
 				t.Errorf("Explain says %+v, %v; want %s", e.Chosen, e.Err, c.want)
 			}
 		})
@@ -255,7 +313,7 @@ func TestExplain(t *testing.T) {
 	}
 
 	explicit := Explain("opencl:0")
-	if explicit.Err != nil || explicit.Chosen.Index != 0 ||
+	if explicit.Err != nil || explicit.Chosen[0].Index != 0 ||
 		explicit.Why(fakes["opencl"].infos[0]) != "chosen by opencl:0" {
 		t.Errorf("opencl:0: %+v, %v", explicit.Chosen, explicit.Err)
 	}

@@ -275,7 +275,8 @@ func (c *Comm) Library() string { return c.lib.String() }
 // Open opens the rank's device, as linalg.Open does. Where spec leaves open which of several equal
 // GPUs is meant ("", "auto", "cuda"), the ranks of one machine take them in turn.
 func (c *Comm) Open(spec string) (*linalg.Session, error) {
-	if e := backend.Explain(spec); e.Chosen != nil && e.Chosen.GPU && e.Spec.Device == "" {
+	e := backend.Explain(spec)
+	if len(e.Specs) == 1 && e.Specs[0].Device == "" && len(e.Chosen) == 1 && e.Chosen[0].GPU {
 		equal := equals(&e)
 		d := equal[c.local%len(equal)]
 		spec = fmt.Sprintf("%s:%d", d.Driver, d.Index)
@@ -287,7 +288,7 @@ func (c *Comm) Open(spec string) (*linalg.Session, error) {
 func equals(e *backend.Explanation) (list []backend.Info) {
 	for _, d := range e.Drivers {
 		for _, i := range d.Devices {
-			if i.Driver == e.Chosen.Driver && i.Name == e.Chosen.Name {
+			if i.Driver == e.Chosen[0].Driver && i.Name == e.Chosen[0].Name {
 				list = append(list, i)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 func newDevices(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "devices",
-		Short: "List all devices, which one is chosen, and why others are not",
-		Long: `Devices lists every device of every driver, with a mark (*) at the one that
+		Short: "List all devices, which are chosen, and why others are not",
+		Long: `Devices lists every device of every driver, with a mark (*) at those that
 --backend, or TANDEM_BACKEND, chooses. For the others it says why they were not
 chosen, and for a driver without devices what is missing; also where compiled
 kernels are kept, and why if they are not.
@@ -27,6 +27,7 @@ FLOAT32 and FLOAT64 say whether the device claims to keep the numerics contract
 in that type; where it does not, the type is refused there. No device is opened:
 one that cannot be opened is listed as any other.`,
 		Example: `  tandem devices
+  tandem devices --backend gpus+cpu
   tandem devices --backend opencl --json`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -52,7 +53,7 @@ func (a *app) printDevices(e *backend.Explanation) error {
 	var notes strings.Builder
 	for _, d := range e.Drivers {
 		for _, i := range d.Devices {
-			is := e.Chosen != nil && e.Chosen.Driver == i.Driver && e.Chosen.Index == i.Index
+			is := e.Chose(i)
 			chosen = append(chosen, is)
 			fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", mark(is), deviceName(i), i.Name, i.Platform,
 				i.Arch, kind(i),
@@ -150,9 +151,12 @@ type deviceInfo struct {
 }
 
 func newDeviceReport(e *backend.Explanation) deviceReport {
-	r := deviceReport{Spec: e.Spec.String(), Drivers: []driverReport{}}
-	if e.Chosen != nil {
-		r.Chosen = deviceName(*e.Chosen)
+	r := deviceReport{Spec: e.Spec(), Drivers: []driverReport{}}
+	for n, i := range e.Chosen {
+		if n > 0 {
+			r.Chosen += "+"
+		}
+		r.Chosen += deviceName(i)
 	}
 	if e.Err != nil {
 		r.Error = e.Err.Error()

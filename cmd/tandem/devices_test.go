@@ -95,7 +95,7 @@ func TestDevicesWithoutOpenCL(t *testing.T) {
 		Detail: "lib.so: not found; install a driver",
 	}
 	e := backend.Explanation{
-		Spec:    backend.Spec{Driver: "auto"},
+		Specs:   []backend.Spec{{Driver: "auto"}},
 		Drivers: []backend.DriverReport{{Name: "opencl", Err: err}},
 	}
 	var b strings.Builder

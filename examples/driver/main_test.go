@@ -20,10 +20,10 @@ matmul_cpu: 3 launches
 // The environment variable chooses the driver as any other; auto never does.
 func TestSelection(t *testing.T) {
 	t.Setenv(backend.EnvBackend, "counting")
-	if e := backend.Explain(""); e.Chosen == nil || e.Chosen.Driver != "counting" {
+	if e := backend.Explain(""); len(e.Chosen) != 1 || e.Chosen[0].Driver != "counting" {
 		t.Errorf("TANDEM_BACKEND=counting: %s", e.String())
 	}
-	if e := backend.Explain("auto"); e.Chosen == nil || e.Chosen.Driver == "counting" {
+	if e := backend.Explain("auto"); len(e.Chosen) != 1 || e.Chosen[0].Driver == "counting" {
 		t.Errorf("auto: %s", e.String())
 	}
 }
