@@ -57,6 +57,17 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		}
 		x.matrices[0] = NewMatrix[T](x.matrices[0].Rows, x.matrices[0].Cols, nil)
 	}
+	if x.shares(s) {
+		if err := x.share(ctx, s); err != nil {
+			return c, err
+		}
+		return x.matrices[0], nil
+	}
+	return x.on(ctx, s)
+}
+
+// on computes on the session's first device alone, from matrices that are checked.
+func (x *call[T]) on(ctx context.Context, s *Session) (c Matrix[T], err error) {
 	l, err := s.takeLane()
 	if err != nil {
 		return c, err

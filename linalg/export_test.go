@@ -21,3 +21,11 @@ func NothingSmall() (restore func()) {
 	smallBytes = 0
 	return func() { smallBytes = old }
 }
+
+// SmallTiles makes tiles of results, panels and staging memory small, and no matrices small enough
+// to stay whole, until restore is called.
+func SmallTiles(quantum, depth, staging int) (restore func()) {
+	q, d, s, b := tileQuantum, panelDepth, stagingBytes, smallBytes
+	tileQuantum, panelDepth, stagingBytes, smallBytes = quantum, depth, staging, 0
+	return func() { tileQuantum, panelDepth, stagingBytes, smallBytes = q, d, s, b }
+}

@@ -18,10 +18,16 @@ import (
 // A Session is an open device with a queue: its commands run in the order of the calls. It is safe
 // for concurrent use. Close it after use; its arrays and kernels end with it.
 //
+// A session may have several devices. Arrays, kernels and the queue are of the first. Calls on host
+// matrices that have more than a megabyte in all are shared out to all: each device computes tiles
+// of the result, as large as its speed suggests, with the bits that any of them would give alone.
+// A device that fails in the middle leaves its part to the others; see [Session.Devices].
+//
 // Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has
 // one of its own while it runs: calls of several goroutines may overlap, and none returns the error
-// of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; Close
-// releases them.
+// of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
+// matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
+// each device, which such calls take in turn. Close releases them.
 type Session struct {
 	*core
 	queue backend.Queue
@@ -31,6 +37,9 @@ type Session struct {
 type core struct {
 	device  backend.Device
 	info    backend.Info
+	limit   memoryLimit
+	others  []*Session // on the other devices
+	stream  chan *stream
 	checked atomic.Bool
 
 	mu      sync.RWMutex
@@ -38,34 +47,58 @@ type core struct {
 	plans   map[planKey]plan
 	lanes   []*lane // that no call uses
 	closed  bool
+
+	rates    map[rateKey]float64 // of tiles, in multiply-adds or elements a second
+	elements int64               // of results that the device computed
+	failed   error               // why it failed last
 }
 
-// Open opens the device that spec names, as [backend.Open] does: "" for TANDEM_BACKEND, "cuda:0",
-// "opencl:pocl", "cpu", "auto".
+// Open opens the devices that spec names, as [backend.OpenAll] does: "" for TANDEM_BACKEND,
+// "cuda:0", "opencl:pocl", "cpu", "auto"; several by a plus sign, "cuda:0+cuda:1+cpu", and "gpus"
+// for all GPUs. TANDEM_MEMORY limits the memory of each, as [EnvMemory] says.
 func Open(spec string) (*Session, error) {
-	device, err := backend.Open(spec)
+	devices, err := backend.OpenAll(spec)
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewSession(device)
+	s, err := NewSession(devices[0], devices[1:]...)
 	if err != nil {
-		device.Close()
+		for _, d := range devices {
+			d.Close()
+		}
 		return nil, err
 	}
 	return s, nil
 }
 
-// NewSession makes a session on an open device, which it owns from then on: Close closes it. After
-// an error the device stays the caller's.
-func NewSession(device backend.Device) (*Session, error) {
+// NewSession makes a session on an open device, and others that take part in calls on host
+// matrices. It owns them from then on: Close closes them. After an error they stay the caller's.
+func NewSession(device backend.Device, others ...backend.Device) (*Session, error) {
+	limit, err := readMemoryLimit()
+	if err != nil {
+		return nil, err
+	}
 	queue, err := device.NewQueue()
 	if err != nil {
 		return nil, err
 	}
 	c := &core{
-		device: device, info: device.Info(), kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{},
+		device: device, info: device.Info(), limit: limit, stream: make(chan *stream, 1),
+		kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{}, rates: map[rateKey]float64{},
 	}
+	c.stream <- nil
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
+	for _, d := range others {
+		o, err := NewSession(d)
+		if err != nil {
+			queue.Close()
+			for _, o := range c.others {
+				o.queue.Close()
+			}
+			return nil, err
+		}
+		c.others = append(c.others, o)
+	}
 	return &Session{core: c, queue: queue}, nil
 }
 
@@ -133,24 +166,47 @@ func (s *Session) Close() error {
 	if e := s.device.Close(); err == nil {
 		err = e
 	}
+	for _, o := range s.others {
+		if e := o.Close(); err == nil {
+			err = e
+		}
+	}
 	return err
 }
 
-// CanHold says whether a result of rows by cols elements can be one buffer of the device: ask
-// before making room for it, as Go does not return from a make that is too large.
+// CanHold says whether a result of rows by cols elements can be one buffer of the device, or, where
+// matrices go through devices in parts, of the host: ask before making room for it, as Go does not
+// return from a make that is too large.
 func (s *Session) CanHold(rows, cols int, t kernels.Type) error {
 	n, err := elements(rows, cols)
 	if err != nil {
 		return err
 	}
-	if limit := s.info.MaxAlloc; limit > 0 && int64(n) > limit/int64(t.Size()) {
+	limit, name := s.info.MaxAlloc, s.info.Name
+	if s.streams() || len(s.others) > 0 {
+		limit, name = hostMemory(), "this machine"
+	}
+	if limit > 0 && int64(n) > limit/int64(t.Size()) {
 		return &backend.Error{
 			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
 			Detail: fmt.Sprintf("a result of %dx%d %s; the largest buffer of %s has %d bytes", rows, cols, t,
-				s.info.Name, limit),
+				name, limit),
 		}
 	}
 	return nil
+}
+
+// hostMemory is the largest buffer of the host in bytes, 0 where that is not known.
+func hostMemory() int64 {
+	d := backend.Lookup("cpu")
+	if d == nil {
+		return 0
+	}
+	infos, err := d.Devices()
+	if err != nil || len(infos) == 0 {
+		return 0
+	}
+	return infos[0].MaxAlloc
 }
 
 // DeviceTime is the time, by the device's own clock, from the end of the commands that were

@@ -43,6 +43,7 @@ var rules = []rule{
 	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
 	// the only importer of purego
 	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
+	{pkg: "internal/tiles"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/mutate"},
@@ -101,7 +102,7 @@ var rules = []rule{
 	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},
 	{
 		pkg:  "linalg",
-		may:  []string{"backend", "kernels/...", "internal/host", "internal/npy"},
+		may:  []string{"backend", "kernels/...", "internal/host", "internal/npy", "internal/tiles"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{

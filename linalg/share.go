@@ -1,0 +1,361 @@
+package linalg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tiles"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// A DeviceUse is what a device of a session has done of the calls on host matrices that are shared
+// out.
+type DeviceUse struct {
+	Info     backend.Info
+	Elements int64 // of results
+	// Err is why the device failed in a call that another one finished, nil where its last call
+	// went well.
+	Err error
+}
+
+// Devices are the devices of the session, the one that arrays live on first, and what each has
+// done. Where a device fails in the middle of a call on host matrices the others do its part; the
+// call succeeds, and Err tells of the failure.
+func (s *Session) Devices() []DeviceUse {
+	var list []DeviceUse
+	for _, d := range s.devices() {
+		d.mu.RLock()
+		list = append(list, DeviceUse{d.info, d.elements, d.failed})
+		d.mu.RUnlock()
+	}
+	return list
+}
+
+// devices are sessions on each device.
+func (s *Session) devices() []*Session { return append([]*Session{s}, s.others...) }
+
+// shares tells whether x is cut into tiles of C: by several devices, which share them, and on a
+// device with memory of its own, where copies and work go on at the same time, and which may be
+// smaller than the matrices. What is small is not.
+func (x *call[T]) shares(s *Session) bool {
+	if len(s.others) == 0 && (!s.streams() || x.count > 1 && !s.limit.isSet()) {
+		return false
+	}
+	return !x.isSmall() || s.limit.isSet() && s.limit.of(s.info.Memory) < int64(smallBytes)
+}
+
+// streams tells whether tiles come to the device in copies.
+func (s *Session) streams() bool {
+	return !s.sharesMemory() || s.limit.isSet() && !s.registersFreely()
+}
+
+// A rateKey is what a device's rate depends on.
+type rateKey struct {
+	op  *operation
+	typ kernels.Type
+}
+
+// tileQuantum is what tiles are cut at multiples of. Tests make it small.
+var tileQuantum = 64
+
+// share computes x by tiles of C.
+func (x *call[T]) share(ctx context.Context, s *Session) error {
+	c, a, b := x.matrices[0], x.matrices[1], x.matrices[2]
+	if err := s.open(); err != nil {
+		return err
+	}
+	j := job[T]{call: *x, k: 1}
+	if x.op == matmul {
+		shape, err := newBatch(x.count, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+		if err != nil {
+			return err
+		}
+		switch {
+		case c.Rows == 0 || c.Cols == 0:
+			return nil
+		case shape.k == 0 || x.alpha == 0:
+			return x.shareBeta(ctx, s)
+		case shape.sharedB && !shape.sharedA && x.tA == blas.NoTrans: // one tall product
+		case x.count > 1:
+			return x.shareBatch(ctx, s, shape)
+		}
+		j.k, j.count = shape.k, 1
+	}
+	return j.run(ctx, s)
+}
+
+// shareBeta makes C beta*C.
+func (x *call[T]) shareBeta(ctx context.Context, s *Session) error {
+	c := x.matrices[0]
+	switch x.beta {
+	case 0:
+		for i := range c.Rows {
+			clear(c.Row(i))
+		}
+		return nil
+	case 1:
+		return nil
+	}
+	j := job[T]{call: call[T]{op: scale, update: update[T]{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c}}, k: 1}
+	return j.run(ctx, s)
+}
+
+// shareBatch shares out many products: some at a time to each device, or, where they are few or too
+// large, one after the other, each to all devices.
+func (x *call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error {
+	part := func(z, n int) call[T] {
+		p, rows := *x, [3]int{shape.m, oriented(x.tA, shape.m, shape.k)[0], oriented(x.tB, shape.k, shape.n)[0]}
+		p.count = n
+		for i, shared := range []bool{false, shape.sharedA, shape.sharedB} {
+			if !shared {
+				m := x.matrices[i]
+				p.matrices[i] = m.Slice(z*rows[i], (z+n)*rows[i], 0, m.Cols)
+			}
+		}
+		return p
+	}
+	devices, most := s.devices(), x.count
+	for _, d := range devices {
+		if d.streams() { // half of its products are in the device's memory at a time
+			one := (&Array[T]{}).bytes(shape.m*shape.k + shape.k*shape.n + shape.m*shape.n)
+			most = min(most, int(min(d.limit.of(d.info.Memory), d.info.MaxAlloc)/max(one, 1)/4))
+		}
+	}
+	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*tileQuantum*tileQuantum {
+		report := progress(ctx)
+		for z := range x.count {
+			p := part(z, 1)
+			if err := p.share(WithProgress(ctx, nil), s); err != nil {
+				return err
+			}
+			if report != nil {
+				report(float64(z+1) / float64(x.count))
+			}
+		}
+		return nil
+	}
+	j := job[T]{call: *x, k: 1, part: part, most: most}
+	return j.run(ctx, s)
+}
+
+// A job is a call that is done by tiles of C.
+type job[T Element] struct {
+	call[T]
+	k int // of a product
+	// of a batch: some of the products, which are the rows that are shared out, at most most of them
+	part func(z, n int) call[T]
+	most int
+}
+
+// readsC tells whether the result depends on what C was.
+func (j *job[T]) readsC() bool { return j.op == matmul && j.beta != 0 }
+
+// run shares the tiles out to the devices and waits for them. Who fails gives its tiles back.
+func (j *job[T]) run(ctx context.Context, s *Session) error {
+	var devices []*Session
+	for _, d := range s.devices() {
+		if d.supports(kernels.TypeOf[T]()) == nil {
+			devices = append(devices, d)
+		}
+	}
+	if len(devices) == 0 {
+		return s.supports(kernels.TypeOf[T]())
+	}
+	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
+	if j.part != nil {
+		rows, cols, quantum = j.count, 1, 1
+	}
+	key := rateKey{j.op, kernels.TypeOf[T]()}
+	perElement := float64(j.k)
+	crews := make([]*crew[T], len(devices))
+	workers := make([]tiles.Worker, len(devices))
+	for w, d := range devices {
+		crews[w] = &crew[T]{job: j, d: d, w: w}
+		if j.part != nil {
+			workers[w].MaxRows = j.most
+			continue
+		}
+		d.mu.RLock()
+		workers[w].Rate = d.rates[key] / perElement
+		d.mu.RUnlock()
+		if d.streams() || len(devices) > 1 && !d.registersFreely() {
+			g := fit(j, d.limit.of(d.info.Memory), d.info.MaxAlloc)
+			crews[w].geometry = &g
+			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
+		}
+	}
+	pool := tiles.New(rows, cols, quantum, workers)
+	errs := make([]error, len(devices))
+	tick, finished := make(chan struct{}, 1), make(chan struct{})
+	inner := WithProgress(ctx, nil)
+	var wait sync.WaitGroup
+	for w, c := range crews {
+		c.pool, c.tick = pool, tick
+		wait.Go(func() {
+			if errs[w] = c.serve(inner); errs[w] != nil {
+				pool.Fail(w)
+			}
+			c.d.account(c.elements, errs[w])
+		})
+	}
+	go func() {
+		wait.Wait()
+		close(finished)
+	}()
+	stop := context.AfterFunc(ctx, pool.Stop)
+	defer stop()
+	report, all := progress(ctx), rows*cols
+	for running := true; running; {
+		select {
+		case <-tick:
+		case <-finished:
+			running = false
+		}
+		if left := pool.Left(); report != nil && ctx.Err() == nil && (running || left == 0) {
+			report(1 - float64(left)/float64(all))
+		}
+	}
+	switch {
+	case len(errs) == 1 && errs[0] != nil:
+		return errs[0]
+	case pool.Left() > 0:
+		return cmp.Or(ctx.Err(), errors.Join(errs...))
+	}
+	if j.part == nil {
+		for w, d := range devices {
+			if r := pool.Rate(w); r > 0 {
+				d.mu.Lock()
+				d.rates[key] = r * perElement
+				d.mu.Unlock()
+			}
+		}
+	}
+	return nil
+}
+
+// account notes what a device has done.
+func (s *core) account(elements int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elements += int64(elements)
+	s.failed = err
+}
+
+// A crew is what one device has of a job.
+type crew[T Element] struct {
+	*job[T]
+	d        *Session
+	w        int // its number in the pool
+	pool     *tiles.Pool
+	tick     chan struct{} // something is done
+	elements int           // that the device has computed
+
+	geometry *geometry // of tiles that come in copies; nil where the device works on the host's memory
+}
+
+func (c *crew[T]) serve(ctx context.Context) error {
+	if c.geometry != nil {
+		return c.stream(ctx)
+	}
+	for {
+		t, ok := c.pool.Next(c.w)
+		if !ok {
+			return nil
+		}
+		if err := c.tile(ctx, t); err != nil {
+			return err
+		}
+		c.done(t.Rows, c.width(t))
+	}
+}
+
+// width is the number of elements in a row of a tile.
+func (c *crew[T]) width(t tiles.Tile) int {
+	if c.part != nil {
+		return c.matrices[0].Rows / c.count * c.matrices[0].Cols
+	}
+	return t.Cols
+}
+
+// done says that the next rows of the first tile are in C.
+func (c *crew[T]) done(rows, width int) {
+	c.elements += rows * width
+	c.pool.Done(c.w, rows)
+	select {
+	case c.tick <- struct{}{}:
+	default:
+	}
+}
+
+// tile computes a tile by a call of its own, which leaves C as it was if it fails.
+func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
+	x := c.call
+	if c.part != nil {
+		x = c.part(t.Row, t.Rows)
+	} else {
+		for i := range x.matrices[:x.n] {
+			x.matrices[i] = c.block(i, t, 0, c.k)
+		}
+	}
+	dst := x.matrices[0]
+	apart := c.readsC() || c.op == scale && shareElements(dst, x.matrices[1])
+	if apart {
+		x.matrices[0] = dst.Packed()
+	}
+	if _, err := x.on(ctx, c.d); err != nil {
+		return err
+	}
+	if apart {
+		copyElements(dst, x.matrices[0])
+	}
+	return nil
+}
+
+// block is the part of matrix i, as it lies in memory, that tile t needs of the products' steps k to
+// l-1.
+func (j *job[T]) block(i int, t tiles.Tile, k, l int) Matrix[T] {
+	rows, cols := [2]int{t.Row, t.Row + t.Rows}, [2]int{t.Col, t.Col + t.Cols}
+	trans := false
+	switch {
+	case i == 0:
+	case j.op == transpose:
+		trans = true
+	case j.op == matmul && i == 1:
+		cols, trans = [2]int{k, l}, j.tA != blas.NoTrans
+	case j.op == matmul:
+		rows, trans = [2]int{k, l}, j.tB != blas.NoTrans
+	}
+	if trans {
+		rows, cols = cols, rows
+	}
+	return j.matrices[i].Slice(rows[0], rows[1], cols[0], cols[1])
+}
+
+// finish makes dst, some rows of C, of what the device has computed: chains, where it is a product.
+func (j *job[T]) finish(dst, from Matrix[T]) {
+	rows := max(1, 1<<16/max(1, dst.Cols))
+	host.Parallel((dst.Rows+rows-1)/rows, func(p int) {
+		first, last := p*rows, min((p+1)*rows, dst.Rows)
+		dst, from := dst.Slice(first, last, 0, dst.Cols), from.Slice(first, last, 0, dst.Cols)
+		if j.op != matmul || j.chain || j.alpha == 1 && j.beta == 0 {
+			copyElements(dst, from)
+			return
+		}
+		for i := range dst.Rows {
+			d, f := dst.Row(i), from.Row(i)
+			for n, acc := range f {
+				if j.beta == 0 {
+					d[n] = j.alpha * acc
+				} else {
+					d[n] = host.FMA(j.alpha, acc, T(j.beta*d[n]))
+				}
+			}
+		}
+	})
+}

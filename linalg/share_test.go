@@ -1,0 +1,347 @@
+package linalg_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/faulttest"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// eachShared runs f with sessions that cut results into tiles: of a few elements, whose panels have
+// a few steps of k.
+func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
+	for _, x := range []struct{ spec, limit string }{
+		{"cpu+opencl", ""}, {"opencl+cpu", "2000"}, {"opencl", "20KiB"}, {"cpu+opencl+cudasim", "0.004MiB"},
+	} {
+		t.Run(x.spec+" "+x.limit, func(t *testing.T) {
+			if strings.Contains(x.spec, "cudasim") && raceEnabled {
+				t.Skip("minutes of simulation under the race detector")
+			}
+			t.Setenv(linalg.EnvMemory, x.limit)
+			defer linalg.SmallTiles(4, 5, 256)()
+			s, err := linalg.Open(x.spec)
+			if err != nil {
+				backendtest.Require(t, "opencl", err)
+				return
+			}
+			f(t, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is shared out has the bits of the reference, and every device computes some of it.
+func TestShared(t *testing.T) {
+	eachShared(t, func(t *testing.T, s *linalg.Session) {
+		testShared[float32](t, s)
+		testShared[float64](t, s)
+		testShared[int32](t, s)
+		for _, d := range s.Devices() {
+			t.Logf("%s: %d elements", d.Info.Name, d.Elements)
+			if d.Elements == 0 || d.Err != nil {
+				t.Errorf("%s computed %d elements, %v", d.Info.Name, d.Elements, d.Err)
+			}
+		}
+	})
+}
+
+func testShared[T linalg.Element](t *testing.T, s *linalg.Session) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	ctx := context.Background()
+	cases := slices.Concat(batchCases, []batchCase{
+		{1, 1, 1, 1, 'N', 'N', false, false},
+		{1, 45, 37, 23, 'N', 'N', false, false},
+		{1, 45, 37, 23, 'T', 'N', false, false},
+		{1, 37, 45, 23, 'N', 'C', false, false},
+		{1, 29, 31, 41, 'T', 'T', false, false},
+		{1, 3, 90, 11, 'N', 'N', false, false},
+		{1, 90, 3, 11, 'N', 'N', false, false},
+		{2, 26, 27, 9, 'N', 'T', false, false},
+	})
+	scalars := []T{1, 0, 3, T(0) - 2}
+	for i, x := range cases {
+		a := stackOf[T](rng, x.count, x.sharedA, x.tA, x.m, x.k, i%3)
+		b := stackOf[T](rng, x.count, x.sharedB, x.tB, x.k, x.n, (i+1)%4)
+		c := random[T](rng, x.count*x.m, x.n, 2+i%3)
+		for n := range 2 {
+			alpha, beta := scalars[(i+n)%5%4], scalars[(i+3*n+1)%4]
+			what := fmt.Sprintf("%s alpha %v beta %v", x, alpha, beta)
+			got := c
+			got.Data = slices.Clone(c.Data)
+			if err := linalg.GemmBatchedContext(ctx, s, x.count, alpha, x.tA, a, x.tB, b, beta, got); err != nil {
+				t.Fatal(what, err)
+			}
+			same(t, what, got, batchReference(x, alpha, a, b, beta, c))
+			guarded(t, what, got)
+		}
+		if x.count != 1 || x.tA != 'N' || x.tB != 'N' {
+			continue
+		}
+		special(a.Row(0), c.Row(0)[:min(x.n, 3)])
+		for _, negate := range []bool{false, true} {
+			what := fmt.Sprintf("%s, chain, negated %v", x, negate)
+			got, want, update := c, c.Packed(), linalg.AddMulContext[T]
+			got.Data = slices.Clone(c.Data)
+			if negate {
+				update = linalg.SubMulContext[T]
+			}
+			if err := update(ctx, s, a, b, got); err != nil {
+				t.Fatal(what, err)
+			}
+			host.AddMulReference(negate, x.m, x.n, x.k, a.Data, a.Stride, b.Data, b.Stride, want.Data, want.Stride)
+			same(t, what, got, want)
+		}
+	}
+	a, b := random[T](rng, 35, 46, 1), random[T](rng, 35, 46, 3)
+	sum, err1 := linalg.AddContext(ctx, s, a, b)
+	scaled, err2 := linalg.ScaleContext(ctx, s, T(0)-3, a)
+	transposed, err3 := linalg.TransposeContext(ctx, s, a)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	wantSum, wantScaled, wantTransposed := a.Packed(), a.Packed(), transposed.Packed()
+	for i := range a.Rows {
+		for j := range a.Cols {
+			wantSum.Set(i, j, a.At(i, j)+b.At(i, j))
+			wantScaled.Set(i, j, (T(0)-3)*a.At(i, j))
+			wantTransposed.Set(j, i, a.At(i, j))
+		}
+	}
+	same(t, "sum", sum, wantSum)
+	same(t, "scaled", scaled, wantScaled)
+	same(t, "transposed", transposed, wantTransposed)
+}
+
+// No more memory of a device is used than TANDEM_MEMORY allows, wherever that cuts K.
+func TestMemoryLimit(t *testing.T) {
+	defer linalg.SmallTiles(1, 4, 64)()
+	rng := rand.New(rand.NewPCG(53, 54))
+	a, b := random[float32](rng, 13, 40, 1), random[float32](rng, 40, 11, 0)
+	want := reference(1, 'N', a, 'N', b, 0, linalg.NewMatrix[float32](13, 11, nil))
+	for _, limit := range []int64{10, 40, 100, 300, 1000, 3000, 10_000} {
+		t.Setenv(linalg.EnvMemory, fmt.Sprint(limit))
+		f := newFaulty("cpu", func(i *backend.Info) { i.Driver, i.UnifiedMemory = "faulty", false })
+		s := f.session(t)
+		var mu sync.Mutex
+		launches := 0
+		restore := f.wrap(func(name string, c faulttest.Call) []reflect.Value {
+			mu.Lock()
+			defer mu.Unlock()
+			if name == "Queue.Launch" {
+				launches++
+			}
+			return c.Run()
+		})
+		got, err := linalg.MatMulContext(context.Background(), s, a, b)
+		restore()
+		if limit < 32 {
+			if !errors.Is(err, backend.ErrOutOfMemory) || !strings.Contains(err.Error(), linalg.EnvMemory) {
+				t.Errorf("%d bytes: %v, want an ErrOutOfMemory that names the variable", limit, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%d bytes: %v", limit, err)
+			continue
+		}
+		same(t, fmt.Sprintf("%d bytes", limit), got, want)
+		t.Logf("%d bytes: %d launches, %d bytes used", limit, launches, f.most)
+		if f.most > limit || f.most == 0 {
+			t.Errorf("%d bytes: %d were used at once", limit, f.most)
+		}
+	}
+	for _, text := range []string{"0", "-1", "many", "1TB", "101%", "0%", "NaN", "inf", "MiB"} {
+		t.Setenv(linalg.EnvMemory, text)
+		if s, err := linalg.Open("cpu"); !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: session %v, %v; want an ErrArgument", text, s, err)
+		}
+	}
+}
+
+// sharedCalls are calls on host matrices that devices share. Each gives its result.
+var sharedCalls = map[string]func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error){
+	"product": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		return linalg.MatMulContext(ctx, s, sequence(30, 12, 1), sequence(12, 20, 0))
+	},
+	"update": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		c := sequence(30, 20, 2)
+		err := linalg.GemmContext(ctx, s, 3, 'T', sequence(12, 30, 1), 'T', sequence(20, 12, 0), 2, c)
+		return c, err
+	},
+	"chain": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		c := sequence(30, 20, 2)
+		err := linalg.SubMulContext(ctx, s, sequence(30, 12, 1), sequence(12, 20, 0), c)
+		return c, err
+	},
+	"batch": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		c := sequence(60, 4, 2)
+		err := linalg.GemmBatchedContext(ctx, s, 20, 1, 'N', sequence(60, 5, 1), 'N', sequence(100, 4, 0), 2, c)
+		return c, err
+	},
+	"beta": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		c := sequence(30, 20, 2)
+		err := linalg.GemmContext(ctx, s, 0, 'N', sequence(30, 3, 1), 'N', sequence(3, 20, 0), 2, c)
+		return c, err
+	},
+	"sum": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		return linalg.AddContext(ctx, s, sequence(30, 20, 1), sequence(30, 20, 0))
+	},
+	"transpose": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
+		return linalg.TransposeContext(ctx, s, sequence(30, 20, 1))
+	},
+}
+
+// Where a device fails at any of its calls the others finish its part, and the session tells of it;
+// with none left the error is returned. What the failed one had made is given back.
+func TestSharedFaults(t *testing.T) {
+	defer linalg.SmallTiles(4, 5, 64)()
+	ctx := context.Background()
+	discrete := func(i *backend.Info) { i.Driver, i.UnifiedMemory = "faulty", false }
+	want := map[string]linalg.Matrix[float32]{}
+	for name, call := range sharedCalls {
+		s, err := linalg.Open("cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name], err = call(ctx, s)
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, others := range []int{0, 1, 2} { // that work
+		bad := newFaulty("cpu", discrete)
+		var devices []backend.Device
+		for _, f := range []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", func(*backend.Info) {})}[:others+1] {
+			d, err := f.Open(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			devices = append(devices, d)
+		}
+		s, err := linalg.NewSession(devices[0], devices[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults, told := 0, 0
+		for name, call := range sharedCalls {
+			for range 2 {
+				if _, err := call(ctx, s); err != nil {
+					t.Fatal(name, err)
+				}
+			}
+			for _, lost := range []bool{false, true} {
+				for nth := 1; ; nth++ {
+					var mu sync.Mutex
+					uses, failed := 0, ""
+					restore := bad.wrap(func(function string, c faulttest.Call) []reflect.Value {
+						mu.Lock()
+						uses++
+						now := uses == nth || lost && uses > nth
+						if now && failed == "" {
+							failed = function
+						}
+						mu.Unlock()
+						switch {
+						case !now:
+							return c.Run()
+						case strings.HasSuffix(function, "Free") || strings.HasSuffix(function, "Release"):
+							c.Run()
+						}
+						if lost {
+							return c.Fail(2)
+						}
+						return c.Fail(1)
+					})
+					got, err := call(ctx, s)
+					restore()
+					if failed == "" {
+						break
+					}
+					faults++
+					what := fmt.Sprintf("%d others, %s, call %d, %s, lost %v", others, name, nth, failed, lost)
+					after := s.Devices()[0].Err
+					switch {
+					case others == 0 && err != nil || others > 0 && after != nil:
+						told++
+						if reported := cmp.Or(err, after); !errors.Is(reported, backend.ErrOutOfMemory) &&
+							!errors.Is(reported, backend.ErrDeviceLost) {
+							t.Errorf("%s: %v is not the device's error", what, reported)
+						}
+					case failed != "Device.Alloc" && failed != "Device.AllocHost":
+						t.Errorf("%s: nobody is told", what)
+					}
+					if others > 0 && err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+					if err == nil {
+						same(t, what, got, want[name])
+					}
+					if got, err := call(ctx, s); err != nil {
+						t.Fatalf("%s, afterwards: %v", what, err)
+					} else {
+						same(t, what+", afterwards", got, want[name])
+					}
+					if n := bad.count("event"); n > 0 || bad.bytes > 0 {
+						t.Fatalf("%s: %d events and %d bytes are left", what, n, bad.bytes)
+					}
+				}
+			}
+		}
+		t.Logf("%d others: %d faults, %d told", others, faults, told)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A call that is cancelled ends, with all that it had started; calls beside each other take turns.
+func TestSharedCancel(t *testing.T) {
+	eachShared(t, func(t *testing.T, s *linalg.Session) {
+		for _, n := range []int{0, 1, 2, 5, 10, 20, 40} {
+			ctx := newCountdown(n)
+			if _, err := sharedCalls["product"](ctx, s); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled at the %dth look: %v", n, err)
+			}
+		}
+		want, err := sharedCalls["update"](context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Go(func() {
+				last := 0.0
+				ctx := linalg.WithProgress(context.Background(), func(f float64) {
+					if f < last {
+						t.Errorf("progress goes back from %v to %v", last, f)
+					}
+					last = f
+				})
+				got, err := sharedCalls["update"](ctx, s)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				same(t, "one of several", got, want)
+				if last != 1 {
+					t.Errorf("the last progress is %v", last)
+				}
+			})
+		}
+		wait.Wait()
+	})
+}

@@ -1,0 +1,596 @@
+package linalg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tiles"
+)
+
+// A stream is the queues and the page-locked memory by which a device computes tiles of matrices
+// that lie elsewhere: panels of A and B come in, are multiplied, and tiles of C go out, all at the
+// same time. A session keeps one for each of its devices, which calls take in turn.
+type stream struct {
+	in, work, out backend.Queue
+	ins, outs     staging
+}
+
+// stagingPieces is how many pieces of stagingBytes are on their way at once, each way. Tests make
+// them small.
+const stagingPieces = 4
+
+var stagingBytes = 8 << 20
+
+// A staging is page-locked memory that copies of one queue go through, piece by piece.
+type staging struct {
+	pieces [stagingPieces]piece
+	next   int
+}
+
+type piece struct {
+	host backend.HostBuffer
+	done backend.Event // the end of the copy that uses it; nil: none does
+}
+
+// wait waits until no copy uses the piece.
+func (p *piece) wait() error {
+	if p.done == nil {
+		return nil
+	}
+	e := p.done
+	p.done = nil
+	return errors.Join(e.Wait(), e.Release())
+}
+
+// take is the next piece, free, with room for n bytes.
+func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
+	p = &g.pieces[g.next]
+	g.next = (g.next + 1) % len(g.pieces)
+	if err := p.wait(); err != nil {
+		return nil, err
+	}
+	if p.host != nil && p.host.Len() < n {
+		err = p.host.Free()
+		p.host = nil
+	}
+	if p.host == nil && err == nil {
+		p.host, err = d.AllocHost(int64(1) << bits.Len64(uint64(n-1)))
+	}
+	return p, err
+}
+
+// idle waits until no copy uses the memory.
+func (g *staging) idle() (err error) {
+	for i := range g.pieces {
+		if e := g.pieces[i].wait(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (g *staging) free() {
+	for i := range g.pieces {
+		p := &g.pieces[i]
+		if p.done != nil {
+			p.done.Release()
+		}
+		if p.host != nil {
+			p.host.Free()
+		}
+		*p = piece{}
+	}
+}
+
+// takeStream is the device's stream. leaveStream, or dropStream after an error, gives it back.
+func (s *core) takeStream(ctx context.Context) (st *stream, err error) {
+	select {
+	case st = <-s.stream:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if st != nil {
+		return st, nil
+	}
+	st = new(stream)
+	for _, q := range []*backend.Queue{&st.in, &st.work, &st.out} {
+		if *q, err = s.device.NewQueue(); err != nil {
+			s.dropStream(st)
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+func (s *core) leaveStream(st *stream) { s.stream <- st }
+
+// dropStream releases the stream. Its errors belong to a call that has failed.
+func (s *core) dropStream(st *stream) {
+	for _, q := range []backend.Queue{st.in, st.work, st.out} {
+		if q != nil {
+			q.Close()
+		}
+	}
+	st.ins.free()
+	st.outs.free()
+	s.stream <- nil
+}
+
+// A geometry is the largest tile of C that a device computes, and the panels that it keeps for it:
+// in elements.
+type geometry struct {
+	rows, cols   int
+	depth        int // steps of k in a panel
+	a, b         int // elements of a panel
+	keepA, keepB int // panels
+}
+
+// keptTiles is the number of tiles of C on a device: one is computed while another goes out.
+const keptTiles = 2
+
+func (g geometry) total() int {
+	return keptTiles*g.rows*g.cols + g.keepA*g.a + g.keepB*g.b
+}
+
+// panelDepth is the least depth of a panel, where k and the memory allow it. Tests make it small.
+var panelDepth = 256
+
+// elementwiseTile is how many elements a tile has at most where nothing is used twice.
+const elementwiseTile = 4 << 20
+
+// fit chooses the geometry for j in so many bytes, with no buffer larger than largest, so that as
+// little as possible has to be copied twice.
+func fit[T Element](j *job[T], budget, largest int64) geometry {
+	var t T
+	size := int64(unsafe.Sizeof(t))
+	most := int(min(budget/size, math.MaxInt/4))
+	single := most
+	if largest > 0 {
+		single = int(min(int64(most), largest/size))
+	}
+	m, n := j.matrices[0].Rows, j.matrices[0].Cols
+	if j.op != matmul {
+		area := max(1, min(most/(2*keptTiles+2*(j.n-2)), single, elementwiseTile))
+		g := geometry{cols: min(n, area), depth: 1, keepA: 2}
+		g.rows = min(m, area/g.cols)
+		g.a = g.rows * g.cols
+		if j.n == 3 {
+			g.b, g.keepB = g.a, 2
+		}
+		return g
+	}
+	best, least := geometry{}, math.Inf(1)
+	consider := func(g geometry) {
+		if g.rows < 1 || g.cols < 1 || g.total() > most || max(g.rows*g.cols, g.a, g.b) > single {
+			return
+		}
+		strips, bands := math.Ceil(float64(n)/float64(g.cols)), math.Ceil(float64(m)/float64(g.rows))
+		copied := float64(m) * strips // per step of k
+		if g.keepB*g.depth < j.k {
+			copied += float64(n) * bands
+		} else {
+			copied += float64(n)
+		}
+		if copied < least*0.99 {
+			best, least = g, copied
+		}
+	}
+	for depth := min(j.k, max(panelDepth, min(4*panelDepth, j.k/8))); depth > 0; depth /= 2 {
+		for parts := 1; ; parts *= 2 {
+			cols := (n + parts - 1) / parts
+			// all panels of B for these columns stay, and one comes in for the next
+			g := geometry{cols: cols, depth: depth, keepA: 3, b: depth * cols, keepB: (j.k + depth - 1) / depth}
+			if parts > 1 {
+				g.keepB++
+			}
+			for _, keep := range []int{g.keepB, 3} { // or they come in for each tile
+				g.keepB = keep
+				g.rows = min(m, (most-g.keepB*g.b)/(keptTiles*cols+g.keepA*depth), single/max(cols, depth))
+				g.a = g.rows * depth
+				if keep == 3 || parts == 1 || g.rows >= min(m, panelDepth/2) {
+					consider(g)
+				}
+			}
+			if cols == 1 {
+				break
+			}
+		}
+		if !math.IsInf(least, 1) {
+			break
+		}
+	}
+	return best
+}
+
+// A slot is memory on the device for a panel.
+type slot struct {
+	buf  backend.Buffer
+	has  tiles.Tile    // the panel: rows and columns of op(A) or op(B)
+	used backend.Event // the last launch that reads it; nil: there was none
+	turn int           // when that was
+}
+
+// A streamed is a device's part of a job, in copies.
+type streamed[T Element] struct {
+	*crew[T]
+	*stream
+	geometry
+	s       *Session // with the queue for work
+	a, b    []slot
+	c       [keptTiles]backend.Buffer
+	turn    int
+	stopped atomic.Bool // one half has failed
+}
+
+// A product of a tile: what is to go out to C.
+type ready struct {
+	t    tiles.Tile
+	c    int           // the buffer
+	done backend.Event // the end of the work
+}
+
+// stream computes tiles until there are no more.
+func (c *crew[T]) stream(ctx context.Context) (err error) {
+	st, err := c.d.takeStream(ctx)
+	if err != nil {
+		return err
+	}
+	u := &streamed[T]{crew: c, stream: st, geometry: *c.geometry, s: &Session{core: c.d.core, queue: st.work}}
+	defer func() {
+		if err != nil {
+			for _, q := range []backend.Queue{st.in, st.work, st.out} {
+				q.Wait() // its error came with another, or comes from it
+			}
+		}
+		if err == nil {
+			err = errors.Join(st.ins.idle(), st.outs.idle())
+		}
+		if e := u.free(); err == nil {
+			err = e
+		}
+		if err != nil {
+			c.d.dropStream(st)
+		} else {
+			c.d.leaveStream(st)
+		}
+	}()
+	if err := u.reserve(); err != nil {
+		return err
+	}
+	full, empty := make(chan ready, keptTiles), make(chan int, keptTiles)
+	for i := range u.c {
+		empty <- i
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- u.drain(full, empty) }()
+	err = u.feed(ctx, full, empty)
+	if err != nil {
+		u.stopped.Store(true)
+	}
+	close(full)
+	return errors.Join(err, <-drained)
+}
+
+// reserve allocates the panels and the tiles. Where the device has less room than it said, it does
+// with less.
+func (u *streamed[T]) reserve() (err error) {
+	var t T
+	for try := 0; ; try++ {
+		if u.rows == 0 {
+			return &backend.Error{
+				Driver: u.d.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
+				Detail: fmt.Sprintf("no tile of the result fits in what %s and %s allow", u.d.info.Name, EnvMemory),
+			}
+		}
+		if err = u.allocate(); err == nil || try == 2 || !errors.Is(err, backend.ErrOutOfMemory) {
+			return err
+		}
+		if e := u.free(); e != nil {
+			return errors.Join(err, e)
+		}
+		less := fit(u.job, int64(u.total())*int64(unsafe.Sizeof(t))/2, u.d.info.MaxAlloc)
+		if less.rows == 0 {
+			return err
+		}
+		u.geometry = less
+		u.pool.Limit(u.w, less.rows, less.cols)
+	}
+}
+
+func (u *streamed[T]) allocate() (err error) {
+	u.a, u.b = make([]slot, u.keepA), make([]slot, u.keepB)
+	get := func(to *backend.Buffer, elements int) {
+		if err == nil {
+			*to, err = newBuffer[T](u.s, 1, elements)
+		}
+	}
+	for i := range u.c {
+		get(&u.c[i], u.rows*u.cols)
+	}
+	for i := range u.a {
+		get(&u.a[i].buf, u.geometry.a)
+	}
+	for i := range u.b {
+		get(&u.b[i].buf, u.geometry.b)
+	}
+	return err
+}
+
+// free releases the panels and the tiles.
+func (u *streamed[T]) free() (err error) {
+	free := func(b backend.Buffer) {
+		if b == nil {
+			return
+		}
+		if e := b.Free(); err == nil {
+			err = e
+		}
+	}
+	for _, slots := range [][]slot{u.a, u.b} {
+		for _, s := range slots {
+			if s.used != nil {
+				if e := s.used.Release(); err == nil {
+					err = e
+				}
+			}
+			free(s.buf)
+		}
+	}
+	for _, b := range u.c {
+		free(b)
+	}
+	u.a, u.b, u.c = nil, nil, [keptTiles]backend.Buffer{}
+	return err
+}
+
+// feed brings panels in and enqueues the work.
+func (u *streamed[T]) feed(ctx context.Context, full chan<- ready, empty <-chan int) error {
+	for {
+		c := <-empty
+		t, ok := u.pool.Next(u.w)
+		if !ok {
+			return nil
+		}
+		if err := u.compute(ctx, c, t); err != nil {
+			return err
+		}
+		if u.stopped.Load() {
+			return nil
+		}
+		done, err := u.work.Record()
+		if err != nil {
+			return err
+		}
+		full <- ready{t, c, done}
+	}
+}
+
+// compute enqueues the work of a tile.
+func (u *streamed[T]) compute(ctx context.Context, c int, t tiles.Tile) error {
+	dst := u.array(u.c[c], t.Rows, t.Cols)
+	if u.chain {
+		if err := u.send(u.c[c], u.block(0, t, 0, 0), false); err != nil {
+			return err
+		}
+		if err := u.inFirst(); err != nil {
+			return err
+		}
+	}
+	for k := 0; k < u.k && !u.stopped.Load(); k += u.depth {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l := min(k+u.depth, u.k)
+		whole := tiles.Tile{Row: t.Row, Col: t.Col, Rows: t.Rows, Cols: t.Cols}
+		pa, pb := whole, whole
+		switch u.op {
+		case matmul:
+			pa.Col, pa.Cols, pb.Row, pb.Rows = k, l-k, k, l-k
+		case transpose:
+			pa = tiles.Tile{Row: t.Col, Col: t.Row, Rows: t.Cols, Cols: t.Rows}
+		}
+		sa, err := u.panel(u.a, pa, u.block(1, t, k, l), u.op == matmul && u.tA != blas.NoTrans)
+		if err != nil {
+			return err
+		}
+		a := u.array(sa.buf, pa.Rows, pa.Cols)
+		var sb *slot
+		var b *Array[T]
+		if u.n == 3 {
+			if sb, err = u.panel(u.b, pb, u.block(2, t, k, l), u.op == matmul && u.tB != blas.NoTrans); err != nil {
+				return err
+			}
+			b = u.array(sb.buf, pb.Rows, pb.Cols)
+		}
+		switch {
+		case u.op == transpose:
+			err = dst.Transpose(a)
+		case u.op == add:
+			err = dst.Add(a, b)
+		case u.op == scale:
+			err = dst.Scale(u.alpha, a)
+		case u.chain && u.alpha < 0:
+			err = dst.SubMul(a, b)
+		case u.chain || k > 0:
+			err = dst.AddMul(a, b)
+		default:
+			err = dst.Mul(a, b)
+		}
+		if err != nil {
+			return err
+		}
+		for _, s := range []*slot{sa, sb} {
+			if s == nil {
+				continue
+			}
+			if err := s.release(); err != nil {
+				return err
+			}
+			if s.used, err = u.work.Record(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// release gives back the event of the last use.
+func (s *slot) release() (err error) {
+	if s.used != nil {
+		err = s.used.Release()
+		s.used = nil
+	}
+	return err
+}
+
+func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
+	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
+}
+
+// panel is the slot that has panel p, which is m in memory, or its transpose.
+func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool) (*slot, error) {
+	u.turn++
+	s := &slots[0]
+	for i := range slots {
+		if slots[i].turn > 0 && slots[i].has == p {
+			slots[i].turn = u.turn
+			return &slots[i], nil
+		}
+		if slots[i].turn < s.turn {
+			s = &slots[i]
+		}
+	}
+	if s.used != nil {
+		if err := u.in.WaitEvent(s.used); err != nil {
+			return nil, err
+		}
+		if err := s.release(); err != nil {
+			return nil, err
+		}
+	}
+	s.has, s.turn = p, u.turn
+	if err := u.send(s.buf, m, trans); err != nil {
+		return nil, err
+	}
+	return s, u.inFirst()
+}
+
+// inFirst lets later work wait for the copies so far.
+func (u *streamed[T]) inFirst() error {
+	e, err := u.in.Record()
+	if err != nil {
+		return err
+	}
+	return errors.Join(u.s.queue.WaitEvent(e), e.Release())
+}
+
+// send copies m, or its transpose, to buf, packed.
+func (u *streamed[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
+	rows, cols := m.Rows, m.Cols
+	if trans {
+		rows, cols = cols, rows
+	}
+	at := u.array(buf, rows, cols)
+	step := max(1, stagingBytes/int(at.bytes(cols)))
+	for i := 0; i < rows; i += step {
+		n := min(step, rows-i)
+		size := at.bytes(n * cols)
+		p, err := u.ins.take(u.d.device, size)
+		if err != nil {
+			return err
+		}
+		mem := NewMatrix(n, cols, backend.Elems[T](p.host.Bytes())[:n*cols])
+		if trans {
+			from := m.Slice(0, m.Rows, i, i+n)
+			host.Transpose(from.Rows, from.Cols, from.Data, from.Stride, mem.Data, mem.Stride)
+		} else {
+			parallelCopy(mem, m.Slice(i, i+n, 0, cols))
+		}
+		if err := u.in.WriteAsync(buf, at.bytes(i*cols), p.host, 0, size); err != nil {
+			return err
+		}
+		if p.done, err = u.in.Record(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parallelCopy is copyElements by several goroutines.
+func parallelCopy[T Element](dst, src Matrix[T]) {
+	rows := max(1, 1<<18/max(1, dst.Cols))
+	host.Parallel((dst.Rows+rows-1)/rows, func(p int) {
+		i, k := p*rows, min((p+1)*rows, dst.Rows)
+		copyElements(dst.Slice(i, k, 0, dst.Cols), src.Slice(i, k, 0, src.Cols))
+	})
+}
+
+// drain brings finished tiles to C. After an error it touches C no more, and the pool has the rest
+// of its tiles back.
+func (u *streamed[T]) drain(full <-chan ready, empty chan<- int) (err error) {
+	for r := range full {
+		if err == nil && !u.stopped.Load() {
+			if err = u.receive(r); err != nil {
+				u.stopped.Store(true)
+				u.pool.Fail(u.w)
+			}
+		}
+		if e := r.done.Release(); err == nil && e != nil {
+			err = e
+			u.stopped.Store(true)
+			u.pool.Fail(u.w)
+		}
+		empty <- r.c
+	}
+	return err
+}
+
+// receive copies a tile to C, as many rows at a time as a piece of the staging memory holds.
+func (u *streamed[T]) receive(r ready) error {
+	if err := u.out.WaitEvent(r.done); err != nil {
+		return err
+	}
+	tile := u.array(u.c[r.c], r.t.Rows, r.t.Cols)
+	step := max(1, stagingBytes/int(tile.bytes(tile.cols)))
+	type part struct {
+		p    *piece
+		i, n int
+	}
+	var parts []part // on their way
+	for i := 0; i < tile.rows || len(parts) > 0; {
+		if i < tile.rows && len(parts) < stagingPieces {
+			n := min(step, tile.rows-i)
+			p, err := u.outs.take(u.d.device, tile.bytes(n*tile.cols))
+			if err != nil {
+				return err
+			}
+			if err := u.out.ReadAsync(p.host, 0, tile.buf, tile.bytes(i*tile.cols), tile.bytes(n*tile.cols)); err != nil {
+				return err
+			}
+			if p.done, err = u.out.Record(); err != nil {
+				return err
+			}
+			parts = append(parts, part{p, i, n})
+			i += n
+			continue
+		}
+		next := parts[0]
+		parts = parts[1:]
+		if err := next.p.wait(); err != nil {
+			return err
+		}
+		c := u.matrices[0].Slice(r.t.Row+next.i, r.t.Row+next.i+next.n, r.t.Col, r.t.Col+r.t.Cols)
+		u.finish(c, NewMatrix(next.n, tile.cols, backend.Elems[T](next.p.host.Bytes())[:next.n*tile.cols]))
+		u.done(next.n, tile.cols)
+	}
+	return nil
+}
