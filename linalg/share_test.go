@@ -244,7 +244,7 @@ func TestSharedFaults(t *testing.T) {
 				}
 			}
 			for _, lost := range []bool{false, true} {
-				for nth := 1; ; nth++ {
+				for nth := 1; ; nth += 1 + nth/20 {
 					var mu sync.Mutex
 					uses, failed := 0, ""
 					restore := bad.wrap(func(function string, c faulttest.Call) []reflect.Value {

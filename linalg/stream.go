@@ -208,6 +208,11 @@ func fit[T Element](j *job[T], budget, largest int64) geometry {
 			break
 		}
 	}
+	if all := best; best.rows > 0 { // those of A for some rows stay too, where there is room
+		if all.keepA = (j.k+best.depth-1)/best.depth + 2; all.total() <= most {
+			return all
+		}
+	}
 	return best
 }
 
@@ -398,18 +403,16 @@ func (u *streamed[T]) compute(ctx context.Context, c int, t tiles.Tile) error {
 		case transpose:
 			pa = tiles.Tile{Row: t.Col, Col: t.Row, Rows: t.Cols, Cols: t.Rows}
 		}
-		sa, err := u.panel(u.a, pa, u.block(1, t, k, l), u.op == matmul && u.tA != blas.NoTrans)
+		sa, a, err := u.panel(u.a, pa, u.block(1, t, k, l), u.op == matmul && u.tA != blas.NoTrans)
 		if err != nil {
 			return err
 		}
-		a := u.array(sa.buf, pa.Rows, pa.Cols)
 		var sb *slot
 		var b *Array[T]
 		if u.n == 3 {
-			if sb, err = u.panel(u.b, pb, u.block(2, t, k, l), u.op == matmul && u.tB != blas.NoTrans); err != nil {
+			if sb, b, err = u.panel(u.b, pb, u.block(2, t, k, l), u.op == matmul && u.tB != blas.NoTrans); err != nil {
 				return err
 			}
-			b = u.array(sb.buf, pb.Rows, pb.Cols)
 		}
 		switch {
 		case u.op == transpose:
@@ -456,14 +459,16 @@ func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
 	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
 }
 
-// panel is the slot that has panel p, which is m in memory, or its transpose.
-func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool) (*slot, error) {
+// panel is panel p, which is m in memory, or its transpose, and the slot that it is in: one that has
+// it, or the one that was not used for longest.
+func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool) (*slot, *Array[T], error) {
 	u.turn++
 	s := &slots[0]
 	for i := range slots {
-		if slots[i].turn > 0 && slots[i].has == p {
-			slots[i].turn = u.turn
-			return &slots[i], nil
+		if x := &slots[i]; x.turn > 0 && x.has.Contains(p) {
+			x.turn = u.turn
+			i, j := p.Row-x.has.Row, p.Col-x.has.Col
+			return x, u.array(x.buf, x.has.Rows, x.has.Cols).Slice(i, i+p.Rows, j, j+p.Cols), nil
 		}
 		if slots[i].turn < s.turn {
 			s = &slots[i]
@@ -471,17 +476,17 @@ func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool)
 	}
 	if s.used != nil {
 		if err := u.in.WaitEvent(s.used); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := s.release(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	s.has, s.turn = p, u.turn
 	if err := u.send(s.buf, m, trans); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s, u.inFirst()
+	return s, u.array(s.buf, p.Rows, p.Cols), u.inFirst()
 }
 
 // inFirst lets later work wait for the copies so far.

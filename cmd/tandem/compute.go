@@ -31,8 +31,9 @@ Files of one dimension are vectors, as in NumPy's matmul: A is a row, B a
 column, and that dimension is missing in the result. The product of two vectors
 is a number, a 0-dimensional array.
 
-A product that takes less than a second is computed twice, the second time to
-measure it: the first run may have to compile.
+A product that takes less than a second on one device is computed twice, the
+second time to measure it: the first run may have to compile. Several devices, as
+in --backend gpus+cpu, share it.
 
 --mpi shares the product out to the processes that mpirun or srun started, each
 of which reads and writes its own part of the files, on a device of its own. The
@@ -299,6 +300,7 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 		}
 		bar.begin("computing on " + rec.Device.Name)
 		m, t, err := measure(linalg.WithProgress(ctx, bar.at), s, p)
+		rec.setDevices(s)
 		rec.setTimes(t, p.flops, p.bytes())
 		return m, err
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 func TestDevices(t *testing.T) {
@@ -23,6 +24,31 @@ func TestDevices(t *testing.T) {
 		if strings.TrimRight(line, " ") != line {
 			t.Errorf("line %d ends with spaces: %q", i, line)
 		}
+	}
+}
+
+// Every device of several is marked, and what is computed says who did it.
+func TestSeveralDevices(t *testing.T) {
+	const spec = "cpu+cudasim"
+	if text := must(t, "devices", "--backend", spec); !strings.Contains(text, "* cpu:0") ||
+		!strings.Contains(text, "* cudasim:0: chosen by "+spec) {
+		t.Errorf("%s", text)
+	}
+	var r deviceReport
+	if err := json.Unmarshal([]byte(must(t, "devices", "--json", "--backend", spec)), &r); err != nil ||
+		r.Spec != spec || r.Chosen != "cpu:0+cudasim:0" {
+		t.Errorf("%v %+v", err, r)
+	}
+	at := in(t.TempDir())
+	m := linalg.NewMatrix[float32](700, 500, nil)
+	for i := range m.Data {
+		m.Data[i] = float32(i)
+	}
+	text := must(t, "transpose", save(t, at("a.npy"), m), "-o", at("b.npy"), "--backend", spec)
+	checkFile(t, at("b.npy"), []int{500, 700}, turned(m))
+	if !strings.Contains(text, "device  cpu:0  ") || !strings.Contains(text, "        cudasim:0  Simulated GPU: ") ||
+		!strings.Contains(text, " for the transpose, ") {
+		t.Errorf("%s", text)
 	}
 }
 

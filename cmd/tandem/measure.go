@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/tandem-gpu/tandem/linalg"
@@ -20,7 +21,8 @@ type times struct {
 const repeatBelow = time.Second
 
 // measure runs p and takes its times. The time on the device is that of a second run on data which
-// are there already, where the first was short; otherwise that of the first run.
+// are there already, where the first was short; otherwise that of the first run. What is shared by
+// devices, or may be larger than one, has no such time, but that of the call.
 func measure[T linalg.Element](
 	ctx context.Context, s *linalg.Session, p plan[T],
 ) (m linalg.Matrix[T], t times, err error) {
@@ -31,12 +33,21 @@ func measure[T linalg.Element](
 		return err
 	})
 	t.first = true
+	if inParts(s) {
+		t.device = t.call
+		return m, t, err
+	}
 	if err != nil || t.call >= repeatBelow || len(m.Data) == 0 {
 		return m, t, err
 	}
 	t.device, err = repeat(s, p, m)
 	t.first = false
 	return m, t, err
+}
+
+// inParts tells whether matrices are computed in parts, of which arrays would not do.
+func inParts(s *linalg.Session) bool {
+	return len(s.Devices()) > 1 || os.Getenv(linalg.EnvMemory) != ""
 }
 
 // repeat runs p again, on arrays, into m, which it leaves as it is: the bits do not change.

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // A record is what a command reports: as JSON, or as some lines of text.
 type record struct {
 	Command string       `json:"command"`
-	Device  backend.Info `json:"device"`
+	Device  backend.Info `json:"device"`            // the first
+	Devices []deviceUse  `json:"devices,omitempty"` // where there are several
 	Inputs  []fileRecord `json:"inputs"`
 	Outputs []fileRecord `json:"outputs"`
 
@@ -26,6 +28,47 @@ type record struct {
 	GBytes  float64 `json:"gigabytes_per_second,omitempty"`
 	MPI     *ranks  `json:"mpi,omitempty"`
 	integer bool    // the operations are not floating-point
+}
+
+// A deviceUse is the part of a result that a device has computed.
+type deviceUse struct {
+	Device string  `json:"device"` // as --backend takes it
+	Name   string  `json:"name"`
+	Part   float64 `json:"part"`            // of the elements, from 0 to 1
+	Error  string  `json:"error,omitempty"` // why it has left work to the others
+}
+
+// setDevices notes what each of several devices has done.
+func (r *record) setDevices(s *linalg.Session) {
+	r.Device = s.Info()
+	devices := s.Devices()
+	if len(devices) == 1 {
+		return
+	}
+	all := int64(0)
+	for _, d := range devices {
+		all += d.Elements
+	}
+	for i, d := range devices {
+		u := deviceUse{Device: deviceName(d.Info), Name: d.Info.Name}
+		if all > 0 {
+			u.Part = float64(d.Elements) / float64(all)
+		} else if i == 0 { // small matrices are computed there alone
+			u.Part = 1
+		}
+		if d.Err != nil {
+			u.Error = d.Err.Error()
+		}
+		r.Devices = append(r.Devices, u)
+	}
+}
+
+func (u deviceUse) String() string {
+	s := fmt.Sprintf("%s  %s: %.3g %% of the result", u.Device, u.Name, 100*u.Part)
+	if u.Error != "" {
+		s += "; it failed: " + u.Error
+	}
+	return s
 }
 
 type fileRecord struct {
@@ -74,12 +117,19 @@ func (a *app) report(r *record, outs outputs) error {
 	line := func(name, format string, v ...any) {
 		fmt.Fprintf(&b, "%s%*s  %s\n", a.style.bold(name), len("device ")-len(name), "", fmt.Sprintf(format, v...))
 	}
-	line("device", "%s  %s (%s)", deviceName(r.Device), r.Device.Name, r.Device.Platform)
+	if len(r.Devices) == 0 {
+		line("device", "%s  %s (%s)", deviceName(r.Device), r.Device.Name, r.Device.Platform)
+	}
+	for i, u := range r.Devices {
+		line([]string{"device", ""}[min(i, 1)], "%s", u)
+	}
 	line("input", "%s", joined(r.Inputs))
 	line("output", "%s", joined(r.Outputs))
-	if r.MPI != nil {
-		line("ranks", "%s", r.MPI)
-		line("time", "%s for the product%s", seconds(r.CallSeconds), r.rate())
+	if r.MPI != nil || len(r.Devices) > 0 {
+		if r.MPI != nil {
+			line("ranks", "%s", r.MPI)
+		}
+		line("time", "%s for the %s%s", seconds(r.CallSeconds), products[r.Command], r.rate())
 		line("", "%s in all", seconds(r.TotalSeconds))
 		_, err := fmt.Fprint(w, b.String())
 		return err
@@ -89,6 +139,11 @@ func (a *app) report(r *record, outs outputs) error {
 	line("", "%s in all", seconds(r.TotalSeconds))
 	_, err := fmt.Fprint(w, b.String())
 	return err
+}
+
+// products are what the commands compute.
+var products = map[string]string{
+	"matmul": "product", "transpose": "transpose", "add": "sum", "scale": "multiple",
 }
 
 func joined(files []fileRecord) string {

@@ -40,7 +40,9 @@ its permissions, while other hard links to the old one keep its content.
 --backend, or else the environment variable TANDEM_BACKEND, chooses the device:
 auto, ` + strings.Join(backend.Names(), ", ") + `, or one device by its index or a part
 of its name (cuda:1, opencl:gfx90a). auto takes the best GPU, else the CPU. A
-named choice works or fails; it never falls back.
+named choice works or fails; it never falls back. Several devices, as in
+cuda:0+cuda:1+cpu, share matmul, transpose, add and scale; gpus are all GPUs.
+TANDEM_MEMORY limits the memory of each device that these use: 8GiB, or 50%.
 
 --json prints what a command has to report as JSON, to where the text would go:
 standard output, or standard error where a result goes to standard output.
@@ -57,7 +59,7 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.backend, "backend", "",
-		fmt.Sprintf("device: auto, %s, or one as in opencl:1 (default $%s)", strings.Join(backend.Names(), ", "),
+		fmt.Sprintf("device: auto, %s, one as in opencl:1, or several as in gpus+cpu (default $%s)", strings.Join(backend.Names(), ", "),
 			backend.EnvBackend))
 	flags.BoolVar(&a.json, "json", false, "print the report as JSON")
 	root.SetVersionTemplate("{{.Version}}")
@@ -87,7 +89,7 @@ func printJSON(w io.Writer, v any) error {
 
 // completeBackend offers auto, the drivers, and their devices.
 func completeBackend(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	values := []string{"auto\tthe best GPU, else the CPU"}
+	values := []string{"auto\tthe best GPU, else the CPU", "gpus\tall GPUs"}
 	for _, d := range backend.Drivers() {
 		values = append(values, d.Name())
 		infos, err := d.Devices()

@@ -14,6 +14,11 @@ type Tile struct{ Row, Col, Rows, Cols int }
 
 func (t Tile) area() float64 { return float64(t.Rows) * float64(t.Cols) }
 
+// Contains tells whether o is a part of t.
+func (t Tile) Contains(o Tile) bool {
+	return t.Row <= o.Row && o.Row+o.Rows <= t.Row+t.Rows && t.Col <= o.Col && o.Col+o.Cols <= t.Col+t.Cols
+}
+
 // A Worker is what a pool has to know of one.
 type Worker struct {
 	Rate             float64 // elements a second, from earlier work; 0 where that is not known
@@ -43,12 +48,15 @@ type worker struct {
 	part     float64   // elements of the first of taken that are done, and no longer in it
 	since    time.Time // the start of the first of taken
 	last     Tile      // the most recent one taken
+	strip    Tile      // the columns that it was cut from
 }
 
-// share is the part of the elements left that all workers together have in their next tiles, and
-// probe that of the first tiles of workers whose rates are not known.
+// share is the part of the elements left that all workers together have in their next tiles, alone
+// that of one worker, whose first tile is to come out early, and probe that of the first tiles of
+// workers whose rates are not known.
 const (
 	share = 1.0 / 3
+	alone = 1.0 / 8
 	probe = 1.0 / 8
 )
 
@@ -56,7 +64,7 @@ const (
 // have at least some quanta on each side, where there are enough elements for all workers.
 func New(rows, cols, quantum int, workers []Worker) *Pool {
 	p := &Pool{quantum: quantum, left: float64(rows) * float64(cols)}
-	p.least = max(p.left/512, 4*float64(quantum)*float64(quantum))
+	p.least = max(p.left/float64(32*len(workers)*min(2, len(workers))), 4*float64(quantum)*float64(quantum))
 	p.changed.L = &p.mu
 	if rows > 0 && cols > 0 {
 		p.free = []Tile{{Rows: rows, Cols: cols}}
@@ -177,7 +185,11 @@ func (p *Pool) grant(w int) float64 {
 		ahead += p.ahead(i, r)
 	}
 	spare := ahead/all*rates[w] - p.ahead(w, rates[w]) // what w can do until all are done
-	area := min(spare, share*free*rates[w]/all)
+	part := share
+	if alive == 1 {
+		part = alone
+	}
+	area := min(spare, part*free*rates[w]/all)
 	if area >= p.least {
 		return area
 	}
@@ -234,38 +246,50 @@ func (p *Pool) ahead(i int, r float64) (n float64) {
 	return n
 }
 
-// take cuts a tile of about area elements for worker w: of the columns of its last tile, where there
-// are such, so that what it has of them is of use again.
+// take cuts a tile of about area elements for worker w: of the rows, or the columns, that its last
+// tile had, where there are such, so that what it has of them is of use again.
 func (p *Pool) take(w int, area float64) Tile {
 	x := &p.workers[w]
 	best := 0
+	use := func(t Tile) int {
+		switch {
+		case t.Row == x.last.Row && t.Rows == x.last.Rows:
+			return 2
+		case t.Col == x.strip.Col && t.Cols == x.strip.Cols:
+			return 1
+		}
+		return 0
+	}
 	for i, t := range p.free {
-		same := func(t Tile) bool { return t.Col == x.last.Col && t.Cols == x.last.Cols }
-		if old := p.free[best]; same(t) && !same(old) || same(t) == same(old) && t.area() > old.area() {
+		old := p.free[best]
+		if a, b := use(t), use(old); a > b || a == b && t.area() > old.area() {
 			best = i
 		}
 	}
 	from := p.free[best]
 	p.free = slices.Delete(p.free, best, best+1)
 
-	cols := evenly(from.Cols, x.MaxCols, p.quantum)
-	rows := p.round(area/float64(cols), 2, from.Rows, x.MaxRows)
-	if area/float64(rows) < float64(cols)*3/4 {
-		cols = p.round(area/float64(rows), 2, cols, 0)
+	// a strip of as many columns as may be, of that a band of rows, and of that a part, if it has to be
+	strip := evenly(from.Cols, x.MaxCols, p.quantum)
+	rows, cols := p.round(area/float64(strip), from.Rows, x.MaxRows), strip
+	if area/float64(rows) < float64(strip)*3/4 && (len(p.workers) > 1 || from.Rows <= p.quantum) {
+		cols = p.round(area/float64(rows), strip, 0)
 	}
 	t := Tile{from.Row, from.Col, rows, cols}
-	if right := from; cols < from.Cols {
-		right.Col, right.Cols = from.Col+cols, from.Cols-cols
-		p.free = append(p.free, right)
-	}
-	if rows < from.Rows {
-		p.free = append(p.free, Tile{from.Row + rows, from.Col, from.Rows - rows, cols})
+	for _, rest := range []Tile{
+		{from.Row, from.Col + strip, from.Rows, from.Cols - strip},
+		{from.Row + rows, from.Col, from.Rows - rows, strip},
+		{from.Row, from.Col + cols, rows, strip - cols},
+	} {
+		if rest.Rows > 0 && rest.Cols > 0 {
+			p.free = append(p.free, rest)
+		}
 	}
 	if len(x.taken) == 0 {
 		x.since = time.Now()
 	}
 	x.taken = append(x.taken, t)
-	x.last = t
+	x.last, x.strip = t, Tile{Col: from.Col, Cols: strip}
 	return t
 }
 
@@ -282,13 +306,13 @@ func evenly(n, limit, quantum int) int {
 	return part
 }
 
-// round is a length near want, at least some quanta and at most all and limit, that leaves no sliver
-// of all.
-func (p *Pool) round(want float64, quanta, all, limit int) int {
+// round is a length near want, at least a quantum and at most all and limit, that leaves no sliver of
+// all.
+func (p *Pool) round(want float64, all, limit int) int {
 	if limit <= 0 {
 		limit = all
 	}
-	n := max(int(want/float64(p.quantum)+0.5), quanta) * p.quantum
+	n := max(int(want/float64(p.quantum)+0.5), 1) * p.quantum
 	if n > limit {
 		n = max(limit/p.quantum*p.quantum, min(limit, p.quantum))
 	}
