@@ -21,6 +21,7 @@ type call[T Element] struct {
 	matrices [3]Matrix[T] // C, A, and B where there is one
 	n        int          // of them
 	makesC   bool         // C is only a shape at first
+	isTile   bool         // of a call that devices share: checked, and for one device
 
 	place   place
 	arrays  [3]Array[T]       // the matrices on the device
@@ -43,7 +44,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
-	if err := x.check(); err != nil {
+	if err := x.check(); err != nil && !x.isTile {
 		return c, err
 	}
 	if s == nil {
@@ -58,16 +59,8 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		x.matrices[0] = NewMatrix[T](x.matrices[0].Rows, x.matrices[0].Cols, nil)
 	}
 	if x.shares(s) {
-		if err := x.share(ctx, s); err != nil {
-			return c, err
-		}
-		return x.matrices[0], nil
+		return x.matrices[0], x.share(ctx, s)
 	}
-	return x.on(ctx, s)
-}
-
-// on computes on the session's first device alone, from matrices that are checked.
-func (x *call[T]) on(ctx context.Context, s *Session) (c Matrix[T], err error) {
 	l, err := s.takeLane()
 	if err != nil {
 		return c, err

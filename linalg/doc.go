@@ -6,7 +6,9 @@
 // [MatMul], [Transpose], [Add] and [Scale] take matrices in host memory and give one back. They run
 // on the default device, which the environment variable TANDEM_BACKEND names ("cuda", "opencl",
 // "cpu", "opencl:1", "opencl:gfx90a"); without it, it is the first of a CUDA GPU, an OpenCL GPU and
-// the CPU. The Context variants can be cancelled and take a [Session].
+// the CPU. The Context variants can be cancelled and take a [Session]. Several devices
+// ("cuda:0+cuda:1+cpu", "gpus") share the work. Matrices may be larger than a device with memory of
+// its own: they go through it in parts.
 //
 // # Device arrays
 //

@@ -1,6 +1,7 @@
 package linalg_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -399,6 +400,11 @@ func TestFailuresKeepNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+		// the same of the memory that large matrices go through, all of it
+		a, b := sequence(1500, 9, 0), sequence(9, 200, 0)
+		if _, err := linalg.MatMulContext(context.Background(), s, a, b); err != nil {
+			t.Fatal(err)
 		}
 		kept, faults := f.count(parts...), 0
 		for i, o := range faulttest.Operations {

@@ -34,7 +34,8 @@ func readMemoryLimit() (memoryLimit, error) {
 	if err != nil || !(v > 0) || math.IsInf(v, 0) || scale == 0 && v > 100 {
 		return memoryLimit{}, &backend.Error{
 			Op: "linalg.Open", Err: backend.ErrArgument,
-			Detail: fmt.Sprintf("%s is %q; give bytes, as in 1000000, 512MiB or 8GiB, or a share, as in 50%%", EnvMemory, text),
+			Detail: fmt.Sprintf("%s is %q; give bytes, as in 1000000, 512MiB or 8GiB, or a share, as in 50%%",
+				EnvMemory, text),
 		}
 	}
 	if scale == 0 {

@@ -29,8 +29,9 @@ type modelled struct {
 
 func (d *modelled) Info() backend.Info {
 	return backend.Info{
-		Driver: "modelled", Name: "model", GPU: !d.host, Host: d.host, UnifiedMemory: d.host, Float32: true, Memory: d.memory,
-		ComputeUnits: 100, LocalMemory: 48 << 10, MaxGroup: 1024, MaxGroupDims: [3]int{1024, 1024, 64}, OffsetAlign: 4,
+		Driver: "modelled", Name: "model", GPU: !d.host, Host: d.host, UnifiedMemory: d.host, Float32: true,
+		Memory: d.memory, ComputeUnits: 100, LocalMemory: 48 << 10, MaxGroup: 1024,
+		MaxGroupDims: [3]int{1024, 1024, 64}, OffsetAlign: 4,
 		VectorFloat32: 1, VectorFloat64: 1, VectorInt32: 1, Arch: "sm_80",
 	}
 }

@@ -197,7 +197,7 @@ func (s *Session) CanHold(rows, cols int, t kernels.Type) error {
 }
 
 // hostMemory is the largest buffer of the host in bytes, 0 where that is not known.
-func hostMemory() int64 {
+var hostMemory = sync.OnceValue(func() int64 {
 	d := backend.Lookup("cpu")
 	if d == nil {
 		return 0
@@ -207,7 +207,7 @@ func hostMemory() int64 {
 		return 0
 	}
 	return infos[0].MaxAlloc
-}
+})
 
 // DeviceTime is the time, by the device's own clock, from the end of the commands that were
 // enqueued before f to the end of those that f enqueues. It waits for them.

@@ -44,7 +44,7 @@ func (s *Session) devices() []*Session { return append([]*Session{s}, s.others..
 // device with memory of its own, where copies and work go on at the same time, and which may be
 // smaller than the matrices. What is small is not.
 func (x *call[T]) shares(s *Session) bool {
-	if len(s.others) == 0 && (!s.streams() || x.count > 1 && !s.limit.isSet()) {
+	if x.isTile || len(s.others) == 0 && (!s.streams() || x.count > 1 && !s.limit.isSet()) {
 		return false
 	}
 	return !x.isSmall() || s.limit.isSet() && s.limit.of(s.info.Memory) < int64(smallBytes)
@@ -64,13 +64,14 @@ type rateKey struct {
 // tileQuantum is what tiles are cut at multiples of. Tests make it small.
 var tileQuantum = 64
 
-// share computes x by tiles of C.
-func (x *call[T]) share(ctx context.Context, s *Session) error {
+// share computes x by tiles of C. It has a copy of x, so that calls that are not shared stay off
+// the heap.
+func (x call[T]) share(ctx context.Context, s *Session) error {
 	c, a, b := x.matrices[0], x.matrices[1], x.matrices[2]
 	if err := s.open(); err != nil {
 		return err
 	}
-	j := job[T]{call: *x, k: 1}
+	j := job[T]{call: x, k: 1}
 	if x.op == matmul {
 		shape, err := newBatch(x.count, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
 		if err != nil {
@@ -91,7 +92,7 @@ func (x *call[T]) share(ctx context.Context, s *Session) error {
 }
 
 // shareBeta makes C beta*C.
-func (x *call[T]) shareBeta(ctx context.Context, s *Session) error {
+func (x call[T]) shareBeta(ctx context.Context, s *Session) error {
 	c := x.matrices[0]
 	switch x.beta {
 	case 0:
@@ -106,11 +107,11 @@ func (x *call[T]) shareBeta(ctx context.Context, s *Session) error {
 	return j.run(ctx, s)
 }
 
-// shareBatch shares out many products: some at a time to each device, or, where they are few or too
-// large, one after the other, each to all devices.
-func (x *call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error {
+// shareBatch shares out many products: some at a time to each device, or, where they are few or
+// too large, one after the other, each to all devices.
+func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error {
 	part := func(z, n int) call[T] {
-		p, rows := *x, [3]int{shape.m, oriented(x.tA, shape.m, shape.k)[0], oriented(x.tB, shape.k, shape.n)[0]}
+		p, rows := x, [3]int{shape.m, oriented(x.tA, shape.m, shape.k)[0], oriented(x.tB, shape.k, shape.n)[0]}
 		p.count = n
 		for i, shared := range []bool{false, shape.sharedA, shape.sharedB} {
 			if !shared {
@@ -140,7 +141,7 @@ func (x *call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error
 		}
 		return nil
 	}
-	j := job[T]{call: *x, k: 1, part: part, most: most}
+	j := job[T]{call: x, k: 1, part: part, most: most}
 	return j.run(ctx, s)
 }
 
@@ -148,7 +149,7 @@ func (x *call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error
 type job[T Element] struct {
 	call[T]
 	k int // of a product
-	// of a batch: some of the products, which are the rows that are shared out, at most most of them
+	// of a batch: products z to z+n-1; they are the rows that are shared out, most at a time
 	part func(z, n int) call[T]
 	most int
 }
@@ -308,7 +309,8 @@ func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 	if apart {
 		x.matrices[0] = dst.Packed()
 	}
-	if _, err := x.on(ctx, c.d); err != nil {
+	x.makesC, x.isTile = false, true
+	if _, err := x.run(ctx, c.d); err != nil {
 		return err
 	}
 	if apart {
@@ -317,8 +319,8 @@ func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 	return nil
 }
 
-// block is the part of matrix i, as it lies in memory, that tile t needs of the products' steps k to
-// l-1.
+// block is the part of matrix i, as it lies in memory, that tile t needs of the products' steps k
+// to l-1.
 func (j *job[T]) block(i int, t tiles.Tile, k, l int) Matrix[T] {
 	rows, cols := [2]int{t.Row, t.Row + t.Rows}, [2]int{t.Col, t.Col + t.Cols}
 	trans := false

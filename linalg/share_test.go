@@ -225,7 +225,8 @@ func TestSharedFaults(t *testing.T) {
 	for _, others := range []int{0, 1, 2} { // that work
 		bad := newFaulty("cpu", discrete)
 		var devices []backend.Device
-		for _, f := range []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", func(*backend.Info) {})}[:others+1] {
+		all := []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", func(*backend.Info) {})}
+		for _, f := range all[:others+1] {
 			d, err := f.Open(0)
 			if err != nil {
 				t.Fatal(err)

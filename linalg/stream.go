@@ -68,8 +68,9 @@ func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
 	return p, err
 }
 
-// idle waits until no copy uses the memory.
+// idle waits until no copy uses the memory. The next call begins with its first piece again.
 func (g *staging) idle() (err error) {
+	g.next = 0
 	for i := range g.pieces {
 		if e := g.pieces[i].wait(); err == nil {
 			err = e
@@ -459,8 +460,8 @@ func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
 	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
 }
 
-// panel is panel p, which is m in memory, or its transpose, and the slot that it is in: one that has
-// it, or the one that was not used for longest.
+// panel is panel p, which is m in memory, or its transpose, and the slot that it is in: one that
+// has it, or the one that was not used for longest.
 func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool) (*slot, *Array[T], error) {
 	u.turn++
 	s := &slots[0]
@@ -578,7 +579,8 @@ func (u *streamed[T]) receive(r ready) error {
 			if err != nil {
 				return err
 			}
-			if err := u.out.ReadAsync(p.host, 0, tile.buf, tile.bytes(i*tile.cols), tile.bytes(n*tile.cols)); err != nil {
+			err = u.out.ReadAsync(p.host, 0, tile.buf, tile.bytes(i*tile.cols), tile.bytes(n*tile.cols))
+			if err != nil {
 				return err
 			}
 			if p.done, err = u.out.Record(); err != nil {

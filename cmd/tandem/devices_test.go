@@ -46,7 +46,8 @@ func TestSeveralDevices(t *testing.T) {
 	}
 	text := must(t, "transpose", save(t, at("a.npy"), m), "-o", at("b.npy"), "--backend", spec)
 	checkFile(t, at("b.npy"), []int{500, 700}, turned(m))
-	if !strings.Contains(text, "device  cpu:0  ") || !strings.Contains(text, "        cudasim:0  Simulated GPU: ") ||
+	if !strings.Contains(text, "device   cpu:0  ") ||
+		!strings.Contains(text, "\n         cudasim:0  Simulated GPU: ") ||
 		!strings.Contains(text, " for the transpose, ") {
 		t.Errorf("%s", text)
 	}

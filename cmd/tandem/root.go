@@ -59,8 +59,8 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.backend, "backend", "",
-		fmt.Sprintf("device: auto, %s, one as in opencl:1, or several as in gpus+cpu (default $%s)", strings.Join(backend.Names(), ", "),
-			backend.EnvBackend))
+		fmt.Sprintf("device: auto, %s, one as in opencl:1, or several as in gpus+cpu (default $%s)",
+			strings.Join(backend.Names(), ", "), backend.EnvBackend))
 	flags.BoolVar(&a.json, "json", false, "print the report as JSON")
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)

@@ -60,8 +60,8 @@ const (
 	probe = 1.0 / 8
 )
 
-// New is the tiles of a matrix of rows by cols. Cuts are at multiples of quantum elements, and tiles
-// have at least some quanta on each side, where there are enough elements for all workers.
+// New is the tiles of a matrix of rows by cols. Cuts are at multiples of quantum elements, but for
+// workers whose limits are less.
 func New(rows, cols, quantum int, workers []Worker) *Pool {
 	p := &Pool{quantum: quantum, left: float64(rows) * float64(cols)}
 	p.least = max(p.left/float64(32*len(workers)*min(2, len(workers))), 4*float64(quantum)*float64(quantum))
@@ -75,8 +75,8 @@ func New(rows, cols, quantum int, workers []Worker) *Pool {
 	return p
 }
 
-// Next is a tile for worker w, which it blocks for while others have what may come back. It is false
-// when all is done, after Stop, and after Fail of w.
+// Next is a tile for worker w, which it blocks for while others have what may come back. It is
+// false when all is done, after Stop, and after Fail of w.
 func (p *Pool) Next(w int) (t Tile, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,7 +269,7 @@ func (p *Pool) take(w int, area float64) Tile {
 	from := p.free[best]
 	p.free = slices.Delete(p.free, best, best+1)
 
-	// a strip of as many columns as may be, of that a band of rows, and of that a part, if it has to be
+	// a strip of as many columns as may be, of that a band of rows, and of that a part, if need be
 	strip := evenly(from.Cols, x.MaxCols, p.quantum)
 	rows, cols := p.round(area/float64(strip), from.Rows, x.MaxRows), strip
 	if area/float64(rows) < float64(strip)*3/4 && (len(p.workers) > 1 || from.Rows <= p.quantum) {
@@ -306,8 +306,8 @@ func evenly(n, limit, quantum int) int {
 	return part
 }
 
-// round is a length near want, at least a quantum and at most all and limit, that leaves no sliver of
-// all.
+// round is a length near want, at least a quantum and at most all and limit, that leaves no sliver
+// of all.
 func (p *Pool) round(want float64, all, limit int) int {
 	if limit <= 0 {
 		limit = all

@@ -31,7 +31,8 @@ func work(t *testing.T, rows, cols, quantum int, workers []Worker, rates []float
 						if dead {
 							continue
 						}
-						if w := workers[w]; w.MaxRows > 0 && tile.Rows > w.MaxRows || w.MaxCols > 0 && tile.Cols > w.MaxCols {
+						if w := workers[w]; w.MaxRows > 0 && tile.Rows > w.MaxRows ||
+							w.MaxCols > 0 && tile.Cols > w.MaxCols {
 							t.Errorf("a tile of %d by %d for %+v", tile.Rows, tile.Cols, w)
 						}
 						time.Sleep(time.Duration(float64(tile.Rows*tile.Cols) / rate * 1e9))
