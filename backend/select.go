@@ -149,7 +149,11 @@ func openFirst(specs []Spec, n int) (devices []Device, err error) {
 			if len(devices) == n {
 				return devices, nil
 			}
-			d, err := Lookup(c.Driver).Open(c.Index)
+			driver := Lookup(s.Driver)
+			if driver == nil { // auto and gpus
+				driver = Lookup(c.Driver)
+			}
+			d, err := driver.Open(c.Index)
 			if err != nil && s.Driver == "auto" {
 				failures = append(failures, fmt.Errorf("%s:%d (%s): %w", c.Driver, c.Index, c.Name, err))
 				continue

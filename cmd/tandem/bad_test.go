@@ -96,7 +96,7 @@ func TestBadInput(t *testing.T) {
 
 		// backends
 		{
-			1, "unknown driver; there are auto, cpu, cuda, cudasim, opencl",
+			1, "unknown driver; there are auto, gpus, cpu, cuda, cudasim, opencl",
 			[]string{"transpose", a, "-o", out, "--backend", "abacus"},
 		},
 		{1, "auto takes no device", []string{"transpose", a, "-o", out, "--backend", "auto:1"}},
