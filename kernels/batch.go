@@ -26,20 +26,20 @@ func MatMulBatchArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, al
 	args = appendOperand(append(args, Scalar(beta)), c)
 	var flags int32
 	size := int64(unsafe.Sizeof(alpha))
-	if a.aligned(size) && b.aligned(size) && (batch.StrideA|batch.StrideB)*size%16 == 0 {
-		flags |= flagVectorsAB
-	}
-	if c.aligned(size) && batch.StrideC*size%16 == 0 {
-		flags |= flagVectorsC
+	for i, o := range []Operand{a, b, c} {
+		if o.aligned(size) && []int64{batch.StrideA, batch.StrideB, batch.StrideC}[i]*size%16 == 0 {
+			flags |= flagVectorsA << i
+		}
 	}
 	return append(args, backend.Int32(flags), backend.Int64(batch.StrideA), backend.Int64(batch.StrideB),
 		backend.Int64(batch.StrideC))
 }
 
-// The flags of matmul.cl and matmul_cpu.cl.
+// The flags of matmul.cl, matmul_thin.cl and matmul_cpu.cl.
 const (
-	flagVectorsAB = 1 << iota
-	flagVectorsC
+	flagVectorsA = 1 << iota // then those of B and C
+	_
+	_
 	flagContinue
 	flagNegate
 )

@@ -285,6 +285,8 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 	v := 32 / t.Size()
 	all := []kernels.MatMulParams{
 		{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 4},
+		{BM: 16, BN: 4, BK: 16, TM: 1, TN: 2, KU: 8, Items: 32},
+		{BM: 4, BN: 16, BK: 16, TM: 1, TN: 1, KU: 4, Items: 64},
 		{CPU: true, BM: 12, BN: 4 * v, BK: 16, TM: 6, TN: 2 * v, KU: 2, VW: v},
 		{CPU: true, BM: 4, BN: 4, BK: 5, TM: 2, TN: 2, KU: 1, VW: 1},
 		tuning.ChooseMatMul(info, t, 64, 64, 64),
@@ -409,7 +411,7 @@ func reference[T host.Element](alpha T, a, b array[T], beta T, c array[T]) array
 func TestMatMulDoesNotReadC(t *testing.T) {
 	const n = 32
 	onDevices(t, func(t *testing.T, d *device) {
-		for _, p := range variants(kernels.Float32, &d.info)[:3] {
+		for _, p := range variants(kernels.Float32, &d.info)[:5] {
 			if !d.runs(t, kernels.MatMul(kernels.Float32, p), p.CPU) {
 				continue
 			}

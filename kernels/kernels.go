@@ -99,8 +99,11 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	}
 	p.Whole = false // it is about the grid alone
 	name := "matmul"
-	if p.CPU {
+	switch {
+	case p.CPU:
 		name = "matmul_cpu"
+	case p.Items != 0:
+		name = "matmul_thin"
 	}
 	return cached(key{name: name, typ: t, matmul: p}, func(s *backend.Source) {
 		s.Group = p.group()

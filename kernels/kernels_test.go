@@ -146,8 +146,9 @@ func TestMatMulArgsAlignment(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	gpu := MatMulParams{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4, KU: 8}
+	thin := MatMulParams{BM: 32, BN: 8, BK: 256, TM: 1, TN: 1, KU: 16, Items: 256}
 	cpu := MatMulParams{CPU: true, BM: 48, BN: 64, BK: 256, TM: 6, TN: 16, KU: 1, VW: 8}
-	for _, p := range []MatMulParams{gpu, cpu} {
+	for _, p := range []MatMulParams{gpu, thin, cpu} {
 		if err := p.Validate(Float32); err != nil {
 			t.Errorf("valid parameters: %v", err)
 		}
@@ -167,6 +168,13 @@ func TestValidate(t *testing.T) {
 		{with(gpu, func(p *MatMulParams) { p.BM = 128 }), Float32, "512 work-items a group, more than 256"},
 		{with(gpu, func(p *MatMulParams) { p.VW = 4 }), Float32, "vw is for the CPU shape"},
 		{with(gpu, func(p *MatMulParams) { p.BK = 12 }), Float32, "do not share the loads of a tile evenly"},
+		{with(gpu, func(p *MatMulParams) { p.Items = 256 }), Float32, "bm and bn must differ"},
+		{with(thin, func(p *MatMulParams) { p.Items = 512 }), Float32, "items must be 1 to 256, not 512"},
+		{with(thin, func(p *MatMulParams) { p.TM, p.TN = 2, 1 }), Float32, "tm or tn be 1 along the longer one"},
+		{with(thin, func(p *MatMulParams) { p.Items = 128 }), Float32, "is 256, more than the work-items of a group"},
+		{with(thin, func(p *MatMulParams) { p.KU = 48 }), Float32, "ku must be a multiple of 4, and divide bk"},
+		{with(thin, func(p *MatMulParams) { p.BK = 16 }), Float32, "do not share the loads of a tile evenly"},
+		{with(cpu, func(p *MatMulParams) { p.Items = 1 }), Float32, "items is for GPUs"},
 		{with(cpu, func(p *MatMulParams) { p.VW = 3 }), Float32, "vw must be 1, 2, 4, 8 or 16"},
 		{with(cpu, func(p *MatMulParams) { p.VW = 0 }), Float32, "vw must be 1, 2, 4, 8 or 16"},
 		{with(cpu, func(p *MatMulParams) { p.TN, p.VW = 8, 16 }), Float32, "tn must be a multiple of vw"},

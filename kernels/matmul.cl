@@ -1,5 +1,5 @@
 /* matmul - C = alpha*A*B + beta*C, blocked for registers and local memory: the GPU shape.
- * matmul_cpu.cl is the same function for CPUs.
+ * matmul_cpu.cl is the same function for CPUs, matmul_thin.cl for few rows or columns.
  *
  * After Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (SC 2008), with the
  * double buffering of Tan et al., "Fast Implementation of DGEMM on Fermi GPU" (SC 2011). A group
@@ -28,12 +28,12 @@
  * stride of 0 for A or B shares one among all.
  *
  * BM BN BK  the tile
- * TM TN     elements of C of a work-item, multiples of VW (4; 2 for float64); BK and BN are
- *           multiples of VW too
+ * TM TN     elements of C of a work-item, multiples of VECW (4; 2 for float64); BK and BN are
+ *           multiples of VECW too
  * KU        steps of k that are unrolled
- * flags     CONTINUE, NEGATE, and may A and B (VECTORS_AB) and C (VECTORS_C) be accessed as aligned
- *           vectors of 16 bytes? Only where the operand's address, its leading dimension and, with
- *           more than one product, the step to the next matrix are multiples of 16 bytes.
+ * flags     CONTINUE, NEGATE, and may A and B (both of VECTORS_AB) and C (VECTORS_C) be accessed as
+ *           aligned vectors of 16 bytes? Only where the operand's address, its leading dimension
+ *           and, with more than one product, the step to the next matrix are multiples of 16 bytes.
  *
  * Launch: groups of (BM/TM)*(BN/TN) work-items in x. Groups in x stride over the columns of tiles
  * of C, groups in y over the rows, so any number of groups covers any shape; ceil(n/BN) by
@@ -49,63 +49,45 @@
  * little else is kept: both local buffers are one array, and what only edges need is computed
  * there. A test counts registers.
  */
-#define VECTORS_AB 1
-#define VECTORS_C 2
-#define CONTINUE 4
-#define NEGATE 8
+#define VECTORS_AB 3 /* A and B */
+#define VECTORS_C 4
+#define CONTINUE 8
+#define NEGATE 16
 #define INLINE static __attribute__((always_inline)) /* arrays of their callers stay in registers */
 
-/* V is VW elements in 16 bytes. VECTOR(f) is the vector of f(e, s) for its elements e, with their
- * names s; EACH(f) is the statements f(e, s). */
-#if defined(T_FLOAT64)
-#define VW 2
-#define V double2
-#define VECTOR(f) make_double2(f(0, x), f(1, y))
-#define EACH(f) do { f(0, x) f(1, y) } while (0)
-#else
-#define VW 4
-#if defined(T_INT32)
-#define V uint4
-#define VECTOR(f) make_uint4(f(0, x), f(1, y), f(2, z), f(3, w))
-#else
-#define V float4
-#define VECTOR(f) make_float4(f(0, x), f(1, y), f(2, z), f(3, w))
-#endif
-#define EACH(f) do { f(0, x) f(1, y) f(2, z) f(3, w) } while (0)
-#endif
-#define LOCAL_VECTOR(p) (*(LOCALPTR V *)(p))
-#define GLOBAL_VECTOR(p) (*(__global V *)(p))
+#define LOCAL_VECTOR(p) (*(LOCALPTR VEC *)(p))
+#define GLOBAL_VECTOR(p) (*(__global VEC *)(p))
 
 #define WX (BN / TN)        /* work-items across a tile of C */
 #define WY (BM / TM)        /* work-items down a tile of C */
 #define ITEMS (WX * WY)
-#define PITCH (BM + VW)     /* of the transposed tile of A, padded against bank conflicts */
-#define AX (BK / VW)        /* vectors across a tile of A */
-#define BX (BN / VW)        /* vectors across a tile of B */
+#define PITCH (BM + VECW)     /* of the transposed tile of A, padded against bank conflicts */
+#define AX (BK / VECW)        /* vectors across a tile of A */
+#define BX (BN / VECW)        /* vectors across a tile of B */
 #define AROWS (ITEMS / AX)  /* rows of A that the group loads at once */
 #define BROWS (ITEMS / BX)  /* rows of B that the group loads at once */
 #define ALOADS (BM / AROWS) /* vectors of A that a work-item loads a tile */
 #define BLOADS (BK / BROWS) /* vectors of B that a work-item loads a tile */
 #define BUFFER (BK * PITCH + BK * BN) /* elements of a local buffer: the tile of A, then that of B */
-#define AHEAD (VW == 4)     /* is a step of k read during the step before? float64 has no registers for it */
-#if TM % VW || TN % VW || BK % VW || BM % TM || BN % TN
+#define AHEAD (VECW == 4)     /* is a step of k read during the step before? float64 has no registers for it */
+#if TM % VECW || TN % VECW || BK % VECW || BM % TM || BN % TN
 #error "matmul: TM, TN and BK must be multiples of the vector width, BM of TM, and BN of TN"
 #elif ITEMS % AX || ITEMS % BX || BM % AROWS || BK % BROWS
 #error "matmul: the work-items of a group do not share the loads of a tile evenly"
 #endif
 
-/* The block of a work-item is spread in pieces of VW by VW over the tile, so that neighbours read
- * neighbouring vectors of local memory. From its first element, in row y*VW and column x*VW of the
- * tile, element (i, j) is ROW(i) rows and COL(j) columns away. */
-#define ROW(i) ((i) / VW * (WY * VW) + (i) % VW)
-#define COL(j) ((j) / VW * (WX * VW) + (j) % VW)
+/* The block of a work-item is spread in pieces of VECW by VECW over the tile, so that neighbours
+ * read neighbouring vectors of local memory. From its first element, in row y*VECW and column
+ * x*VECW of the tile, element (i, j) is ROW(i) rows and COL(j) columns away. */
+#define ROW(i) ((i) / VECW * (WY * VECW) + (i) % VECW)
+#define COL(j) ((j) / VECW * (WX * VECW) + (j) % VECW)
 
 /* load_a reads a work-item's part of a tile of A into registers: from ap, its first vector, with
  * rows and cols of A left from there on. A fast tile is whole and its vectors are aligned. */
-INLINE void load_a(V *av, __global const T *ap, const ulong lda, const int rows, const int cols, const int fast) {
+INLINE void load_a(VEC *av, __global const T *ap, const ulong lda, const int rows, const int cols, const int fast) {
   if (fast) {
     #pragma unroll
-    for (int i = 0; i < ALOADS; i++) av[i] = READ_VECTOR(V, ap + i * AROWS * lda);
+    for (int i = 0; i < ALOADS; i++) av[i] = READ_VECTOR(VEC, ap + i * AROWS * lda);
     return;
   }
   #pragma unroll
@@ -117,11 +99,11 @@ INLINE void load_a(V *av, __global const T *ap, const ulong lda, const int rows,
 }
 
 /* load_b does the same for B; zero fills what is not there. */
-INLINE void load_b(V *bv, __global const T *bp, const ulong ldb, const int rows, const int cols, const int fast,
+INLINE void load_b(VEC *bv, __global const T *bp, const ulong ldb, const int rows, const int cols, const int fast,
                    const T zero) {
   if (fast) {
     #pragma unroll
-    for (int i = 0; i < BLOADS; i++) bv[i] = READ_VECTOR(V, bp + i * BROWS * ldb);
+    for (int i = 0; i < BLOADS; i++) bv[i] = READ_VECTOR(VEC, bp + i * BROWS * ldb);
     return;
   }
   #pragma unroll
@@ -133,7 +115,7 @@ INLINE void load_b(V *bv, __global const T *bp, const ulong ldb, const int rows,
 }
 
 /* store_tile writes what was loaded of A and B to a local buffer. sign is 1, or -1 for -A. */
-INLINE void store_tile(LOCALPTR T *as, LOCALPTR T *bs, V *av, const V *bv, const T sign) {
+INLINE void store_tile(LOCALPTR T *as, LOCALPTR T *bs, VEC *av, const VEC *bv, const T sign) {
   #pragma unroll
   for (int i = 0; i < ALOADS; i++) {
 #define STORE(e, s) as[e * PITCH + i * AROWS] = sign * av[i].s;
@@ -147,15 +129,15 @@ INLINE void store_tile(LOCALPTR T *as, LOCALPTR T *bs, V *av, const V *bv, const
 /* read_step reads from a local buffer what a step of k multiplies: TM elements of A, TN of B. */
 INLINE void read_step(T *ar, T *br, LOCALPTR const T *al, LOCALPTR const T *bl) {
   #pragma unroll
-  for (int i = 0; i < TM; i += VW) {
-    const V v = LOCAL_VECTOR(al + i * WY);
+  for (int i = 0; i < TM; i += VECW) {
+    const VEC v = LOCAL_VECTOR(al + i * WY);
 #define UNPACK(e, s) ar[i + e] = v.s;
     EACH(UNPACK);
 #undef UNPACK
   }
   #pragma unroll
-  for (int j = 0; j < TN; j += VW) {
-    const V v = LOCAL_VECTOR(bl + j * WX);
+  for (int j = 0; j < TN; j += VECW) {
+    const VEC v = LOCAL_VECTOR(bl + j * WX);
 #define UNPACK(e, s) br[j + e] = v.s;
     EACH(UNPACK);
 #undef UNPACK
@@ -195,8 +177,8 @@ void matmul(const int m, const int n, const int k, const T alpha,
 #else
   const int x = (int)(id % WX), y = (int)(id / WX);
 #endif
-  const int arow = (int)(id / AX), acol = (int)(id % AX) * VW; /* of the first vector that the work-item loads */
-  const int brow = (int)(id / BX), bcol = (int)(id % BX) * VW;
+  const int arow = (int)(id / AX), acol = (int)(id % AX) * VECW; /* of the first vector that the work-item loads */
+  const int brow = (int)(id / BX), bcol = (int)(id % BX) * VECW;
   const int tiles = (int)(((uint)k + BK - 1) / BK);
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
   const ulong z = get_group_id(2);
@@ -219,7 +201,7 @@ void matmul(const int m, const int n, const int k, const T alpha,
     if (flags & CONTINUE) { /* an element at a time: with vectors ptxas spills registers */
       /* alpha is 1. The product makes NVIDIA's assembler wait for C here: left to the first
        * multiply-add, which is in the loop, it waits there for each tile's loads as well. */
-      const int row = row0 + y * VW, col = col0 + x * VW;
+      const int row = row0 + y * VECW, col = col0 + x * VECW;
       __global const T *cp = c + coff + z * stridec + row * ldc + col;
       #pragma unroll
       for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
@@ -230,13 +212,13 @@ void matmul(const int m, const int n, const int k, const T alpha,
       }
     }
 
-    LOCALPTR T *as = buffers + acol * PITCH + arow, *bs = buffers + BK * PITCH + id * VW; /* stored to */
-    LOCALPTR T *al = buffers + y * VW, *bl = buffers + BK * PITCH + x * VW;               /* read from */
+    LOCALPTR T *as = buffers + acol * PITCH + arow, *bs = buffers + BK * PITCH + id * VECW; /* stored to */
+    LOCALPTR T *al = buffers + y * VECW, *bl = buffers + BK * PITCH + x * VECW;               /* read from */
     T ar[1 + AHEAD][TM], br[1 + AHEAD][TN];
-    V av[ALOADS], bv[BLOADS];
+    VEC av[ALOADS], bv[BLOADS];
     int buffer = 0; /* where the tile begins that is multiplied */
     if (tiles > 0) {
-      const int fast = whole && (flags & VECTORS_AB) && k >= BK;
+      const int fast = whole && (flags & VECTORS_AB) == VECTORS_AB && k >= BK;
       load_a(av, ap, lda, high - arow, k - acol, fast);
       load_b(bv, bp, ldb, k - brow, wide - bcol, fast, zero);
       store_tile(as, bs, av, bv, sign);
@@ -245,7 +227,7 @@ void matmul(const int m, const int n, const int k, const T alpha,
     if (AHEAD && tiles > 0) read_step(ar[0], br[0], al, bl);
     for (int t = 1; t <= tiles; t++) { /* multiply tile t-1 while tile t is on its way */
       if (t < tiles) {
-        const int left = k - t * BK, fast = whole && (flags & VECTORS_AB) && left >= BK;
+        const int left = k - t * BK, fast = whole && (flags & VECTORS_AB) == VECTORS_AB && left >= BK;
         ap += BK;
         bp += BK * ldb;
         load_a(av, ap, lda, high - arow, left - acol, fast);
@@ -271,15 +253,15 @@ void matmul(const int m, const int n, const int k, const T alpha,
 
     /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. cp steps from row to row:
      * so many pointers would take registers. */
-    const int row = row0 + y * VW, col = col0 + x * VW;
+    const int row = row0 + y * VECW, col = col0 + x * VECW;
     __global T *cp = c + coff + z * stridec + row * ldc + col;
     if (whole && (flags & VECTORS_C)) {
       #pragma unroll
       for (int i = 0; i < TM; i++, cp += (ROW(i) - ROW(i - 1)) * ldc) {
         #pragma unroll
-        for (int j = 0; j < TN; j += VW) {
+        for (int j = 0; j < TN; j += VECW) {
 #define ZERO(e, s) NEG0
-          V v = VECTOR(ZERO);
+          VEC v = VECTOR(ZERO);
 #undef ZERO
           if (beta != 0) {
             v = GLOBAL_VECTOR(cp + COL(j));

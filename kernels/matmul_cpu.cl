@@ -57,8 +57,8 @@
 #define PREFETCH(p)
 #endif
 #define AHEAD 8
-#define CONTINUE 4
-#define NEGATE 8
+#define CONTINUE 8
+#define NEGATE 16
 #if BM % TM || BN % TN || TN % VW
 #error "matmul_cpu: TM must divide BM, TN must divide BN, and VW must divide TN"
 #endif

@@ -23,6 +23,10 @@ type MatMulParams struct {
 	KU  int  `json:"ku"`            // steps of k that are unrolled
 	VW  int  `json:"vw,omitempty"`  // CPU shape: elements of a vector
 
+	// Items makes it the GPU shape for a C of few rows or columns: work-items of a group, all of which
+	// load, while (BM/TM)*(BN/TN) of them compute C. C is tall, with few columns, where BM > BN.
+	Items int `json:"items,omitempty"`
+
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
 	// spreads a whole product over the cores.
 	Whole bool `json:"-"`
@@ -65,8 +69,13 @@ func (p MatMulParams) validate(t Type) error {
 	if p.BM%p.TM != 0 || p.BN%p.TN != 0 {
 		return fmt.Errorf("tm must divide bm, and tn must divide bn")
 	}
-	if p.CPU {
+	switch {
+	case p.CPU:
 		return p.validateCPU(t)
+	case p.VW != 0:
+		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
+	case p.Items != 0:
+		return p.validateThin(t)
 	}
 	return p.validateGPU(t)
 }
@@ -75,6 +84,8 @@ func (p MatMulParams) validateCPU(t Type) error {
 	switch {
 	case p.VW < 1 || p.VW > 16 || p.VW&(p.VW-1) != 0:
 		return fmt.Errorf("vw must be 1, 2, 4, 8 or 16, not %d", p.VW)
+	case p.Items != 0:
+		return fmt.Errorf("items is for GPUs; it must be 0, not %d", p.Items)
 	case p.TN%p.VW != 0 || p.TN/p.VW > maxBlock:
 		return fmt.Errorf("tn must be a multiple of vw, %d times at most", maxBlock)
 	case p.BM*p.BN*t.Size() > maxSumsBytes:
@@ -90,8 +101,6 @@ func (p MatMulParams) validateGPU(t Type) error {
 	}
 	items := p.items()
 	switch ax, bx := p.BK/vw, p.BN/vw; {
-	case p.VW != 0:
-		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
 	case items > maxItems:
 		return fmt.Errorf("(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
 	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
@@ -100,12 +109,33 @@ func (p MatMulParams) validateGPU(t Type) error {
 	return nil
 }
 
-// items is the number of work-items of a group of the GPU shape.
+func (p MatMulParams) validateThin(t Type) error {
+	vw := 16 / t.Size()
+	switch long, thin := max(p.BM, p.BN), min(p.BM, p.BN); {
+	case p.Items < 1 || p.Items > maxItems:
+		return fmt.Errorf("items must be 1 to %d, not %d", maxItems, p.Items)
+	case p.BM == p.BN || p.BM > p.BN && p.TM != 1 || p.BM < p.BN && p.TN != 1:
+		return fmt.Errorf("bm and bn must differ, and tm or tn be 1 along the longer one")
+	case p.items() > p.Items:
+		return fmt.Errorf("(bm/tm)*(bn/tn) is %d, more than the work-items of a group", p.items())
+	case p.KU%vw != 0 || p.BK%p.KU != 0:
+		return fmt.Errorf("ku must be a multiple of %d, and divide bk", vw)
+	case long%vw != 0 || p.Items%long != 0 || p.Items%thin != 0 ||
+		p.BK%(p.Items*vw/long) != 0 || p.BK%(p.Items/thin) != 0:
+		return fmt.Errorf("%d work-items a group do not share the loads of a tile evenly", p.Items)
+	}
+	return nil
+}
+
+// items is the number of work-items of a group of the GPU shape that compute.
 func (p MatMulParams) items() int { return p.BM / p.TM * (p.BN / p.TN) }
 
 func (p MatMulParams) group() [3]int {
 	if p.CPU {
 		return [3]int{1, 1, 1}
+	}
+	if p.Items != 0 {
+		return [3]int{p.Items, 1, 1}
 	}
 	return [3]int{p.items(), 1, 1}
 }
@@ -114,6 +144,13 @@ func (p MatMulParams) group() [3]int {
 func (p MatMulParams) LocalMemory(t Type) int {
 	if p.CPU {
 		return p.BK * p.BN * t.Size()
+	}
+	if p.Items != 0 {
+		padded := p.BN * p.BK // of the longer side
+		if p.BM > p.BN {
+			padded = p.BM * (p.BK + 16/t.Size())
+		}
+		return (padded + min(p.BM, p.BN)*(p.BK+16/t.Size())) * t.Size()
 	}
 	return 2 * p.BK * (p.BM + 16/t.Size() + p.BN) * t.Size()
 }
@@ -148,6 +185,9 @@ func (p MatMulParams) macros() map[string]string {
 	}
 	if p.CPU {
 		m["VW"] = strconv.Itoa(p.VW)
+	}
+	if p.Items != 0 {
+		m["ITEMS"] = strconv.Itoa(p.Items)
 	}
 	return m
 }

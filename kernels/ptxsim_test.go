@@ -316,7 +316,7 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	}
 	a, b := newArray(m, depth, l[0], values[T](rng, kind)), newArray(depth, n, l[1], values[T](rng, kind))
 	pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
-	if k.src.Name != "matmul" {
+	if k.src.Macros["KU"] == "" {
 		return launchSim(k, grid(kernels.NaiveGrid(m, n)), kernels.ProductArgs(nil, m, n, depth, pa, pb, pc), pc,
 			reference(1, a, b, 0, out))
 	}
@@ -327,6 +327,9 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	p := kernels.MatMulParams{
 		BM: number(t, k, "BM"), BN: number(t, k, "BN"), BK: number(t, k, "BK"),
 		TM: number(t, k, "TM"), TN: number(t, k, "TN"), KU: number(t, k, "KU"),
+	}
+	if k.src.Macros["ITEMS"] != "" {
+		p.Items = number(t, k, "ITEMS")
 	}
 	g := grid(kernels.MatMulGrid(p, m, n))
 	args := kernels.MatMulArgs(nil, m, n, depth, alpha, pa, pb, beta, pc)

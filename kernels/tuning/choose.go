@@ -53,7 +53,7 @@ type offer[P params] struct {
 // limit, and the tiles of square products would be mostly empty. They have parameters of their own.
 // The chain of an element stays in one work-item: only the long dimension is spread over groups.
 const (
-	maxThin  = 8       // rows or columns of a thin C
+	maxThin  = 16      // rows or columns of a thin C
 	thinWork = 1 << 16 // elements of the large operand from which a kernel of its own pays
 )
 
