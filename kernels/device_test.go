@@ -285,7 +285,7 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 	v := 32 / t.Size()
 	all := []kernels.MatMulParams{
 		{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 4},
-		{BM: 16, BN: 4, BK: 16, TM: 1, TN: 2, KU: 8, Items: 32},
+		{BM: 16, BN: 4, BK: 16, TM: 1, TN: 2, KU: 4, Items: 32},
 		{BM: 4, BN: 16, BK: 16, TM: 1, TN: 1, KU: 4, Items: 64},
 		{CPU: true, BM: 12, BN: 4 * v, BK: 16, TM: 6, TN: 2 * v, KU: 2, VW: v},
 		{CPU: true, BM: 4, BN: 4, BK: 5, TM: 2, TN: 2, KU: 1, VW: 1},

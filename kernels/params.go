@@ -23,8 +23,8 @@ type MatMulParams struct {
 	KU  int  `json:"ku"`            // steps of k that are unrolled
 	VW  int  `json:"vw,omitempty"`  // CPU shape: elements of a vector
 
-	// Items makes it the GPU shape for a C of few rows or columns: work-items of a group, all of which
-	// load, while (BM/TM)*(BN/TN) of them compute C. C is tall, with few columns, where BM > BN.
+	// Items makes it the GPU shape for a C of few rows or columns: work-items of a group, all of
+	// which load, while (BM/TM)*(BN/TN) of them compute C. C has few columns where BM > BN.
 	Items int `json:"items,omitempty"`
 
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
