@@ -19,7 +19,7 @@ var positive = []span{{least, largest}, {0.5, 1}, {1, 2}}
 
 var definitions = []*definition{
 	{
-		name: "Exp", bound: 0.52, f: Exp, ranges: []span{{tiny, 745}, {-tiny, -745}}, edges: hardExp,
+		name: "Exp", bound: 0.52, f: Exp, ranges: []span{{tiny, 745}, {-tiny, -745}},
 		series: mp.Series.Exp,
 	},
 	{name: "Exp2", bound: 0.52, f: Exp2, series: exp2Series, ranges: []span{{tiny, 1074}, {-tiny, -1074}}},
@@ -43,7 +43,7 @@ var definitions = []*definition{
 		name: "Tanh", bound: 0.52, f: Tanh, ranges: []span{{tiny, 23}, {-tiny, -23}},
 		series: func(x mp.Series) mp.Series { return sinhCosh(x, -1).Div(sinhCosh(x, 1)) },
 	},
-	{name: "Log", bound: 0.52, f: Log, edges: hardLog, series: mp.Series.Log, ranges: positive},
+	{name: "Log", bound: 0.52, f: Log, series: mp.Series.Log, ranges: positive},
 	{
 		name: "Log2", bound: 0.52, f: Log2, ranges: positive,
 		series: func(x mp.Series) mp.Series { return logSeries(x, 2) },
@@ -80,15 +80,15 @@ var definitions = []*definition{
 		series: func(x mp.Series) mp.Series { _, c := x.SinCos(); return c },
 	},
 	{
-		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: append(halfPis(), hardTan...),
+		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: halfPis(),
 		series: func(x mp.Series) mp.Series { s, c := x.SinCos(); return s.Div(c) },
 	},
 	{
-		name: "SinPi", bound: 0.52, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "SinPi", bound: 0.53, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
 		series: func(x mp.Series) mp.Series { s, _ := x.SinCosPi(); return s },
 	},
 	{
-		name: "CosPi", bound: 0.52, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "CosPi", bound: 0.53, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
 		series: func(x mp.Series) mp.Series { _, c := x.SinCosPi(); return c },
 	},
 	{
@@ -117,22 +117,49 @@ var definitions = []*definition{
 	{name: "Erfc", bound: 0.52, f: Erfc, ranges: []span{{tiny, 27.5}, {-tiny, -6}, {1, 8}}, series: mp.Series.Erfc},
 }
 
-// Arguments whose results lie closest to the middle of two numbers: a few of those that V. Lefevre
-// and J.-M. Muller found and the CORE-MATH project collects.
-var (
-	hardExp = []float64{
+// hard is arguments whose results lie closest to the middle of two numbers: a few of those that
+// V. Lefevre and J.-M. Muller found and the CORE-MATH project collects.
+var hard = map[string][]float64{
+	"Exp": {
 		0x1.0122ef37212ebp-1, 0x1.00d48a707b93ep-1, 0x1.00e0e33c8c3fdp-1, 0x1.00bcc31ebded7p-1, 0x1.012c061237773p-1,
 		0x1.7db00ba9aa1a7p-1, 0x1.ccf4099d60371p-1, 0x1.fedc746ddf8fap-1, 0x1.008eb56314daap+0, 0x1.6f699e4b482b7p+0,
-	}
-	hardLog = []float64{
+	},
+	"Exp2": {
+		0x1.ee88559d92443p-21, 0x1.ed4a67da1b6b3p-21, 0x1.ef2b8dfe4ba39p-21, -0x1.ff00000000002p+9, -0x1.ff00000000001p+9,
+		-0x1.fefffffffffffp+9, -0x1.feffffffffffep+9,
+	},
+	"Sinh": {
+		0x1.72ab23d018098p-26, 0x1.71a7baa9570bdp-26, 0x1.71787ed2604c9p-26, 0x1.0265fffffffffp-3, 0x1.0000fffffffffp-3,
+		0x1.0042fffffffffp-3,
+	},
+	"Log": {
 		0x1.a6ae5142326b5p+0, 0x1.1e852e6951306p+1, 0x1.bbfff9457d5c3p+0, 0x1.000976581ce4ep+1, 0x1.6cda8bc1f5cadp+1,
 		0x1.3fcc2931b4ff2p+2, 0x1.879c73969a24ap+3, 0x1.363ef18ee56a4p+5, 0x1.9241eb1a449bdp+9, 0x1.0d46d0a2ae2ap+24,
-	}
-	hardTan = []float64{
+	},
+	"Sin": {
+		0x1.f6ed8be041402p+7, 0x1.f6f7467b00543p+7, 0x1.f70962241d019p+7, 0x1.f7a3b38eeb43bp+7, 0x1.f7e3ed344f5a9p+7,
+		0x1.f7e8be74553bp+7, 0x1.f7e9e8b240178p+7, 0x1.f8456526811f5p+7, 0x1.f87d6fdde170cp+7, 0x1.f8b7d6caa3873p+7,
+	},
+	"Cos": {
+		0x1.5788414424826p+10, 0x1.57a0a4ef05c03p+10, 0x1.57c1d083dbf66p+10, 0x1.57d0642f4a336p+10,
+		0x1.58129567fd0d2p+10, 0x1.582d779b53224p+10, 0x1.58a02f46988d6p+10, 0x1.3f06778c3c6a1p+104,
+	},
+	"Tan": {
 		0x1.0004b89dcb553p-11, 0x1.00452f0e0134dp-13, 0x1.005c4ae44e6cp+0, 0x1.00ddeead167aap-4, 0x1.02a3ad2ef6f44p-24,
 		0x1.0807c9374cc91p-1, 0x1.0a402fcc79298p-25, 0x1.0dffffffd7f47p-16, 0x1.49ffffffb6e2dp-16,
-	}
-)
+	},
+	"Atan": {0x1.b880844f10722p+7},
+	"Cbrt": {
+		0x1.577a288016fdap1, 0x1.8781debec4298p1, 0x1.9b77e69493ba8p1, 0x1.9b78223aa307cp1, 0x1.7b97ec4239e11p1,
+		0x1.d3954d3f1546ep1, 0x1.c7aa59329fd9ap1, 0x1.f7a68b92cbbafp1, 0x1.b7abfd282ff33p1, 0x1.6ff9143ff58a7p1,
+	},
+}
+
+// hardPow is the same for pairs.
+var hardPow = [][2]float64{
+	{0x1.ffffffffffffcp-1, 0x1.fffffffffffffp-2}, {0x1.ffffffffffffcp-1, -0x1.ffffffffffffdp-2},
+	{0x1.ffffffffffffp-1, -0x1.ffffffffffff6p-3}, {0x1.ffffffffffff8p-1, -0x1.ffffffffffffbp-3},
+}
 
 var angles = []span{{tiny, 0x1p40}, {-tiny, -10}, {-tiny, -1e5}, {0x1p20, largest}}
 
@@ -189,11 +216,7 @@ func powFamily(r *rand.Rand) (m member) {
 		y = float64(2*r.IntN(20)-19) / 4
 	}
 	if r.IntN(2) == 0 {
-		return member{
-			x: x, other: y, plain: true,
-			f:      func(x float64) float64 { return Pow(x, y) },
-			series: func(x mp.Series) mp.Series { return x.Log().Times(mp.New(64, y)).Exp() },
-		}
+		return powMember(x, y)
 	}
 	return member{
 		x: y, other: x, plain: true,
@@ -211,11 +234,7 @@ func atan2Family(r *rand.Rand) member {
 		x = -x
 	}
 	if r.IntN(2) == 0 {
-		return member{
-			x: x, other: y, plain: true,
-			f:      func(x float64) float64 { return Atan2(y, x) },
-			series: func(x mp.Series) mp.Series { return angle(fixed(x, y), x) },
-		}
+		return atan2Member(x, y)
 	}
 	return member{
 		x: y, other: x, plain: true,
@@ -257,10 +276,31 @@ func angle(y, x mp.Series) mp.Series {
 
 // hypotFamily has one leg fixed.
 func hypotFamily(r *rand.Rand) member {
-	x, y := twoNumbers(r, 40)
+	return hypotMember(twoNumbers(r, 40))
+}
+
+// The functions of x, with y fixed.
+
+func hypotMember(x, y float64) member {
 	return member{
 		x: x, other: y, plain: true,
 		f:      func(x float64) float64 { return Hypot(y, x) },
 		series: func(x mp.Series) mp.Series { y := fixed(x, y); return x.Mul(x).Add(y.Mul(y)).Sqrt() },
+	}
+}
+
+func atan2Member(x, y float64) member {
+	return member{
+		x: x, other: y, plain: true,
+		f:      func(x float64) float64 { return Atan2(y, x) },
+		series: func(x mp.Series) mp.Series { return angle(fixed(x, y), x) },
+	}
+}
+
+func powMember(x, y float64) member {
+	return member{
+		x: x, other: y, plain: true,
+		f:      func(x float64) float64 { return Pow(x, y) },
+		series: func(x mp.Series) mp.Series { return x.Log().Times(mp.New(64, y)).Exp() },
 	}
 }

@@ -64,13 +64,15 @@ func twoMul(a, b float64) (h, l float64) {
 // quotient is (ah+al) / (bh+bl).
 func quotient(ah, al, bh, bl float64) (h, l float64) {
 	h = ah / bh
-	return fastSum(h, (math.FMA(-h, bh, ah)+(al-float64(h*bl)))/bh)
+	inverse := 1 / bh // beside the division
+	return fastSum(h, float64((math.FMA(-h, bh, ah)+(al-float64(h*bl)))*inverse))
 }
 
 // root is the square root of ah+al, which is positive.
 func root(ah, al float64) (h, l float64) {
 	h = math.Sqrt(ah)
-	return fastSum(h, (math.FMA(-h, h, ah)+al)/(2*h))
+	inverse := 0.5 / h
+	return fastSum(h, float64((math.FMA(-h, h, ah)+al)*inverse))
 }
 
 // scale is (h+l) 2^n, rounded once. h+l is between 2^-50 and 2^50 in magnitude.

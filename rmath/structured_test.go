@@ -10,7 +10,7 @@ import (
 // smallest to the largest number, around 1, where results begin to overflow or underflow, and where
 // the function's own cases meet. With all there are more of them.
 func (d *definition) structured(all bool) (list []float64) {
-	step := 101
+	step := 149
 	if all {
 		step = 7
 	}
@@ -20,7 +20,7 @@ func (d *definition) structured(all bool) (list []float64) {
 	for i := range 53 {
 		list = append(list, 1+math.Ldexp(1, -i), 1-math.Ldexp(1, -i))
 	}
-	list = append(list, d.edges...)
+	list = slices.Concat(list, d.edges, hard[d.name])
 	for _, s := range d.ranges {
 		list = append(list, s.lo, s.hi)
 	}
@@ -49,6 +49,49 @@ func TestStructured(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Pairs of arguments that are hard have results within the bound: of all magnitudes, and around 1.
+func TestStructuredPairs(t *testing.T) {
+	var list []float64
+	for e := -1074; e < 1024; e += 139 {
+		list = append(list, math.Ldexp(1, e), math.Ldexp(1.75, e))
+	}
+	for _, x := range []float64{0x1p-1022, 0.25, 1, 1.75, 3, largest} {
+		list = append(list, math.Nextafter(x, 0), x, min(math.Nextafter(x, 4), largest))
+	}
+	pairs := hardPow
+	for _, x := range list {
+		for _, y := range list {
+			pairs = append(pairs, [2]float64{x, y})
+		}
+		for _, z := range []float64{-745.1, -744, -708.5, -1e-9, 1e-17, 1, 709.7} { // of x^y = e^z
+			if x != 1 {
+				pairs = append(pairs, [2]float64{x, z / Log(x)})
+			}
+		}
+	}
+	check := func(d *definition, m member) {
+		t.Helper()
+		if err := m.error(m.x, m.f(m.x)); !(math.Abs(err) <= d.bound) {
+			t.Errorf("%s(%v), other argument %v: %v, an error of %v ulp", d.name, m.x, m.other, m.f(m.x), err)
+		}
+	}
+	for _, p := range pairs {
+		x, y := p[0], p[1]
+		if math.Abs(y*Log(x)) < 2000 {
+			check(definitionOf("Pow"), powMember(x, y))
+		}
+		if y = math.Abs(y); y > 0 && y <= largest {
+			check(definitionOf("Hypot"), hypotMember(x, y))
+			check(definitionOf("Atan2"), atan2Member(x, y))
+			check(definitionOf("Atan2"), atan2Member(-x, y))
+		}
+	}
+}
+
+func definitionOf(name string) *definition {
+	return definitions[slices.IndexFunc(definitions, func(d *definition) bool { return d.name == name })]
 }
 
 // The results for zeros, infinities and NaN, and beyond the range, are those of package math.

@@ -295,7 +295,14 @@ const (
 const (
 	halfPi0 = 0x1.921fb54442d18p+00
 	halfPi1 = 0x1.1a62633145c07p-54
-	halfPi2 = -0x1.f1976b7ed8fbcp-110
+)
+
+// halfPi_ is pi/2 in parts whose products with 27 bits are exact, but for the last.
+const (
+	halfPi_0 = 0x1.921fb58p+00
+	halfPi_1 = -0x1.dde974p-27
+	halfPi_2 = 0x1.1a6264p-54
+	halfPi_3 = -0x1.9d747f23e32edp-79
 )
 
 // twoOverPiWords is 2/pi in words of 64 bits, the integer part first.
@@ -307,16 +314,16 @@ var twoOverPiWords = [...]uint64{
 	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
 }
 
-// sixth is 1/6.
+// sixth is 1/6; the first part has 22 bits.
 const (
-	sixth0 = 0x1.5555555555555p-03
-	sixth1 = 0x1.5555555555555p-57
+	sixth0 = 0x1.555558p-03
+	sixth1 = -0x1.5555555555555p-26
 )
 
-// over24 is 1/24.
+// over24 is 1/24; the first part has 12 bits.
 const (
-	over24_0 = 0x1.5555555555555p-05
-	over24_1 = 0x1.5555555555555p-59
+	over24_0 = 0x1.556p-05
+	over24_1 = -0x1.5555555555555p-18
 )
 
 // sinPoly is (sin(r) - r + r^3/6) / r^5 in r^2, relative to r; the error is 2^-64.6.

@@ -6,21 +6,20 @@ import (
 )
 
 // reduceHalfPi gives x = k pi/2 + r + v for x >= 0, with |r| <= pi/4, and v below its last place;
-// of k the low bits count. W. Cody's and W. Waite's method with three parts of pi/2, 1980; where x
+// of k the low bits count. W. Cody's and W. Waite's method with four parts of pi/2, 1980; where x
 // is large or r small M. Payne's and R. Hanek's, 1983.
 func reduceHalfPi(x float64) (k uint64, r, v float64) {
 	if x < 0.78 {
 		return 0, x, 0
 	}
-	if x < 0x1p27 {
+	if x < 0x1p22 {
 		n := mad(x, twoOverPi0, toInt)
 		k = math.Float64bits(n)
 		n -= toInt
-		a := math.FMA(-n, halfPi0, x) // exact
-		p, e := twoMul(n, halfPi1)
-		r, v = fastSum(a, -p)
+		a := x - float64(n*halfPi_0) - float64(n*halfPi_1) // exact, as are the products
+		r, v = fastSum(a, -float64(n*halfPi_2))
 		if math.Abs(r) > 0x1p-20 {
-			return k, r, v - math.FMA(n, halfPi2, e)
+			return k, r, v - float64(n*halfPi_3)
 		}
 	}
 	return reduceLarge(x)
@@ -74,29 +73,37 @@ func mulHigh(x, y uint64) uint64 {
 	return a*c + t>>32 + u>>32
 }
 
-// sinPair is sin(r+v) for |r| <= pi/4, the sum of two parts; the first three terms of the series
-// are exact, or nearly so.
+// leading is the first 10 bits of r: their products are exact.
+func leading(r float64) float64 { return math.Float64frombits(math.Float64bits(r) >> 43 << 43) }
+
+// sinPair is sin(r+v) for |r| <= pi/4, the sum of two parts. Of r^3/6 all but a part that is small is
+// exact: t^3 times the leading bits of 1/6.
 func sinPair(r, v float64) (h, l float64) {
-	u, ul := twoMul(r, r)
-	p := mad(mad(mad(mad(mad(sinPoly5, u, sinPoly4), u, sinPoly3), u, sinPoly2), u, sinPoly1), u, sinPoly0)
-	q, ql := twoMul(u, sixth0)
-	ql += mad(u, sixth1, float64(ul*sixth0))
-	c, cl := twoMul(q, r)
-	h, l = fastSum(r, -c)
-	l += mad(float64(u*u), float64(r*p), float64(v*(1-float64(u/2)))) - mad(ql, r, cl)
+	u := float64(r * r)
+	t := leading(r)
+	uu := float64(u * u)
+	p := mad(mad(sinPoly5, u, sinPoly4), uu, mad(sinPoly3, u, sinPoly2))
+	p = mad(p, uu, mad(sinPoly1, u, sinPoly0))
+	h, l = fastSum(r, -float64(float64(float64(t*t)*t)*sixth0))
+	rest := float64((r - t) * (u + float64(t*(r+t)))) // of the cube
+	l += mad(float64(u*r), mad(p, u, -sixth1), float64(v*(1-float64(u/2)))) - float64(rest*sixth0)
 	return fastSum(h, l)
 }
 
-// cosPair is cos(r+v) for |r| <= pi/4, the sum of two parts.
+// cosPair is cos(r+v) for |r| <= pi/4, the sum of two parts, with r^2/2 and r^4/24 as sinPair has
+// r^3/6.
 func cosPair(r, v float64) (h, l float64) {
-	u, ul := twoMul(r, r)
-	p := mad(mad(mad(mad(mad(cosPoly5, u, cosPoly4), u, cosPoly3), u, cosPoly2), u, cosPoly1), u, cosPoly0)
-	w, wl := twoMul(u, u)
-	q, ql := twoMul(w, over24_0)
-	ql += mad(w, over24_1, float64((wl+float64(2*float64(u*ul)))*over24_0))
-	c, cl := fastSum(1, -float64(u/2))
-	h, l = fastSum(c, q)
-	l += mad(float64(w*u), p, ql-float64(ul/2)) - float64(float64(r*v)*(1-float64(u*sixth0))) + cl
+	u := float64(r * r)
+	t := leading(r)
+	w := float64(t * t)
+	uu := float64(u * u)
+	p := mad(mad(cosPoly5, u, cosPoly4), uu, mad(cosPoly3, u, cosPoly2))
+	p = mad(p, uu, mad(cosPoly1, u, cosPoly0))
+	c, e := fastSum(1, -float64(w/2))
+	h, l = fastSum(c, float64(float64(w*w)*over24_0))
+	rest := float64((r - t) * (r + t)) // of the square
+	rest = float64(rest*mad(u+w, over24_0, -0.5)) - float64(float64(r*v)*(1-float64(u*sixth0)))
+	l += e + mad(uu, mad(p, u, over24_1), rest)
 	return fastSum(h, l)
 }
 
@@ -196,21 +203,23 @@ func CosPi(x float64) float64 {
 	return quadrant(k+1, r, v)
 }
 
+// most is the first 46 bits of x, whose products with 7 bits are exact.
+func most(x float64) float64 { return math.Float64frombits(math.Float64bits(x) >> 7 << 7) }
+
 // atanPair is the arc tangent of (n+nl)/(m+ml), the sum of two parts, where the quotient is from
 // 2^-100 to 1. With c near it, a multiple of 1/64, it is atan(c) + atan((n - c m) / (m + c n)).
 func atanPair(n, nl, m, ml float64) (h, l float64) {
 	j := mad(n/m, 64, toInt)
 	i := math.Float64bits(j) & 127
 	c := float64((j - toInt) * 0x1p-6)
-	p, e := twoMul(c, m)
-	a, al := twoSum(n, -p)
-	al += nl - e - float64(c*ml)
-	p, e = twoMul(c, n)
-	b, bl := fastSum(m, p)
-	bl += e + mad(c, nl, ml)
+	t, s := most(m), most(n)
+	a, al := twoSum(n, -float64(c*t))
+	al += nl - float64(c*(m-t)) - float64(c*ml)
+	b, bl := fastSum(m, float64(c*s))
+	bl += float64(c*(n-s)) + mad(c, nl, ml)
 	d, dl := quotient(a, al, b, bl)
 	dd := float64(d * d)
-	p = mad(mad(mad(atanPoly3, dd, atanPoly2), dd, atanPoly1), dd, atanPoly0)
+	p := mad(mad(atanPoly3, dd, atanPoly2), float64(dd*dd), mad(atanPoly1, dd, atanPoly0))
 	h, l = fastSum(atanTable[i][0], d)
 	return fastSum(h, l+(atanTable[i][1]+mad(d*dd, p, dl)))
 }
@@ -237,8 +246,8 @@ func less(ah, al, bh, bl float64) float64 {
 	return h + (l + (al - bl))
 }
 
-// sineOf is the root of 1-x^2 for 0 <= x < 1: the cosine of the angle whose sine is x.
-func sineOf(x float64) (h, l float64) {
+// cosine is the root of 1-x^2, for 0 <= x < 1: the cosine of the angle whose sine is x.
+func cosine(x float64) (h, l float64) {
 	p, e := twoMul(x, x)
 	h, l = fastSum(1, -p)
 	return root(fastSum(h, l-e))
@@ -255,7 +264,7 @@ func Asin(x float64) float64 {
 	case !(a < 1):
 		return nan()
 	}
-	s, sl := sineOf(a)
+	s, sl := cosine(a)
 	if a < s {
 		h, l := atanPair(a, 0, s, sl)
 		return withSign(h+l, x)
@@ -277,7 +286,7 @@ func Acos(x float64) float64 {
 	case a < 0x1p-60:
 		return halfPi0
 	}
-	s, sl := sineOf(a)
+	s, sl := cosine(a)
 	if a < s {
 		h, l := atanPair(a, 0, s, sl)
 		if x < 0 {

@@ -69,10 +69,9 @@ func trigonometric64() {
 	half := mp.Scale(pi, -1)
 	two("pi is the ratio of circle and diameter.", "pi", pi)
 	constants("twoOverPi is 2/pi.", "twoOverPi", nearest(mp.Div(num(1), half)))
-	h0 := nearest(half)
-	rest := mp.Sub(half, num(h0))
-	h1 := nearest(rest)
-	constants("halfPi is pi/2.", "halfPi", h0, h1, nearest(mp.Sub(rest, num(h1))))
+	two("halfPi is pi/2.", "halfPi", half)
+	parts("halfPi_ is pi/2 in parts whose products with 27 bits are exact, but for the last.", "halfPi_", half,
+		25, 51, 77)
 	x := mp.Div(mp.New(1400, 2), mp.Pi(1400))
 	out.WriteString("\n// twoOverPiWords is 2/pi in words of 64 bits, the integer part first.\n" +
 		"var twoOverPiWords = [...]uint64{")
@@ -85,8 +84,8 @@ func trigonometric64() {
 		x = mp.Scale(mp.Sub(x, new(big.Float).SetUint64(w)), 64)
 	}
 	out.WriteString("\n}\n")
-	two("sixth is 1/6.", "sixth", mp.Quo64(prec, 1, 6))
-	two("over24 is 1/24.", "over24_", mp.Quo64(prec, 1, 24))
+	parts("sixth is 1/6; the first part has 22 bits.", "sixth", mp.Quo64(prec, 1, 6), 24)
+	parts("over24 is 1/24; the first part has 12 bits.", "over24_", mp.Quo64(prec, 1, 24), 16)
 	sine := func(u mp.Num) mp.Num { // in u = r^2
 		r := mp.Sqrt(u)
 		s, _ := mp.SinCos(r)
