@@ -125,8 +125,8 @@ var hard = map[string][]float64{
 		0x1.7db00ba9aa1a7p-1, 0x1.ccf4099d60371p-1, 0x1.fedc746ddf8fap-1, 0x1.008eb56314daap+0, 0x1.6f699e4b482b7p+0,
 	},
 	"Exp2": {
-		0x1.ee88559d92443p-21, 0x1.ed4a67da1b6b3p-21, 0x1.ef2b8dfe4ba39p-21, -0x1.ff00000000002p+9, -0x1.ff00000000001p+9,
-		-0x1.fefffffffffffp+9, -0x1.feffffffffffep+9,
+		0x1.ee88559d92443p-21, 0x1.ed4a67da1b6b3p-21, 0x1.ef2b8dfe4ba39p-21, -0x1.ff00000000002p+9,
+		-0x1.ff00000000001p+9, -0x1.fefffffffffffp+9, -0x1.feffffffffffep+9,
 	},
 	"Sinh": {
 		0x1.72ab23d018098p-26, 0x1.71a7baa9570bdp-26, 0x1.71787ed2604c9p-26, 0x1.0265fffffffffp-3, 0x1.0000fffffffffp-3,

@@ -76,8 +76,8 @@ func mulHigh(x, y uint64) uint64 {
 // leading is the first 10 bits of r: their products are exact.
 func leading(r float64) float64 { return math.Float64frombits(math.Float64bits(r) >> 43 << 43) }
 
-// sinPair is sin(r+v) for |r| <= pi/4, the sum of two parts. Of r^3/6 all but a part that is small is
-// exact: t^3 times the leading bits of 1/6.
+// sinPair is sin(r+v) for |r| <= pi/4, the sum of two parts. Of r^3/6 all but a part that is small
+// is exact: t^3 times the leading bits of 1/6.
 func sinPair(r, v float64) (h, l float64) {
 	u := float64(r * r)
 	t := leading(r)
