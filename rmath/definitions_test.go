@@ -157,8 +157,10 @@ var hard = map[string][]float64{
 
 // hardPow is the same for pairs.
 var hardPow = [][2]float64{
-	{0x1.ffffffffffffcp-1, 0x1.fffffffffffffp-2}, {0x1.ffffffffffffcp-1, -0x1.ffffffffffffdp-2},
-	{0x1.ffffffffffffp-1, -0x1.ffffffffffff6p-3}, {0x1.ffffffffffff8p-1, -0x1.ffffffffffffbp-3},
+	{0x1.ffffffffffffcp-1, 0x1.fffffffffffffp-2},
+	{0x1.ffffffffffffcp-1, -0x1.ffffffffffffdp-2},
+	{0x1.ffffffffffffp-1, -0x1.ffffffffffff6p-3},
+	{0x1.ffffffffffff8p-1, -0x1.ffffffffffffbp-3},
 }
 
 var angles = []span{{tiny, 0x1p40}, {-tiny, -10}, {-tiny, -1e5}, {0x1p20, largest}}
