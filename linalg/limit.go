@@ -28,6 +28,7 @@ func readMemoryLimit() (memoryLimit, error) {
 	for unit, size := range map[string]float64{"%": 0, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
 		if n := len(number) - len(unit); n >= 0 && strings.EqualFold(number[n:], unit) {
 			number, scale = strings.TrimSpace(number[:n]), size
+			break
 		}
 	}
 	v, err := strconv.ParseFloat(number, 64)
