@@ -143,6 +143,12 @@ func TestCompile(t *testing.T) {
 		{"l < n", "l < m", "main.go:20:10: undefined: m"},
 		{"it.Local(0)", "it.Local(3)", "main.go:16:16: a dimension"},
 		{"out, x)", "out, y)", "main.go:38:54: undefined: y"},
+		{
+			"s[l] = x[it.Global(0)]", "var f [1]float32; gpu.AtomicAdd(&f[0], 1)",
+			"main.go:17:20: float32 does not satisfy gpu.Atomic",
+		},
+		{"s[l] = x[it.Global(0)]", "var f [1]float64; gpu.AtomicMax(&f[0], 1)", "let each group sum in local memory"},
+		{"s[l] = x[it.Global(0)]", "var f [1]int16; gpu.AtomicAdd(&f[0], 1)", "integers of 32 and 64 bits"},
 		{"func main()", "var support int\n\nfunc main()", "main.go:29:5: the generated file needs the name support"},
 		{
 			"func main()", "func launchSum(...any) error { return nil }\n\nfunc main()",
@@ -159,6 +165,30 @@ func TestCompile(t *testing.T) {
 	}
 	if _, err := Compile(t.TempDir(), Options{}); err == nil {
 		t.Error("a folder without a package is no error")
+	}
+}
+
+// A launch with a type that the kernel does not list does not compile; that of a type it lists does.
+func TestUnlistedType(t *testing.T) {
+	const kernels = `package main
+
+import (
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
+)
+
+//tandem:kernel float32 uint8
+func twice[T gpu.Number](it gpu.Item, x []T) { x[it.Global(0)] *= 2 }
+
+func use() error { return launchTwice[uint8](nil, backend.Grid{}, []uint8{1}) }
+`
+	m := newMutator(t, kernels)
+	m.compile(t, kernels, Options{})
+	unlisted := strings.NewReplacer("launchTwice[uint8]", "launchTwice[int32]", "[]uint8{", "[]int32{").Replace(kernels)
+	errs := m.errors(t, unlisted, Options{})
+	const want = "int32 does not satisfy interface{float32 | uint8}"
+	if m.good != 2 || len(errs) == 0 || !strings.Contains(errs[0].Error(), want) {
+		t.Errorf("with a type that is not listed: %v", errs)
 	}
 }
 

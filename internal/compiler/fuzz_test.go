@@ -102,8 +102,16 @@ func class(s string) int {
 	return 2
 }
 
-// compile compiles text, and checks the result as the Go compiler would.
+// compile compiles text; what comes of it must compile.
 func (m *mutator) compile(t testing.TB, text string, o Options) {
+	for _, err := range m.errors(t, text, o) {
+		os.WriteFile(filepath.Join(os.TempDir(), "mutant.go"), []byte(text), 0o644)
+		t.Errorf("the generated file does not compile: %v", err)
+	}
+}
+
+// errors compiles text, and gives what the Go compiler would say of the result.
+func (m *mutator) errors(t testing.TB, text string, o Options) (list []error) {
 	l := m.loader
 	l.overlay = map[string][]byte{m.name: []byte(text)}
 	l.fset, l.source = token.NewFileSet(), map[string]bool{}
@@ -121,7 +129,7 @@ func (m *mutator) compile(t testing.TB, text string, o Options) {
 				t.Errorf("a mistake of the compiler: %v", err)
 			}
 		}
-		return
+		return nil
 	}
 	m.good++
 	files := append([]*ast.File(nil), l.loaded[l.root.ImportPath].files...)
@@ -129,11 +137,9 @@ func (m *mutator) compile(t testing.TB, text string, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := types.Config{Importer: l, Error: func(err error) {
-		os.WriteFile(filepath.Join(os.TempDir(), "mutant.go"), []byte(text), 0o644)
-		t.Errorf("the generated file does not compile: %v", err)
-	}}
+	config := types.Config{Importer: l, Error: func(err error) { list = append(list, err) }}
 	config.Check(l.root.ImportPath, l.fset, append(files, generated), nil)
+	return list
 }
 
 func corpus(t testing.TB) []string {

@@ -176,7 +176,11 @@ func (l *loader) typeError(err types.Error) {
 		return
 	}
 	if strings.Contains(err.Msg, "does not satisfy gpu.Atomic") {
-		err.Msg += "; a sum of floats would depend on the order of the work-items: let each group sum in local memory"
+		advice := "atomic operations are on integers of 32 and 64 bits: use one of these"
+		if strings.HasPrefix(err.Msg, "float") {
+			advice = "a sum of floats would depend on the order of the work-items: let each group sum in local memory"
+		}
+		err.Msg += "; " + advice
 	}
 	l.errs = append(l.errs, Problem{Pos: l.fset.Position(err.Pos), Text: err.Msg})
 }
