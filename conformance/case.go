@@ -215,6 +215,13 @@ func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 	return a, b, out
 }
 
+// Product is what a case of kernel "matmul" multiplies, packed: c, which holds what was there
+// before, is to be alpha*a*b + beta*c.
+func Product[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
+	ma, mb, mc := operands[T](x)
+	return T(x.alpha), ma.data, mb.data, T(x.beta), mc.data
+}
+
 // matrix is a packed matrix.
 type matrix[T kernels.Element] struct {
 	rows, cols int
@@ -263,7 +270,7 @@ func (c *Case) Reference() string {
 	return in(c.Type).reference(c)
 }
 
-func referenceDigest[T kernels.Element](c *Case) string { return digest(reference[T](c).data) }
+func referenceDigest[T kernels.Element](c *Case) string { return Digest(reference[T](c).data) }
 
 // variants is the ways in which the device is to run the case: the parameters that are chosen for
 // it, and others as o has it.

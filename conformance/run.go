@@ -105,6 +105,21 @@ func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
 	return r, err
 }
 
+// Judge is the report of digests by the names of cases, which something else computed on info's
+// device, such as several machines.
+func Judge(info backend.Info, digests map[string]string) *Report {
+	r := &Report{Device: info, Failures: []Failure{}}
+	var jobs []*job
+	for _, c := range Cases() {
+		if d, ok := digests[c.Name()]; ok {
+			jobs = append(jobs, &job{c: c, result: &result{digest: d}})
+		}
+	}
+	r.Cases, r.Variants = len(jobs), len(jobs)
+	r.judge(jobs)
+	return r
+}
+
 func (o *Options) progress(done, total int) {
 	if o.Progress != nil {
 		o.Progress(done, total)
@@ -360,7 +375,7 @@ func runOf[T kernels.Element](c *Case, x *session, k backend.Kernel, v variant) 
 	if err != nil {
 		return "", err
 	}
-	return digest(result), nil
+	return Digest(result), nil
 }
 
 func (o *operandBuffer[T]) unchanged(q backend.Queue) error {
@@ -393,8 +408,8 @@ func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 	return kernels.ScaleArgs(nil, rows, cols, alpha, a, out)
 }
 
-// digest is the SHA-256 of packed elements, little-endian, with every NaN the same.
-func digest[T kernels.Element](data []T) string {
+// Digest is the SHA-256 of packed elements, little-endian, with every NaN the same.
+func Digest[T kernels.Element](data []T) string {
 	h := sha256.New()
 	for _, v := range data {
 		writeElement(h, v)

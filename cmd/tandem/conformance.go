@@ -13,7 +13,7 @@ import (
 )
 
 func newConformance(a *app) *cobra.Command {
-	var quick bool
+	var quick, mpi bool
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Show that a device gives the contract's bits",
@@ -25,19 +25,27 @@ subnormal numbers, underflow, infinities and NaN, in every type that the device
 supports, with every set of tile parameters that it may be given for what is not
 thin. A case that takes five minutes ends the run.
 
+--mpi computes the products on all processes of a job, each on its device. The
+digest is the same for any number of processes.
+
 The overall digest is what to quote: two machines that print the same one gave
 the same bits in every case. Each difference is listed, and makes the exit code 1.`,
 		Example: `  tandem conformance
   tandem conformance --backend opencl:0 --quick
-  tandem conformance --backend all --json`,
+  tandem conformance --backend all --json
+  mpirun -n 4 tandem conformance --mpi`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = a.runE(func(ctx context.Context, _ []string) error {
+		if mpi {
+			return a.conformanceMPI(ctx, quick)
+		}
 		return a.conformance(ctx, quick)
 	})
 	cmd.Flags().BoolVar(&quick, "quick", false, "the small cases alone, with the parameters that the device gets by "+
 		"itself")
+	cmd.Flags().BoolVar(&mpi, "mpi", false, "the products, by all processes of an MPI job together")
 	return cmd
 }
 
@@ -94,6 +102,7 @@ type conformanceReport struct {
 	conformance.Report
 	Pass    bool    `json:"pass"`
 	Seconds float64 `json:"seconds"`
+	MPI     *ranks  `json:"mpi,omitempty"`
 }
 
 // conformanceOf runs the cases on one device. The report may come beside an error.
@@ -121,7 +130,7 @@ func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conf
 	if r == nil {
 		return nil, err
 	}
-	return &conformanceReport{*r, r.Passed(), time.Since(start).Seconds()}, err
+	return &conformanceReport{*r, r.Passed(), time.Since(start).Seconds(), nil}, err
 }
 
 // runLimit is far above what a case takes on a slow device, simulated ones too.
@@ -134,6 +143,9 @@ func (a *app) printConformance(r *conformanceReport) {
 	d := r.Device
 	fmt.Fprintf(a.stdout, "device   %s  %s (%s)\n", deviceName(d), d.Name, d.Platform)
 	fmt.Fprintf(a.stdout, "driver   %s\n", d.Version)
+	if r.MPI != nil {
+		fmt.Fprintf(a.stdout, "ranks    %v\n", r.MPI)
+	}
 	fmt.Fprintf(a.stdout, "cases    %d, %d with all parameters, in %.1f s\n", r.Cases, r.Variants, r.Seconds)
 	if r.Skipped > 0 {
 		fmt.Fprintf(a.stdout, "skipped  %d of types that the device refuses: %s\n", r.Skipped, d.Note)

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"github.com/tandem-gpu/tandem/cluster"
+	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -21,19 +24,31 @@ type ranks struct {
 	Grid    [2]int `json:"grid"` // rows and columns of ranks
 }
 
+func ranksOf(g *cluster.Grid) *ranks {
+	rows, cols := g.Dims()
+	return &ranks{g.Comm().Library(), g.Comm().Size(), [2]int{rows, cols}}
+}
+
 func (r *ranks) String() string {
 	return fmt.Sprintf("%d in a grid of %dx%d, %s", r.Ranks, r.Grid[0], r.Grid[1], r.Library)
 }
 
 // matMulMPI is matmul --mpi: the same product by all ranks of a job. The first rank alone reports.
 func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
+	return a.onRanks(ctx, func(ctx context.Context, c *cluster.Comm, bar *progress) error {
+		return a.matMulOn(ctx, c, paths, out, bar)
+	})
+}
+
+// onRanks calls f on every rank; the first has a bar.
+func (a *app) onRanks(ctx context.Context, f func(context.Context, *cluster.Comm, *progress) error) error {
 	err := cluster.Run(ctx, func(ctx context.Context, c *cluster.Comm) error {
 		var bar *progress
 		if c.Rank() == 0 {
 			bar = newProgress(a.stderr)
 			defer bar.close()
 		}
-		return a.matMulOn(ctx, c, paths, out, bar)
+		return f(ctx, c, bar)
 	})
 	var e *cluster.Error
 	switch {
@@ -73,11 +88,7 @@ func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string
 	if err != nil {
 		return err
 	}
-	rows, cols := g.Dims()
-	rec := &record{
-		Command: "matmul", Device: s.Info(), Inputs: fileRecords(in),
-		MPI: &ranks{c.Library(), c.Size(), [2]int{rows, cols}},
-	}
+	rec := &record{Command: "matmul", Device: s.Info(), Inputs: fileRecords(in), MPI: ranksOf(g)}
 	l := cluster.Layout{Shape: shape, Fortran: a.fortran}
 	if err := operationsIn(in[0].Type).cluster(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
 		return err
@@ -165,4 +176,81 @@ func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cl
 	}
 	rec.Outputs = []fileRecord{{Path: out, Type: in[0].Type.String(), Shape: l.Shape}}
 	return nil
+}
+
+// conformanceBlock cuts the matrices of the cases, which are small, into blocks for many ranks.
+const conformanceBlock = 16
+
+// conformanceMPI is conformance --mpi: the cases of products, each by all ranks of a job.
+func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
+	return a.onRanks(ctx, func(ctx context.Context, c *cluster.Comm, bar *progress) error {
+		start := time.Now()
+		bar.begin("opening the device")
+		s, err := c.Open(a.backend)
+		if s != nil {
+			defer s.Close()
+		}
+		if err := c.Agree(ctx, err); err != nil {
+			return err
+		}
+		g, err := c.Grid(ctx, 0, conformanceBlock)
+		if err != nil {
+			return err
+		}
+		bar.begin("computing")
+		digests, info, cases := map[string]string{}, s.Info(), conformance.Cases()
+		for i, x := range cases {
+			if x.Kernel != "matmul" || quick && !x.Quick || !x.Type.Supported(&info) {
+				continue
+			}
+			if digests[x.Name()], err = operationsIn(x.Type).clusterCase(ctx, s, g, x); err != nil {
+				return fmt.Errorf("%s: %w", x.Name(), err)
+			}
+			bar.at(float64(i) / float64(len(cases)))
+		}
+		if c.Rank() > 0 {
+			return nil
+		}
+		bar.close()
+		j := conformance.Judge(info, digests)
+		j.Quick = quick
+		r := &conformanceReport{*j, j.Passed(), time.Since(start).Seconds(), ranksOf(g)}
+		if a.json {
+			err = a.printJSON([]*conformanceReport{r})
+		} else {
+			a.printConformance(r)
+		}
+		if err == nil && !r.Pass {
+			err = errDiffer
+		}
+		return err
+	})
+}
+
+// A clusterCase is the digest of a product on the ranks of a grid, on the first of them.
+type clusterCase func(ctx context.Context, s *linalg.Session, g *cluster.Grid, x *conformance.Case) (string, error)
+
+func caseMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, x *conformance.Case,
+) (string, error) {
+	alpha, a, b, beta, c := conformance.Product[T](x)
+	var d [3]*cluster.Matrix[T]
+	for i, m := range []linalg.Matrix[T]{
+		linalg.NewMatrix(x.M, x.K, a), linalg.NewMatrix(x.K, x.N, b), linalg.NewMatrix(x.M, x.N, c),
+	} {
+		if g.Comm().Rank() > 0 {
+			m.Data = nil
+		}
+		var err error
+		if d[i], err = cluster.Scatter(ctx, g, 0, m); err != nil {
+			return "", err
+		}
+	}
+	if err := cluster.Gemm(ctx, s, alpha, blas.NoTrans, d[0], blas.NoTrans, d[1], beta, d[2]); err != nil {
+		return "", err
+	}
+	got, err := d[2].Gather(ctx, 0)
+	if err != nil || g.Comm().Rank() > 0 {
+		return "", err
+	}
+	return conformance.Digest(got.Data), nil
 }

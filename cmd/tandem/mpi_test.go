@@ -35,6 +35,22 @@ func TestMatMulMPI(t *testing.T) {
 	})
 }
 
+// conformance --mpi prints one report, whose digest is golden.
+func TestConformanceMPI(t *testing.T) {
+	exe := build(t)
+	t.Setenv("TANDEM_BACKEND", "cpu")
+	t.Setenv("NO_COLOR", "1") // Open MPI's mpirun makes a terminal of the output
+	mpitest.Run(t, func(t *testing.T, l mpitest.Launcher) {
+		out, errs, err := l.Start(t, 3, exe, "conformance", "--quick", "--mpi")
+		if err != nil || strings.Count(out, "golden\n") != 1 || strings.Contains(out, "not golden") {
+			t.Errorf("%v\n%s%s", err, out, errs)
+		}
+		if strings.Count(out, "digest ") != 1 || !strings.Contains(out, "3 in a grid of 1x3, ") {
+			t.Errorf("not one report of three ranks:\n%s", out)
+		}
+	})
+}
+
 // What goes wrong is said once, whoever finds it; the exit code is 1, and there is no output.
 func TestMatMulMPIFails(t *testing.T) {
 	exe := build(t)

@@ -21,6 +21,7 @@ type operations struct {
 	matmul, transpose, add executor
 	scale                  func(by string) executor
 	cluster                clusterProduct
+	clusterCase            clusterCase
 	read                   func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
 	upload                 func(s *linalg.Session, o operand) (kernelBuffer, error)
 	zeros                  func(s *linalg.Session, shape []int) (kernelBuffer, error)
@@ -30,9 +31,9 @@ func operationsOf[T linalg.Element]() operations {
 	return operations{
 		matmul: planner[T](planMatMul[T]).execute, transpose: planner[T](planTranspose[T]).execute,
 		add: planner[T](planAdd[T]).execute, scale: func(by string) executor { return planScale[T](by).execute },
-		cluster: multiplyMPI[T],
-		read:    func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
-		upload:  upload[T], zeros: zeros[T],
+		cluster: multiplyMPI[T], clusterCase: caseMPI[T],
+		read:   func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
+		upload: upload[T], zeros: zeros[T],
 	}
 }
 

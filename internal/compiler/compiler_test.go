@@ -149,6 +149,7 @@ func TestCompile(t *testing.T) {
 		},
 		{"s[l] = x[it.Global(0)]", "var f [1]float64; gpu.AtomicMax(&f[0], 1)", "let each group sum in local memory"},
 		{"s[l] = x[it.Global(0)]", "var f [1]int16; gpu.AtomicAdd(&f[0], 1)", "integers of 32 and 64 bits"},
+		{"func sum(", "func args(", "main.go:14:6: the generated file has a variable args"},
 		{"func main()", "var support int\n\nfunc main()", "main.go:29:5: the generated file needs the name support"},
 		{
 			"func main()", "func launchSum(...any) error { return nil }\n\nfunc main()",
@@ -168,7 +169,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// A launch with a type that the kernel does not list does not compile; that of a type it lists does.
+// A launch with a type that the kernel does not list does not compile; that with another does.
 func TestUnlistedType(t *testing.T) {
 	const kernels = `package main
 

@@ -106,7 +106,7 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 		}
 	}
 	e.fresh()
-	e.checkNames()
+	e.checkNames(kernels)
 	if len(l.problems) > 0 {
 		return nil, nil
 	}
@@ -121,7 +121,13 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 }
 
 // checkNames refuses names of the package that the generated file needs.
-func (e *emitter) checkNames() {
+func (e *emitter) checkNames(kernels []*kernelDecl) {
+	for _, k := range kernels {
+		if name := k.decl.Name.Name; slices.Contains([]string{"it", "grid", "lo", "hi", "args"}, name) {
+			e.problem(k.decl.Name.Pos(), "the generated file has a variable %s where it calls the kernel; "+
+				"choose another name", name)
+		}
+	}
 	for _, name := range []string{
 		"backend", "bits", "embed", "fmt", "gpu", "linalg", "math", "support", "sync",
 		"kernelsText", "kernelsFresh",
