@@ -149,7 +149,10 @@ func TestCompile(t *testing.T) {
 		},
 		{"s[l] = x[it.Global(0)]", "var f [1]float64; gpu.AtomicMax(&f[0], 1)", "let each group sum in local memory"},
 		{"s[l] = x[it.Global(0)]", "var f [1]int16; gpu.AtomicAdd(&f[0], 1)", "integers of 32 and 64 bits"},
-		{"func sum(", "func args(", "main.go:14:6: the generated file has a variable args"},
+		{
+			"func sum(", "func args(it gpu.Item) {}\n\n//tandem:kernel\nfunc sum(",
+			"main.go:14:6: the generated file has a variable args",
+		},
 		{"func main()", "var support int\n\nfunc main()", "main.go:29:5: the generated file needs the name support"},
 		{
 			"func main()", "func launchSum(...any) error { return nil }\n\nfunc main()",
