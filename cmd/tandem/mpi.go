@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/cluster"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/internal/npy"
@@ -245,7 +243,7 @@ func caseMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluste
 			return "", err
 		}
 	}
-	if err := cluster.Gemm(ctx, s, alpha, blas.NoTrans, d[0], blas.NoTrans, d[1], beta, d[2]); err != nil {
+	if err := cluster.Gemm(ctx, s, alpha, 'N', d[0], 'N', d[1], beta, d[2]); err != nil {
 		return "", err
 	}
 	got, err := d[2].Gather(ctx, 0)
