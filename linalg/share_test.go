@@ -222,10 +222,14 @@ func TestSharedFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, others := range []int{0, 1, 2} { // that work
-		bad := newFaulty("cpu", discrete)
+	inPlace := func(*backend.Info) {}
+	for _, x := range []struct {
+		bad    func(*backend.Info)
+		others int // that work
+	}{{discrete, 0}, {discrete, 1}, {discrete, 2}, {inPlace, 1}} {
+		bad, others := newFaulty("cpu", x.bad), x.others
 		var devices []backend.Device
-		all := []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", func(*backend.Info) {})}
+		all := []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", inPlace)}
 		for _, f := range all[:others+1] {
 			d, err := f.Open(0)
 			if err != nil {

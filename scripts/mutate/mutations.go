@@ -187,8 +187,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "an explicit choice falls back to another driver", file: "backend/select.go",
-		old: "		info, err := pick(s)\n		if err != nil {\n			return nil, err",
-		new: "		info, err := pick(s)\n		if err != nil {\n			return Open(\"auto\")",
+		old: "if err != nil && s.Driver == \"auto\" {", new: "if err != nil {",
 		pkg: "./backend", test: "TestExplicit",
 	},
 	{
@@ -266,6 +265,21 @@ var mutations = []mutation{
 		name: "Fortran order is ignored", file: "internal/npy/header.go",
 		old: "return h.Fortran && rows > 1 && cols > 1", new: "return false",
 		pkg: "./internal/npy", test: "TestRead",
+	},
+	{
+		name: "each panel of a tile begins the chain anew", file: "linalg/stream.go",
+		old: "case u.chain || k > 0:", new: "case u.chain:",
+		pkg: "./linalg", test: "TestMemoryLimit",
+	},
+	{
+		name: "a tile is computed in C, which it reads, and again where that fails", file: "linalg/share.go",
+		old: "apart := c.readsC() ||", new: "apart :=",
+		pkg: "./linalg", test: "TestSharedFaults",
+	},
+	{
+		name: "the tiles of a device that failed are lost", file: "internal/tiles/tiles.go",
+		old: "p.free = append(p.free, x.taken...)", new: "_ = x.taken",
+		pkg: "./internal/tiles", test: "TestOnce",
 	},
 	{
 		name: "the size of a matrix overflows", file: "linalg/geometry.go",
