@@ -143,7 +143,11 @@ func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() er
 }
 
 func (t *transposition[T]) enqueue(k backend.Kernel, g backend.Grid) error {
-	return t.s.Queue().Launch(k, g, kernels.TransposeArgs(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
+	args := kernels.TransposeArgs
+	if k.Name() == kernels.TransposeNaive(kernels.TypeOf[T]()).Name {
+		args = kernels.TransposeNaiveArgs
+	}
+	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
 }
 
 // contender runs on the device. Its result is the transpose, or a copy.

@@ -227,7 +227,7 @@ type brokenDevice struct {
 }
 
 func (d brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
-	if s.Name != d.kernel && s.Name != d.kernel+"_cpu" {
+	if !slices.Contains([]string{d.kernel, d.kernel + "_cpu", d.kernel + "_float32"}, s.Name) {
 		return d.Device.Compile(s)
 	}
 	broken := *s

@@ -400,6 +400,8 @@ func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 		return kernels.MatMulArgs(nil, c.M, c.N, c.K, alpha, a, b, beta, out)
 	case c.product():
 		return kernels.ProductArgs(nil, c.M, c.N, c.K, a, b, out)
+	case c.Kernel == "transpose_naive":
+		return kernels.TransposeNaiveArgs(nil, c.M, c.N, a, out)
 	case c.transpose():
 		return kernels.TransposeArgs(nil, c.M, c.N, a, out)
 	case c.Kernel == "add":

@@ -13,13 +13,9 @@ type Operand struct {
 	Offset, Stride int64
 }
 
-// The arguments of every kernel are its sizes, then alpha, A, B, beta and C as far as it has them;
-// an operand is a buffer, an offset and a leading dimension. The functions ...Params declare them,
-// the functions ...Args append them to a slice, which may be nil, and return it.
-
-func productParams(t Type) []backend.Param {
-	return concat(ints("m", "n", "k"), operand(t, "a"), operand(t, "b"), operand(t, "c"))
-}
+// The arguments of a kernel in the dialect are its sizes, then alpha, A, B, beta and C as far as it
+// has them; an operand is a buffer, an offset and a leading dimension. The functions ...Params
+// declare them, the functions ...Args append them to a slice, which may be nil, and return it.
 
 func transposeParams(t Type) []backend.Param {
 	return concat(ints("rows", "cols"), operand(t, "a"), operand(t, "c"))
@@ -51,10 +47,16 @@ func operand(t Type, name string) []backend.Param {
 }
 
 // ProductArgs appends the arguments of [MatMulNaive] and [MatMulTiled] for C = A*B, with A of m by
-// k, B of k by n and C of m by n. No dimension is above [MaxDim].
+// k, B of k by n and C of m by n.
 func ProductArgs(args []backend.Arg, m, n, k int, a, b, c Operand) []backend.Arg {
-	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)))
-	return appendOperand(appendOperand(appendOperand(args, a), b), c)
+	i, j, p := int64(m), int64(n), int64(k)
+	return appendMatrix(appendMatrix(appendMatrix(args, i, p, a), p, j, b), i, j, c)
+}
+
+// TransposeNaiveArgs appends the arguments of [TransposeNaive] for C = A', with A of rows by cols.
+func TransposeNaiveArgs(args []backend.Arg, rows, cols int, a, c Operand) []backend.Arg {
+	i, j := int64(rows), int64(cols)
+	return appendMatrix(appendMatrix(args, i, j, a), j, i, c)
 }
 
 // MatMulArgs appends the arguments of [MatMul] for C = alpha*A*B + beta*C, with A of m by k, B of k
@@ -66,8 +68,8 @@ func MatMulArgs[T Element](args []backend.Arg, m, n, k int, alpha T, a, b Operan
 	return MatMulBatchArgs(args, Batch{}, m, n, k, alpha, a, b, beta, c)
 }
 
-// TransposeArgs appends the arguments of [Transpose], [TransposeTiled] and [TransposeNaive] for C =
-// A', with A of rows by cols. No dimension is above [MaxDim].
+// TransposeArgs appends the arguments of [Transpose] and [TransposeTiled] for C = A', with A of
+// rows by cols. No dimension is above [MaxDim].
 func TransposeArgs(args []backend.Arg, rows, cols int, a, c Operand) []backend.Arg {
 	args = append(args, backend.Int32(int32(rows)), backend.Int32(int32(cols)))
 	return appendOperand(appendOperand(args, a), c)
@@ -75,6 +77,12 @@ func TransposeArgs(args []backend.Arg, rows, cols int, a, c Operand) []backend.A
 
 func appendOperand(args []backend.Arg, o Operand) []backend.Arg {
 	return append(args, backend.Buf(o.Buffer), backend.Int64(o.Offset), backend.Int64(o.Stride))
+}
+
+// appendMatrix appends what a kernel in Go takes for a matrix.
+func appendMatrix(args []backend.Arg, rows, cols int64, o Operand) []backend.Arg {
+	return append(args, backend.Buf(o.Buffer), backend.Int64(o.Offset), backend.Int64(rows), backend.Int64(cols),
+		backend.Int64(o.Stride))
 }
 
 // aligned tells whether every row of an operand with elements of size bytes begins at a multiple of

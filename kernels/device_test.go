@@ -468,7 +468,10 @@ func TestTallMatrices(t *testing.T) {
 			out.Stride = m
 			return kernels.TransposeArgs(nil, m, 1, da, out)
 		}
-		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), transpose)
+		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), func(out kernels.Operand) []backend.Arg {
+			out.Stride = m
+			return kernels.TransposeNaiveArgs(nil, m, 1, da, out)
+		})
 		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16, Rows: 32}} {
 			if !d.runs(t, kernels.Transpose(kernels.Int32, p), p.CPU) {
 				continue
@@ -495,8 +498,9 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 	type tiled struct {
 		kernel backend.Kernel
 		grid   func(rows, cols int) backend.Grid
+		args   func(args []backend.Arg, rows, cols int, a, c kernels.Operand) []backend.Arg
 	}
-	all := []tiled{{d.compile(t, kernels.TransposeNaive(typ)), kernels.NaiveGrid}}
+	all := []tiled{{d.compile(t, kernels.TransposeNaive(typ)), kernels.NaiveGrid, kernels.TransposeNaiveArgs}}
 	for _, p := range []kernels.TransposeParams{
 		kernels.TextbookTranspose,
 		{CPU: true, Tile: 32, Rows: 16},
@@ -510,6 +514,7 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 		all = append(all, tiled{
 			d.compile(t, kernels.Transpose(typ, p)),
 			func(rows, cols int) backend.Grid { return kernels.TransposeGrid(p, rows, cols) },
+			kernels.TransposeArgs,
 		})
 	}
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -535,8 +540,7 @@ func testTransposes[T host.Element](t *testing.T, d *device) {
 			for _, k := range all {
 				for _, g := range d.grids(k.grid(rows, cols)) {
 					refill(t, d, out, c)
-					launch(t, d, "transpose:", k.kernel, g, kernels.TransposeArgs(nil, rows, cols, da, out), out.Buffer,
-						want)
+					launch(t, d, "transpose:", k.kernel, g, k.args(nil, rows, cols, da, out), out.Buffer, want)
 				}
 			}
 		}

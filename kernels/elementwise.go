@@ -1,44 +1,32 @@
 package kernels
 
 import (
-	"strconv"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// The elementwise kernels, each with its source, its arguments and its implementation in Go.
+// The elementwise kernels, each with its source, its arguments and package host's loops.
 
 // Scale is the kernel z = alpha*x for matrices, in place where z is x. Arguments: [ScaleArgs].
 // Grid: [ElementwiseGrid], or any.
 func Scale(t Type) *backend.Source {
-	return cached(key{name: "scale", typ: t}, func(s *backend.Source) {
-		s.Params = concat(ulongs("rows", "cols"), element(t, "alpha"), operand(t, "x"), operand(t, "z"))
-		s.Macros["BLOCK"] = strconv.Itoa(block)
-		s.Go = ByType(t, scaleGo[float32], scaleGo[float64], scaleGo[int32])
-	})
+	return ByType(t, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel)
 }
 
 // Add is the kernel z = x + y for matrices, in place where z is x or y. Arguments: [AddArgs]. Grid:
 // [ElementwiseGrid], or any.
 func Add(t Type) *backend.Source {
-	return cached(key{name: "add", typ: t}, func(s *backend.Source) {
-		s.Params = concat(ulongs("rows", "cols"), operand(t, "x"), operand(t, "y"), operand(t, "z"))
-		s.Macros["BLOCK"] = strconv.Itoa(block)
-		s.Go = ByType(t, addGo[float32], addGo[float64], addGo[int32])
-	})
+	return ByType(t, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)
 }
 
 // ScaleArgs appends the arguments of [Scale] for z = alpha*x, matrices of rows by cols.
 func ScaleArgs[T Element](args []backend.Arg, rows, cols int64, alpha T, x, z Operand) []backend.Arg {
-	args = append(args, backend.Int64(rows), backend.Int64(cols), Scalar(alpha))
-	return appendOperand(appendOperand(args, x), z)
+	return appendMatrix(appendMatrix(append(args, Scalar(alpha)), rows, cols, x), rows, cols, z)
 }
 
 // AddArgs appends the arguments of [Add] for z = x + y, matrices of rows by cols.
 func AddArgs(args []backend.Arg, rows, cols int64, x, y, z Operand) []backend.Arg {
-	args = append(args, backend.Int64(rows), backend.Int64(cols))
-	return appendOperand(appendOperand(appendOperand(args, x), y), z)
+	return appendMatrix(appendMatrix(appendMatrix(args, rows, cols, x), rows, cols, y), rows, cols, z)
 }
 
 // block is the elements of a row that a group of [Scale] and [Add] takes at a time: a few for each
@@ -83,8 +71,8 @@ func groupShape(info *backend.Info, rows, cols int64) (w, h int64) {
 }
 
 func scaleGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	rows, cols, alpha := int(args[0].Int64()), int(args[1].Int64()), scalarAt[T](args[2])
-	x, z := operandAt[T](args, 3), operandAt[T](args, 6)
+	alpha, rows, cols := scalarAt[T](args[0]), int(args[8].Int64()), int(args[9].Int64())
+	x, z := matrixAt[T](args, 1), matrixAt[T](args, 6)
 	return cover(g, lo, hi, g.Local[1], block, rows, cols, func(i, j, h, w int) {
 		x, z := x.at(i, j), z.at(i, j)
 		host.ScaleMatrix(h, w, alpha, x.data, x.stride, z.data, z.stride)
@@ -92,8 +80,8 @@ func scaleGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func addGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	rows, cols := int(args[0].Int64()), int(args[1].Int64())
-	x, y, z := operandAt[T](args, 2), operandAt[T](args, 5), operandAt[T](args, 8)
+	rows, cols := int(args[12].Int64()), int(args[13].Int64())
+	x, y, z := matrixAt[T](args, 0), matrixAt[T](args, 5), matrixAt[T](args, 10)
 	return cover(g, lo, hi, g.Local[1], block, rows, cols, func(i, j, h, w int) {
 		x, y, z := x.at(i, j), y.at(i, j), z.at(i, j)
 		host.AddMatrix(h, w, x.data, x.stride, y.data, y.stride, z.data, z.stride)

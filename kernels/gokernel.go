@@ -7,10 +7,11 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// The implementations in Go for the cpu device. They follow the grid: a call computes what the
-// given groups of the kernel would, so that groups which run at once never write the same element.
-// A grid of a single group covers everything, and goes to package host in one piece; so does each
-// product of a batch with one group each.
+// The implementations in Go for the cpu device, of kernels in the dialect, and of those in Go for
+// which package host has faster loops than the compiler makes. They follow the grid: a call
+// computes what the given groups of the kernel would, so that groups which run at once never write
+// the same element. A grid of a single group covers everything, and goes to package host in one
+// piece; so does each product of a batch with one group each.
 
 // cover calls f for the rectangles of rows by cols elements that the groups lo <= i < hi of g
 // cover, where a group takes h by w elements at a time and strides over the matrix as the kernels
@@ -52,30 +53,17 @@ func operandAt[T Element](args []backend.Arg, i int) matrix[T] {
 	return matrix[T]{backend.Mem[T](args[i]), int(args[i+2].Int64())}.from(int(args[i+1].Int64()))
 }
 
+// matrixAt reads the operand whose buffer is args[i], as a kernel in Go takes it.
+func matrixAt[T Element](args []backend.Arg, i int) matrix[T] {
+	return matrix[T]{backend.Mem[T](args[i]), int(args[i+4].Int64())}.from(int(args[i+1].Int64()))
+}
+
 // from is the matrix without its first n elements; nothing is left of a matrix that has fewer, as
 // one without rows or columns may.
 func (m matrix[T]) from(n int) matrix[T] { return matrix[T]{m.data[min(n, len(m.data)):], m.stride} }
 
 // at is the matrix from element (i, j) on.
 func (m matrix[T]) at(i, j int) matrix[T] { return m.from(i*m.stride + j) }
-
-func matmulNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	return productGo[T](g, lo, hi, g.Local[1], g.Local[0], args)
-}
-
-func matmulTiledGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	return productGo[T](g, lo, hi, productTile, productTile, args)
-}
-
-// productGo is C = A*B by the definition, for groups of h by w elements of C.
-func productGo[T Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
-	m, n, k := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32())
-	a, b, c := operandAt[T](args, 3), operandAt[T](args, 6), operandAt[T](args, 9)
-	return cover(g, lo, hi, h, w, m, n, func(i, j, h, w int) {
-		a, b, c := a.at(i, 0), b.at(0, j), c.at(i, j)
-		host.GemmReference(h, w, k, 1, a.data, a.stride, b.data, b.stride, 0, c.data, c.stride)
-	})
-}
 
 func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -105,20 +93,20 @@ func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 	}
 }
 
-func transposeNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	return transposeTilesGo[T](g, lo, hi, g.Local[1], g.Local[0], args)
-}
-
 func transposeGo[T Element](p TransposeParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-		return transposeTilesGo[T](g, lo, hi, p.rows(), p.Tile, args)
+		rows, cols := int(args[0].Int32()), int(args[1].Int32())
+		return transposeTiles(g, lo, hi, p.rows(), p.Tile, rows, cols, operandAt[T](args, 2), operandAt[T](args, 5))
 	}
 }
 
-// transposeTilesGo is C = A' for groups of h by w elements of A.
-func transposeTilesGo[T Element](g backend.Grid, lo, hi, h, w int, args []backend.Arg) error {
-	rows, cols := int(args[0].Int32()), int(args[1].Int32())
-	a, c := operandAt[T](args, 2), operandAt[T](args, 5)
+func transposeNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
+	rows, cols := int(args[2].Int64()), int(args[3].Int64())
+	return transposeTiles(g, lo, hi, g.Local[1], g.Local[0], rows, cols, matrixAt[T](args, 0), matrixAt[T](args, 5))
+}
+
+// transposeTiles is C = A' for groups of h by w elements of A.
+func transposeTiles[T Element](g backend.Grid, lo, hi, h, w, rows, cols int, a, c matrix[T]) error {
 	return cover(g, lo, hi, h, w, rows, cols, func(i, j, h, w int) {
 		a, c := a.at(i, j), c.at(j, i)
 		host.Transpose(h, w, a.data, a.stride, c.data, c.stride)

@@ -1,6 +1,6 @@
-// Package kernels is the built-in kernels: each algorithm once, as a .cl file in the portable
-// dialect of OpenCL C, for float32, float64 and int32, with an implementation in Go for the cpu
-// device.
+// Package kernels is the built-in kernels, for float32, float64 and int32: each algorithm once, in
+// Go, or, where vectors by hand or parameters make it fast, as a .cl file in the portable dialect
+// of OpenCL C with an implementation in Go for the cpu device.
 //
 // A function such as [MatMul] gives the [backend.Source] to compile, one such as [MatMulArgs] the
 // arguments in the kernel's order, and one such as [MatMulGrid] a grid to launch it on:
@@ -20,7 +20,6 @@ package kernels
 import (
 	"embed"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -70,21 +69,13 @@ func cached(k key, fill func(s *backend.Source)) *backend.Source {
 // MatMulNaive is the kernel C = A*B by the definition, one work-item an element. Arguments:
 // [ProductArgs]. Grid: [NaiveGrid], or any.
 func MatMulNaive(t Type) *backend.Source {
-	return cached(key{name: "matmul_naive", typ: t}, func(s *backend.Source) {
-		s.Params = productParams(t)
-		s.Go = ByType(t, matmulNaiveGo[float32], matmulNaiveGo[float64], matmulNaiveGo[int32])
-	})
+	return ByType(t, matmulNaiveFloat32Kernel, matmulNaiveFloat64Kernel, matmulNaiveInt32Kernel)
 }
 
 // MatMulTiled is the kernel C = A*B by the textbook's 16x16 tiles in local memory. Arguments:
 // [ProductArgs]. Grid: [TiledGrid], or any of groups of 16x16.
 func MatMulTiled(t Type) *backend.Source {
-	return cached(key{name: "matmul_tiled", typ: t}, func(s *backend.Source) {
-		s.Group = [3]int{productTile, productTile, 1}
-		s.Macros["TILE"] = strconv.Itoa(productTile)
-		s.Params = productParams(t)
-		s.Go = ByType(t, matmulTiledGo[float32], matmulTiledGo[float64], matmulTiledGo[int32])
-	})
+	return ByType(t, matmulTiledFloat32Kernel, matmulTiledFloat64Kernel, matmulTiledInt32Kernel)
 }
 
 // MatMul is the fast kernel C = alpha*A*B + beta*C, or C + A*B and C - A*B in chains that start
@@ -116,12 +107,9 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 }
 
 // TransposeNaive is the kernel C = A' by the definition, one work-item an element. Arguments:
-// [TransposeArgs]. Grid: [NaiveGrid] of A's shape, or any.
+// [TransposeNaiveArgs]. Grid: [NaiveGrid] of A's shape, or any.
 func TransposeNaive(t Type) *backend.Source {
-	return cached(key{name: "transpose_naive", typ: t}, func(s *backend.Source) {
-		s.Params = transposeParams(t)
-		s.Go = ByType(t, transposeNaiveGo[float32], transposeNaiveGo[float64], transposeNaiveGo[int32])
-	})
+	return ByType(t, transposeNaiveFloat32Kernel, transposeNaiveFloat64Kernel, transposeNaiveInt32Kernel)
 }
 
 // TransposeTiled is the kernel C = A' by the textbook's padded tile, 32x33 elements moved by 32x8

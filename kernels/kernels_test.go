@@ -95,7 +95,7 @@ func TestArgsFitParams(t *testing.T) {
 	check("add", Add(Int32), AddArgs(prefix, 4, 5, b, b, b))
 	check("matmul_naive", MatMulNaive(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
 	check("matmul_tiled", MatMulTiled(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
-	check("transpose_naive", TransposeNaive(Float64), TransposeArgs(prefix, 4, 5, b, b))
+	check("transpose_naive", TransposeNaive(Float64), TransposeNaiveArgs(prefix, 4, 5, b, b))
 	check("transpose", TransposeTiled(Float64), TransposeArgs(prefix, 4, 5, b, b))
 	check("matmul float32", MatMul(Float32, gemm), MatMulArgs(prefix, 4, 5, 6, float32(2), b, b, 3, b))
 	check("matmul int32", MatMul(Int32, gemm), MatMulArgs(prefix, 4, 5, 6, int32(2), b, b, 3, b))

@@ -14,8 +14,12 @@ import (
 var ptxFiles embed.FS
 
 // PTXFile is the name of the file of a kernel's PTX: the kernel, its type and all its other macros,
-// so that parameters without PTX get none.
+// so that parameters without PTX get none. That of a kernel in Go lies with its text, and has no
+// file.
 func PTXFile(s *backend.Source) string {
+	if s.Macros == nil {
+		return s.Name + ".ptx"
+	}
 	parts := []string{s.Name, ""}
 	for _, d := range s.Defines() {
 		macro, value, _ := strings.Cut(d, "=")

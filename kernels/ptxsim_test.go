@@ -129,8 +129,8 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 		{kernels.MatMulNaive(kernels.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
 		{kernels.TransposeTiled(kernels.Int32), "bar.sync", "//"},
 		{
-			kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmul_tiled_$_as[1024]",
-			".shared .align 4 .b8 matmul_tiled_$_as[1020]",
+			kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmulTiled_int32_$_as_[1024]",
+			".shared .align 4 .b8 matmulTiled_int32_$_as_[1020]",
 		},
 	} {
 		if !bytes.Contains(c.src.PTX, []byte(c.old)) {
@@ -226,10 +226,10 @@ func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, e
 
 // runPTX runs a kernel on shapes and values of all kinds and returns what is wrong.
 func runPTX(t *testing.T, k *simKernel) []error {
-	switch {
-	case k.src.Macros["T_FLOAT32"] != "":
+	switch elementOf(k.src) {
+	case "float":
 		return runPTXOf[float32](t, k)
-	case k.src.Macros["T_FLOAT64"] != "":
+	case "double":
 		return runPTXOf[float64](t, k)
 	}
 	return runPTXOf[int32](t, k)
@@ -287,7 +287,8 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		return g
 	}
 	flat := grid(kernels.ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 2}, int64(m), int64(n)))
-	switch name := k.src.Name; name {
+	name := strings.TrimSuffix(k.src.Name, "_"+kernels.TypeOf[T]().String())
+	switch name {
 	case "scale":
 		pa, pc := place(t, k, a), place(t, k, out)
 		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
@@ -297,7 +298,7 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
 		return launchSim(k, flat, kernels.AddArgs(nil, int64(m), int64(n), pa, pb, pc), pc,
 			elementwise(a, b, out, host.Add[T]))
-	case "transpose_naive", "transpose_tiled":
+	case "transposeNaive", "transpose_tiled":
 		out = newArray(n, m, l[2], values[T](rng, plain))
 		want := out
 		want.data = slices.Clone(out.data)
@@ -306,13 +307,14 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 				want.data[want.off+j*want.stride+i] = a.data[a.off+i*a.stride+j]
 			}
 		}
-		g := kernels.NaiveGrid(m, n)
-		if name == "transpose_tiled" {
-			g = kernels.TransposeGrid(kernels.TransposeParams{Tile: number(t, k, "TILE"), Step: number(t, k, "STEP")},
-				m, n)
-		}
 		pa, pc := place(t, k, a), place(t, k, out)
-		return launchSim(k, grid(g), kernels.TransposeArgs(nil, m, n, pa, pc), pc, want)
+		if name == "transposeNaive" {
+			args := kernels.TransposeNaiveArgs(nil, m, n, pa, pc)
+			return launchSim(k, grid(kernels.NaiveGrid(m, n)), args, pc, want)
+		}
+		p := kernels.TransposeParams{Tile: number(t, k, "TILE"), Step: number(t, k, "STEP")}
+		args := kernels.TransposeArgs(nil, m, n, pa, pc)
+		return launchSim(k, grid(kernels.TransposeGrid(p, m, n)), args, pc, want)
 	}
 	a, b := newArray(m, depth, l[0], values[T](rng, kind)), newArray(depth, n, l[1], values[T](rng, kind))
 	pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)

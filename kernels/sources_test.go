@@ -49,6 +49,9 @@ func allSources() []built {
 // A driver that reads the parameters from the text must find what the Source declares.
 func TestSourcesDeclareWhatTheirTextSays(t *testing.T) {
 	for _, b := range allSources() {
+		if b.src.Macros == nil {
+			continue // written in Go
+		}
 		text := *b.src
 		text.Params, text.Group = nil, [3]int{}
 		text.Macros = maps.Clone(text.Macros)

@@ -295,16 +295,19 @@ func seedTranspose(t *testing.T, s *linalg.Session, rows, cols int) {
 		host.Data[i] = int32(i)
 	}
 	a := upload(t, s, linalg.NewMatrix(rows, cols, host.Data))
-	args := kernels.TransposeArgs(nil, rows, cols, operand(a), operand(c))
 	for _, k := range []struct {
 		name   string
 		source *backend.Source
 		grid   backend.Grid
+		args   func(args []backend.Arg, rows, cols int, a, c kernels.Operand) []backend.Arg
 	}{
-		{"naive", kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(rows, cols)},
-		{"tiled", kernels.TransposeTiled(kernels.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, rows, cols)},
+		{"naive", kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(rows, cols), kernels.TransposeNaiveArgs},
+		{
+			"tiled", kernels.TransposeTiled(kernels.Int32),
+			kernels.TransposeGrid(kernels.TextbookTranspose, rows, cols), kernels.TransposeArgs,
+		},
 	} {
-		launchSource(t, s, k.source, k.grid, args)
+		launchSource(t, s, k.source, k.grid, k.args(nil, rows, cols, operand(a), operand(c)))
 		if err := c.CopyTo(host); err != nil {
 			t.Fatal(err)
 		}

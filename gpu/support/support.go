@@ -112,7 +112,7 @@ func Slice[T any](args []backend.Arg) []T { return part[T](args, int(args[2].Int
 // rows, columns and stride.
 func Matrix[T any](args []backend.Arg) []T {
 	rows, cols, stride := int(args[2].Int64()), int(args[3].Int64()), int(args[4].Int64())
-	if rows == 0 {
+	if rows == 0 || cols == 0 {
 		return nil
 	}
 	return part[T](args, (rows-1)*stride+cols)

@@ -94,9 +94,9 @@ var rules = []rule{
 
 	{pkg: "backend/backendtest", may: []string{"backend", "conformance"}},
 	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
-	{pkg: "kernels", may: []string{"backend", "internal/host"}},
+	{pkg: "kernels", may: []string{"backend", "gpu", "gpu/support", "internal/host"}},
 	{pkg: "kernels/tuning", may: []string{"backend", "kernels", "internal/host"}},
-	{pkg: "kernels/internal/ptxgen", may: []string{"kernels/tuning", "internal/ptxgen"}},
+	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
 	{pkg: "conformance", may: []string{"backend", "kernels/...", "internal/host"}},
 
 	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},

@@ -94,7 +94,7 @@ func (l *loader) lower(e emit) error {
 }
 
 func lower(loader *loader, e emit) (need map[string]bool, err error) {
-	loader.stub = launchNames(loader)
+	loader.funcs = functionNames(loader)
 	pkg, err := loader.load()
 	if err != nil {
 		return nil, err

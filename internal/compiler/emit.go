@@ -15,10 +15,8 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-// launchNames is the launch functions of a package, found before it is type-checked: code may call
-// those that are yet to be generated.
-func launchNames(l *loader) map[string]bool {
-	names := map[string]bool{}
+// functionNames is the functions of a package, found before it is type-checked.
+func functionNames(l *loader) (names []string) {
 	for _, file := range l.root.GoFiles {
 		name := filepath.Join(l.root.Dir, file)
 		text, err := l.read(name)
@@ -31,11 +29,20 @@ func launchNames(l *loader) map[string]bool {
 		}
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok {
-				names[launchName(d.Name.Name)] = true
+				names = append(names, d.Name.Name)
 			}
 		}
 	}
 	return names
+}
+
+// generates tells whether name may be one that is yet to be generated, and code may use: a launch
+// function, or a kernel's sources.
+func (l *loader) generates(name string) bool {
+	source := strings.HasSuffix(name, "Kernel") || strings.HasSuffix(name, "Kernels")
+	return slices.ContainsFunc(l.funcs, func(f string) bool {
+		return name == launchName(f) || source && strings.HasPrefix(name, f)
+	})
 }
 
 func launchName(kernel string) string {

@@ -51,7 +51,7 @@ type loader struct {
 	export types.ImporterFrom
 	root   *listed
 	skip   string // the generated file
-	stub   map[string]bool
+	funcs  []string // names of the package's functions
 	errs   []Problem
 
 	overlay map[string][]byte // files in place of those on disk, for tests
@@ -172,7 +172,7 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 // yet.
 func (l *loader) typeError(err types.Error) {
 	name, undefined := strings.CutPrefix(err.Msg, "undefined: ")
-	if undefined && l.stub[name] {
+	if undefined && l.generates(name) {
 		return
 	}
 	if strings.Contains(err.Msg, "does not satisfy gpu.Atomic") {

@@ -3,13 +3,14 @@ package main
 // The bugs, each of a kind that has been made, or nearly made, in code like this.
 var mutations = []mutation{
 	{
-		name: "dropped barrier between loading and using a tile", file: "kernels/matmul_tiled.cl",
-		old: "bj[(p + y) * ldb] : (T)0;\n        barrier(CLK_LOCAL_MEM_FENCE);\n", new: "bj[(p + y) * ldb] : (T)0;\n",
-		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+		name: "dropped barrier between loading and using a tile", file: "kernels/transpose_tiled.cl",
+		old: "tile[r + y][x] = a[aoff + i * lda + j];\n      }\n      barrier(CLK_LOCAL_MEM_FENCE);\n",
+		new: "tile[r + y][x] = a[aoff + i * lda + j];\n      }\n",
+		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
-		name: "K tail of A padded with +0", file: "kernels/matmul_tiled.cl",
-		old: "? ai[p + x] : NEG0;", new: "? ai[p + x] : (T)0;",
+		name: "K tail of A padded with +0", file: "kernels/kernels_tandem.go",
+		old: "f32 va_ = -zero_;", new: "f32 va_ = zero_;",
 		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
 	},
 	{
@@ -50,15 +51,15 @@ var mutations = []mutation{
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
-		name: "the last element of a row left out", file: "kernels/add.cl",
-		old: "for (ulong j = begin + get_local_id(0); j < end;", new: "for (ulong j = begin + get_local_id(0); j < " +
-			"end - 1;",
-		pkg: "./kernels", test: "TestElementwise/opencl:0", needs: "OpenCL",
+		name: "the last element of a row left out", file: "internal/host/matrix.go",
+		old: "x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z {",
+		new: "x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z[1:] {",
+		pkg: "./internal/host", test: "TestAddAndScale",
 	},
 	{
-		name: "groups do not stride over the rows of tiles", file: "kernels/matmul_tiled.cl",
+		name: "groups do not stride over the rows of tiles", file: "kernels/transpose_tiled.cl",
 		old: "ty < down; ty += (uint)get_num_groups(1)", new: "ty < down; ty += down",
-		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
 		name: "more groups in y than a grid may have", file: "kernels/grid.go",
