@@ -3631,7 +3631,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float32
 	var bs_ [16][16]float32
 	var row_all [256]int64
@@ -3808,7 +3808,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float64
 	var bs_ [16][16]float64
 	var row_all [256]int64
@@ -3985,7 +3985,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
-	const n0, n1, n2 = int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]int32
 	var bs_ [16][16]int32
 	var row_all [256]int64

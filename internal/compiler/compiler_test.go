@@ -210,6 +210,9 @@ func TestNoDrift(t *testing.T) {
 	if err := Check("mistakes", Options{}); err != nil {
 		t.Error(err)
 	}
+	if err := Check("../../kernels", Options{PTX: clang, NoLaunch: true}); err != nil {
+		t.Error(err)
+	}
 }
 
 // What go generate takes for the seeds, without clang: 8 kernels in 14 instances. Ten kernels in
