@@ -50,7 +50,7 @@ type loader struct {
 	loaded map[string]*goPackage
 	export types.ImporterFrom
 	root   *listed
-	skip   string // the generated file
+	skip   string   // the generated file
 	funcs  []string // names of the package's functions
 	errs   []Problem
 
