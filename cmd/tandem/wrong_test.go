@@ -33,12 +33,12 @@ func (d wrongDevice) Compile(s *backend.Source) (backend.Kernel, error) {
 	w := *s
 	w.Go = func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		err := s.Go(g, lo, hi, args)
-		z := args[len(args)-3:] // the result, its offset, its leading dimension
+		z := args[len(args)-5:] // the result, its offset, rows, columns, leading dimension
 		size := 4
-		if strings.Contains(strings.Join(s.Defines(), " "), "FLOAT64") {
+		if s.Name == "add_float64" {
 			size = 8
 		}
-		if mem := backend.Mem[byte](z[0]); err == nil && lo < hi && int(args[0].Int64())*int(args[1].Int64()) > 0 {
+		if mem := backend.Mem[byte](z[0]); err == nil && lo < hi && z[2].Int64()*z[3].Int64() > 0 {
 			mem[int(z[1].Int64())*size] ^= 1
 		}
 		return err
