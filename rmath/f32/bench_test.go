@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each function beside package math's float64 function, over 1024 arguments; SinFar and CosFar take
-// arguments up to 1e30.
+// Each function beside package math's float64 function, over 1024 arguments; SinFar takes arguments
+// up to 1e30.
 func BenchmarkFunctions(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -25,6 +25,30 @@ func BenchmarkFunctions(b *testing.B) {
 		{"Cosh", Cosh, math.Cosh, -20, 20},
 		{"Tanh", Tanh, math.Tanh, -5, 5},
 		{"Sigmoid", Sigmoid, nil, -20, 20},
+		{"Log10", Log10, math.Log10, 0, 100},
+		{"Log1p", Log1p, math.Log1p, -0.9, 10},
+		{"Cos", Cos, math.Cos, -1e5, 1e5},
+		{"Tan", Tan, math.Tan, -1e5, 1e5},
+		{"SinPi", SinPi, nil, -100, 100},
+		{"Asin", Asin, math.Asin, -1, 1},
+		{"Acos", Acos, math.Acos, -1, 1},
+		{"Atan", Atan, math.Atan, -20, 20},
+		{"Asinh", Asinh, math.Asinh, -20, 20},
+		{"Acosh", Acosh, math.Acosh, 1, 20},
+		{"Atanh", Atanh, math.Atanh, -1, 1},
+		{"Rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, 0, 100},
+		{"Cbrt", Cbrt, math.Cbrt, -100, 100},
+		{"Erf", Erf, math.Erf, -4, 4},
+		{"Erfc", Erfc, math.Erfc, -4, 10},
+		{"Pow", func(x float32) float32 { return Pow(x, 2.3) }, func(x float64) float64 { return math.Pow(x, 2.3) }, 0, 100},
+		{
+			"Atan2", func(x float32) float32 { return Atan2(x, 1.5) },
+			func(x float64) float64 { return math.Atan2(x, 1.5) }, -20, 20,
+		},
+		{
+			"Hypot", func(x float32) float32 { return Hypot(x, 1.5) },
+			func(x float64) float64 { return math.Hypot(x, 1.5) }, -20, 20,
+		},
 	} {
 		var x [1024]float32
 		var y [1024]float64

@@ -9,6 +9,7 @@
 // get is wrong by a little more than half a unit in the last place of float64, so that its rounding
 // to float32 is wrong only where the value lies within about 2^-52 of the middle of two float32.
 // The proof tries all arguments and finds these; they are exceptions, listed in their functions.
+// Functions of two arguments have too many: near a middle they compute with twice the precision.
 //
 // Special cases are those of package math.
 package f32

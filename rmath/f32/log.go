@@ -20,10 +20,37 @@ func log(z float64) float64 {
 func logSum(e float64, i uint64, r float64) float64 {
 	large := mad(e, logLn2_0, logTable[i&63][0])
 	small := mad(e, logLn2_1, logTable[i&63][1])
+	s := large + r
+	return s + ((large - s + r) + (logPoly(r) + small))
+}
+
+// logPoly is ln(1+r) - r for |r| < 0.008.
+func logPoly(r float64) float64 {
 	q := mad(mad(mad(mad(mad(mad(logPoly6, r, logPoly5), r, logPoly4), r, logPoly3), r, logPoly2), r, logPoly1),
 		r, logPoly0)
-	s := large + r
-	return s + ((large - s + r) + mad(r*r, q, small))
+	return float64(float64(r*r) * q)
+}
+
+// logBase is large + small + ln(1+r) c, where c is the sum of c0 and c1, and large and c0 r are
+// exact.
+func logBase(large, small, r, c0, c1 float64) float64 {
+	t := float64(r * c0)
+	s := large + t
+	return s + ((large - s + t) + (mad(r, c1, small) + float64(logPoly(r)*(c0+c1))))
+}
+
+// log1p is ln(1+u) for u > -1 of 53 bits.
+func log1p(u float64) float64 {
+	if u < 0x1p-7 && u > -0x1p-7 {
+		return logSum(0, logOne, u)
+	}
+	z := 1 + u
+	e, m, i := reduceLog(z)
+	lost := u - (z - 1) // exact, or small beside z
+	scale := math.Float64frombits(math.Float64bits(m) - math.Float64bits(z) + 0x3ff0000000000000)
+	h := math.Float64frombits(math.Float64bits(m) &^ (1<<20 - 1)) // its product with 12 bits is exact
+	r := mad(m-h+float64(lost*scale), logInv[i&63], float64(h*logInv[i&63])-1)
+	return logSum(e, i, r)
 }
 
 // logSpecial is the result for what is not a positive finite number, 0 for all others.
@@ -68,11 +95,55 @@ func Log2(x float32) float32 {
 		return logSpecial(x)
 	}
 	e, m, i := reduceLog(float64(x))
-	r := float64(m*logInv[i]) - 1
-	large := e + log2Table[i&63][0]
-	q := mad(mad(mad(mad(mad(mad(log2Poly6, r, log2Poly5), r, log2Poly4), r, log2Poly3), r, log2Poly2), r, log2Poly1),
-		r, log2Poly0)
-	t := float64(r * log2E_0) // exact
-	s := large + t
-	return float32(s + ((large - s + t) + (mad(r, log2E_1, log2Table[i&63][1]) + float64(float64(r*r)*q))))
+	t := log2Table[i&63]
+	return float32(logBase(e+t[0], t[1], float64(m*logInv[i&63])-1, log2E_0, log2E_1))
+}
+
+// Log10 is the logarithm of x to the base 10.
+func Log10(x float32) float32 {
+	if !(x > 0 && x <= math.MaxFloat32) {
+		return logSpecial(x)
+	}
+	e, m, i := reduceLog(float64(x))
+	t := log10Table[i&63]
+	large, small := mad(e, log10Of2_0, t[0]), mad(e, log10Of2_1, t[1])
+	y := logBase(large, small, float64(m*logInv[i&63])-1, log10E_0, log10E_1)
+	if middle(y) && x == 0x1.fddcf4p-98 {
+		return -0x1.d33a46p+04
+	}
+	return float32(y)
+}
+
+// Log1p is ln(1+x).
+func Log1p(x float32) float32 {
+	switch {
+	case !(x > -1 && x <= math.MaxFloat32):
+		return logSpecial(1 + x)
+	case x < 0x1p-26 && x > -0x1p-26:
+		return x
+	}
+	y := log1p(float64(x))
+	if middle(y) {
+		switch math.Float32bits(x) {
+		case 0x35400003:
+			return 0x1.7ffffep-21
+		case 0x3710001b:
+			return 0x1.1fffe6p-17
+		case 0x3efd81ad:
+			return 0x1.9bddc2p-02
+		case 0x41078feb:
+			return 0x1.1fcbcep+01
+		case 0x65d890d3:
+			return 0x1.a9a3f2p+05
+		case 0x6f31a8ec:
+			return 0x1.08b512p+06
+		case 0xb53ffffd:
+			return -0x1.800002p-21
+		case 0xb70fffe5:
+			return -0x1.20001ap-17
+		case 0xbb0ec8c4:
+			return -0x1.1de14ap-09
+		}
+	}
+	return float32(y)
 }

@@ -129,22 +129,26 @@ type angle struct {
 	f float64
 }
 
-// turns is sin or cos of the angles of one quarter, as polynomials by f.
-type turns [2*turnBins + 1]polynomial
+// turns is a function of the angles of one quarter, as polynomials by f; where inverse is set, of
+// its reciprocal.
+type turns struct {
+	bins    [2*turnBins + 1]polynomial
+	inverse bool
+}
 
 const turnBins = 1024 // for each sign of f
 
-// newTurns makes the polynomials of sin or cos of f pi/2, whose magnitude is at most
-// cosh(pi/8) < 1.1 within 1/4 of any f. The bins around 0 have the polynomial of 0, where sin is
-// small.
+// newTurns makes the polynomials of a function of f pi/2. Within 1/4 of any f sin and cos are at
+// most cosh(pi/8) < 1.1, and tan is at most tan(3 pi/8) < 2.5. The bins around 0 have the polynomial
+// of 0, where sin and tan are small.
 func newTurns(f func(sin, cos mp.Series) mp.Series) *turns {
 	const h = 0.25 / turnBins // half a bin
 	d := definition{
 		series: func(x mp.Series) mp.Series { return f(x.Times(mp.New(precision, 0.5)).SinCosPi()) },
-		disc:   func(float64) (float64, float64) { return 0.25, 1.1 },
+		disc:   func(float64) (float64, float64) { return 0.25, 2.5 },
 	}
 	var t turns
-	for i := range t {
+	for i := range t.bins {
 		i := i - turnBins
 		c, h := float64(i)/2/turnBins, h
 		if max(i, -i) < 3 {
@@ -154,20 +158,27 @@ func newTurns(f func(sin, cos mp.Series) mp.Series) *turns {
 		if !ok {
 			panic("the polynomials of a function of angles are too short")
 		}
-		t[i+turnBins] = *p
+		t.bins[i+turnBins] = *p
 	}
 	return &t
 }
 
-func (t *turns) at(f float64) float64 { return t[int((f+0.5)*(2*turnBins)+0.5)].at(f) }
+func (t *turns) at(f float64) float64 {
+	y := t.bins[int((f+0.5)*(2*turnBins)+0.5)].at(f)
+	if t.inverse {
+		return 1 / y
+	}
+	return y
+}
 
 // negative is -t.
 func (t *turns) negative() *turns {
 	r := *t
-	for i := range r {
-		r[i].lead = -r[i].lead
-		for j := range r[i].a {
-			r[i].a[j] = -r[i].a[j]
+	for i := range r.bins {
+		b := &r.bins[i]
+		b.lead = 0 - b.lead // never -0
+		for j := range b.a {
+			b.a[j] = -b.a[j]
 		}
 	}
 	return &r
@@ -177,8 +188,27 @@ var (
 	sineTurns   = newTurns(func(sin, _ mp.Series) mp.Series { return sin })
 	cosineTurns = newTurns(func(_, cos mp.Series) mp.Series { return cos })
 
-	sine = [4]*turns{sineTurns, cosineTurns, sineTurns.negative(), cosineTurns.negative()}
+	sine    = [4]*turns{sineTurns, cosineTurns, sineTurns.negative(), cosineTurns.negative()}
+	cosine  = [4]*turns{sine[1], sine[2], sine[3], sine[0]}
+	tangent = newTangent()
 )
+
+// newTangent is tan in even quarters, -1/tan in odd ones.
+func newTangent() [4]*turns {
+	tan := newTurns(func(sin, cos mp.Series) mp.Series { return sin.Div(cos) })
+	cot := tan.negative()
+	cot.inverse = true
+	return [4]*turns{tan, cot, tan, cot}
+}
+
+// turnQuarters is for functions of pi x: 2x is exact.
+func turnQuarters(bits uint32, angles []angle) {
+	for i := range angles {
+		x := 2 * value(bits+uint32(i))
+		k := math.RoundToEven(x)
+		angles[i] = angle{uint64(k), x - k}
+	}
+}
 
 // twoOverPiBits is 2/pi with more bits than the largest argument takes.
 var twoOverPiBits = mp.Div(mp.New(400, 2), mp.Pi(400))

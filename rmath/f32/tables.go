@@ -90,6 +90,9 @@ const (
 	expPoly4 = 0x1.6c16d10b3c31dp-10
 )
 
+// logOne is the bin around 1.
+const logOne = 37
+
 // logOffset is the first number of the octave that the tables of logarithms cover.
 const logOffset = 0x3fe6900000000000
 
@@ -241,16 +244,102 @@ var log2Table = [...][2]float64{
 	{0x1.f3f71cc1b6p-02, 0x1.4dc166e0e0c68p-45},
 }
 
+// log10Table is the same for the base 10.
+var log10Table = [...][2]float64{
+	{-0x1.3201d9643p-03, 0x1.07b392cc07dd8p-44},
+	{-0x1.2819b5c79p-03, -0x1.2c49b2dd0f4cap-47},
+	{-0x1.1e65970fc6p-03, -0x1.abe3a4ed96b86p-44},
+	{-0x1.14e7852cf6p-03, 0x1.79fa60c9eebd9p-44},
+	{-0x1.0ba18a3d1p-03, -0x1.1fa11695de55p-50},
+	{-0x1.02428c1f08p-03, -0x1.5ea6bc2bc8c2cp-51},
+	{-0x1.f19404e9f4p-04, 0x1.6988f7bc7d76bp-44},
+	{-0x1.dfc278886p-04, -0x1.ca6872cc45f62p-45},
+	{-0x1.cdc2c48a6cp-04, -0x1.ef7cffd5c835ep-44},
+	{-0x1.bb93f762ccp-04, -0x1.c9d629a26df8ep-45},
+	{-0x1.a9e424a7d4p-04, 0x1.53b590fa0a134p-45},
+	{-0x1.9806d9414cp-04, 0x1.df68df8cd708ap-44},
+	{-0x1.86adb5b428p-04, -0x1.b0cd448d901aep-44},
+	{-0x1.75dd13fd58p-04, -0x1.86bd3f446cb14p-45},
+	{-0x1.64e35e264cp-04, -0x1.c14a55a8176edp-46},
+	{-0x1.53bfc98a38p-04, 0x1.cf1f7b9c4abcep-44},
+	{-0x1.432afab5dcp-04, -0x1.3feb9a7cd080dp-44},
+	{-0x1.326e3b60e8p-04, 0x1.6195456a30cbcp-44},
+	{-0x1.2245b4bc88p-04, -0x1.7a4c358eb4d18p-44},
+	{-0x1.11f742e95cp-04, 0x1.deb1ebc8b09d7p-45},
+	{-0x1.01823249d8p-04, -0x1.4caedab1d2892p-44},
+	{-0x1.e34fe3d978p-05, 0x1.9f0015aa44945p-46},
+	{-0x1.c35267cc2p-05, -0x1.d1b5a6beddaa9p-45},
+	{-0x1.a495d55f18p-05, 0x1.e0c1c02d6afd9p-47},
+	{-0x1.840602aec8p-05, -0x1.59eaebef3d5bep-44},
+	{-0x1.664dc456a8p-05, 0x1.6acfb306a9d22p-44},
+	{-0x1.46bfd43498p-05, 0x1.ed21bd584578ap-44},
+	{-0x1.2882da2a48p-05, -0x1.c9ed206cd8c47p-45},
+	{-0x1.0ba01a817p-05, -0x1.5f1d45244f437p-60},
+	{-0x1.d9c1b1c82p-06, 0x1.b547043805f89p-46},
+	{-0x1.9f012e0d1p-06, 0x1.16021402ed022p-44},
+	{-0x1.63c37133dp-06, -0x1.5428f433121dcp-44},
+	{-0x1.2b5b5ec02p-06, -0x1.3a62b79ada68bp-47},
+	{-0x1.de4826c5ep-07, -0x1.f68c0e9e06ec1p-47},
+	{-0x1.6b98d586ap-07, -0x1.4ddf560777a73p-45},
+	{-0x1.fd9d6d48p-08, 0x1.7511a4bf39297p-44},
+	{-0x1.14999e2acp-08, -0x1.8ea5eaca88675p-44},
+	{-0, 0},
+	{0x1.4f8205234p-08, 0x1.102c95c0dc644p-44},
+	{0x1.83679b4ap-07, 0x1.29901678aa8f3p-49},
+	{0x1.29fff7b8dp-06, -0x1.618b4ef79c38fp-44},
+	{0x1.93d953e95p-06, -0x1.f7258d3438317p-44},
+	{0x1.fb906e577p-06, 0x1.31e20d29a30abp-44},
+	{0x1.3268232c28p-05, -0x1.93a50e5216018p-45},
+	{0x1.63fac2c11p-05, -0x1.02a50d0ff1f61p-45},
+	{0x1.9640b6cdb8p-05, -0x1.8b039f5c77109p-44},
+	{0x1.c74591df7p-05, 0x1.22aea9b40f263p-44},
+	{0x1.f8f9be587p-05, 0x1.df13fb375d87ep-45},
+	{0x1.14ad3fe6e4p-04, 0x1.3cbb5cce3ba8ep-44},
+	{0x1.2c2baf788p-04, 0x1.7b6b8c091127dp-44},
+	{0x1.42efeb4b5p-04, 0x1.ba270494ee73dp-46},
+	{0x1.59ffb662b8p-04, 0x1.5bcd1450d31d8p-48},
+	{0x1.715d0ce368p-04, -0x1.41149840eaa65p-46},
+	{0x1.86dfa808d4p-04, -0x1.2c09bb60238bap-45},
+	{0x1.9dbe29f038p-04, -0x1.c7085622c9e0cp-44},
+	{0x1.b3ccbe30b8p-04, -0x1.cbbf7a8f7991ep-48},
+	{0x1.c902a19e64p-04, 0x1.1117390924cd5p-44},
+	{0x1.de7a0ba6cp-04, -0x1.eb3bce4d062ebp-51},
+	{0x1.f30e1ef298p-04, 0x1.771dd5597c7d7p-44},
+	{0x1.03efed236ap-03, -0x1.f3ed67af0b6c5p-45},
+	{0x1.0e7859bdeap-03, -0x1.391ccafb4f0cfp-44},
+	{0x1.1888a1c996p-03, -0x1.b3c1301ae9ac8p-45},
+	{0x1.22b6659bb8p-03, 0x1.5d44d3a8b595p-46},
+	{0x1.2d0253f67ep-03, 0x1.32ac22596b4ap-45},
+}
+
 // logLn2 is ln(2).
 const (
 	logLn2_0 = 0x1.62e42fefa38p-01
 	logLn2_1 = 0x1.ef35793c7673p-45
 )
 
+// ln2Two is ln(2) to 106 bits.
+const (
+	ln2Two_0 = 0x1.62e42fefa39efp-01
+	ln2Two_1 = 0x1.abc9e3b39803fp-56
+)
+
+// log10Of2 is log10(2).
+const (
+	log10Of2_0 = 0x1.34413509f8p-02
+	log10Of2_1 = -0x1.80433b83b532ap-44
+)
+
 // log2E is 1/ln(2): the first part has 25 bits.
 const (
 	log2E_0 = 0x1.715476p+00
 	log2E_1 = 0x1.4ae0bf85ddf44p-26
+)
+
+// log10E is 1/ln(10): the first part has 25 bits.
+const (
+	log10E_0 = 0x1.bcb7b1p-02
+	log10E_1 = 0x1.49b9438ca9aaep-28
 )
 
 // logPoly is (ln(1+r) - r) / r^2, relative to r; the error is 2^-65.2.
@@ -264,17 +353,6 @@ const (
 	logPoly6 = -0x1.0005aa8ae2ecbp-03
 )
 
-// log2Poly is the same for the base 2; the error is 2^-63.0.
-const (
-	log2Poly0 = -0x1.71547652b82fep-01
-	log2Poly1 = 0x1.ec709dc3a0448p-02
-	log2Poly2 = -0x1.71547652b8341p-02
-	log2Poly3 = 0x1.2776c505c92afp-02
-	log2Poly4 = -0x1.ec709db315987p-03
-	log2Poly5 = 0x1.a62077dd2c093p-03
-	log2Poly6 = -0x1.715ca3037d4a4p-03
-)
-
 // twoOverPi is 2/pi.
 const (
 	twoOverPi0 = 0x1.45f306dc9c883p-01
@@ -285,6 +363,12 @@ const (
 	halfPi_0 = 0x1.921fb544p+00
 	halfPi_1 = 0x1.0b4611a6p-34
 	halfPi_2 = 0x1.3198a2e037073p-69
+)
+
+// turnPi is pi/2: products of the first part with 24 bits are exact.
+const (
+	turnPi_0 = 0x1.921fb54p+00
+	turnPi_1 = 0x1.10b4611a62633p-30
 )
 
 // twoOverPiWords is 2/pi in words of 32 bits, the integer part first.
@@ -310,3 +394,210 @@ const (
 	cosPoly4 = 0x1.1eeb68b109173p-29
 	cosPoly5 = -0x1.907d7aebd5e3dp-37
 )
+
+// cbrtOffset and a third of a number's bits are those of its cube root, nearly.
+const cbrtOffset = 0x2a9f777777777777
+
+// cbrtPoly is r^(-1/3); the error is 2^-23.9.
+const (
+	cbrtPoly0 = 0x1.df6815e13916dp+00
+	cbrtPoly1 = -0x1.df3e638a31c9p+00
+	cbrtPoly2 = 0x1.9a2e765cdcc59p+00
+	cbrtPoly3 = -0x1.7dd9f0d5d42c5p-01
+	cbrtPoly4 = 0x1.24a67c22b118cp-03
+)
+
+// atanTable[i] is the arc tangent of the middle of bin i, the sum of two parts.
+var atanTable = [...][2]float64{
+	{0x1.0f99ea71d52a7p-04, -0x1.2069feec3624fp-61},
+	{0x1.2f719318a4a9ap-04, 0x1.3fd1779b9801fp-63},
+	{0x1.4f3fd677292fbp-04, 0x1.008d36264979ep-59},
+	{0x1.6f03bdcea4b0dp-04, -0x1.3f00e512fa17dp-60},
+	{0x1.8ebc54478fb28p-04, 0x1.732880cad24ccp-59},
+	{0x1.ae68a71c722b8p-04, 0x1.c014e6910b9dbp-59},
+	{0x1.ce07c5c3cca32p-04, 0x1.138e6425918a7p-59},
+	{0x1.ed98c2190043bp-04, -0x1.3a598592c7b13p-61},
+	{0x1.0e6adccf40882p-03, -0x1.d71a31bb98d0dp-57},
+	{0x1.2dcbdb2fba1ffp-03, 0x1.8f28705561534p-58},
+	{0x1.4d087a9da4f17p-03, 0x1.1f323f1adf158p-57},
+	{0x1.6c1d4898933d9p-03, -0x1.2954a7603c427p-58},
+	{0x1.8b06ee2879c29p-03, -0x1.118cd30308c4fp-57},
+	{0x1.a9c231b403279p-03, 0x1.0e8bbe89cca85p-57},
+	{0x1.c84bf8a742e6ep-03, -0x1.95bdd0682ea26p-58},
+	{0x1.e6a148e96ec4dp-03, 0x1.866b22029f765p-57},
+	{0x1.09dc597d86362p-02, 0x1.62e47390cb865p-56},
+	{0x1.278372057ef46p-02, -0x1.077cdd36dfc81p-56},
+	{0x1.44aa436c2af0ap-02, -0x1.5d5e43c55b3bap-56},
+	{0x1.614840309cfe2p-02, -0x1.a725715711fp-56},
+	{0x1.7d5604b63b3f7p-02, 0x1.69c885c2b249ap-56},
+	{0x1.98cd5454d6b18p-02, 0x1.9e6c988fd0a77p-56},
+	{0x1.b3a911da65c6cp-02, 0x1.ae187b1ca504p-56},
+	{0x1.cde53432c1351p-02, -0x1.a2cfa4418f1adp-56},
+	{0x1.f40dd0b541418p-02, -0x1.a3992dc382a23p-57},
+	{0x1.1255d9bfbd2a9p-01, -0x1.2bdaee1c0ee35p-58},
+	{0x1.2958e59308e31p-01, -0x1.09e73b0c6c087p-56},
+	{0x1.3f13fb89e96f4p-01, 0x1.ecf8b492644fp-56},
+	{0x1.538f57b89061fp-01, -0x1.1bb74abda520cp-55},
+	{0x1.66d663923e087p-01, -0x1.6ea6febe8bbbap-56},
+	{0x1.78f6bbd5d315ep-01, 0x1.406a08980374p-55},
+	{0x1.89ff5ff57f1f8p-01, -0x1.55b9a5e177a1bp-55},
+	{0x1.a1a25f2c82506p-01, -0x1.8b4c3611182fcp-57},
+	{0x1.bde70ed439fe7p-01, -0x1.a2b56372c05efp-56},
+	{0x1.d6e57cf4f0acap-01, -0x1.763b9456ae66ep-55},
+	{0x1.ed0d97c9041c9p-01, -0x1.2629e3b5da49p-58},
+	{0x1.006132e34d617p+00, 0x1.b343dfa868d93p-54},
+	{0x1.092ce471853ccp+00, 0x1.269f9b3e200c2p-55},
+	{0x1.110eb007f39f7p+00, -0x1.12b2ff85e55p-54},
+	{0x1.1825f074030d9p+00, -0x1.9523f0af0d3b5p-58},
+	{0x1.21862f3fade36p+00, 0x1.4887628d68748p-54},
+	{0x1.2c1a241d66dc3p+00, 0x1.82b2d58b6a8e9p-54},
+	{0x1.34f1fbb19eb09p+00, 0x1.80d79b4cf61d5p-55},
+	{0x1.3c6e650b38047p+00, 0x1.6b63b358e746dp-54},
+	{0x1.42d70411f9ec1p+00, 0x1.2b08db7f10896p-55},
+	{0x1.4861b4cfbe71p+00, -0x1.567d3d25932d1p-57},
+	{0x1.4d378c1999a0dp+00, -0x1.c857a639541c8p-57},
+	{0x1.51784fa1544bap+00, -0x1.236e3c857c019p-54},
+	{0x1.56f6f33a3e6a7p+00, -0x1.df6edd6f1ec3bp-56},
+	{0x1.5d013c41adabdp+00, 0x1.f82bba194dd5dp-54},
+	{0x1.61f06c6a92b89p+00, -0x1.487d50bceb1a5p-55},
+	{0x1.660b02c736a06p+00, -0x1.acb6afb332a0fp-56},
+	{0x1.698213a9d5053p+00, -0x1.b9839085189e3p-54},
+	{0x1.6c78c7edeb195p+00, 0x1.9239ad620ffe2p-54},
+	{0x1.6f08f07435fecp+00, -0x1.957a7170df016p-55},
+	{0x1.7145eac2088a4p+00, -0x1.fda5797b32a0bp-54},
+	{0x1.7424de90454d4p+00, -0x1.3a75d182e1a5fp-54},
+	{0x1.77467e364f601p+00, -0x1.bfda44f3537b8p-54},
+	{0x1.79d0f3fad1c92p+00, 0x1.38727dc4fb7d1p-55},
+	{0x1.7beb396c5699ap+00, -0x1.3dc969c7e2365p-55},
+	{0x1.7daff85a63058p+00, 0x1.1ee9bcca84eb2p-54},
+	{0x1.7f320a0f9f587p+00, 0x1.38dbb20936502p-56},
+	{0x1.807f2112987c7p+00, 0x1.178e474ec8c66p-54},
+	{0x1.81a16e43f190bp+00, -0x1.e6b0733383ad4p-54},
+}
+
+// arcHalfPi is pi/2.
+const (
+	arcHalfPi_0 = 0x1.921fb54442d18p+00
+	arcHalfPi_1 = 0x1.1a62633145c07p-54
+)
+
+// atanPoly is (atan(r) - r) / r^3 in r^2, relative to r; the error is 2^-60.9.
+const (
+	atanPoly0 = -0x1.5555555555553p-02
+	atanPoly1 = 0x1.999999998a58p-03
+	atanPoly2 = -0x1.249248aa7a8dbp-03
+	atanPoly3 = 0x1.c719c58572355p-04
+	atanPoly4 = -0x1.714db63fff483p-04
+)
+
+// asinPoly is (asin(r) - r) / r^3 in r^2, relative to r; the error is 2^-57.4.
+const (
+	asinPoly0  = 0x1.5555555555556p-03
+	asinPoly1  = 0x1.3333333332ecap-04
+	asinPoly2  = 0x1.6db6db6e31f13p-05
+	asinPoly3  = 0x1.f1c71c1db0623p-06
+	asinPoly4  = 0x1.6e8bb1c8209a2p-06
+	asinPoly5  = 0x1.1c4d35cf95421p-06
+	asinPoly6  = 0x1.c9cf07674736ap-07
+	asinPoly7  = 0x1.782651caa6547p-07
+	asinPoly8  = 0x1.52420b04b37bep-07
+	asinPoly9  = 0x1.65a9c4dfcf8b2p-08
+	asinPoly10 = 0x1.1d189408314eep-06
+	asinPoly11 = -0x1.e6aaa8a0a04ccp-07
+	asinPoly12 = 0x1.d72b2bc8155f8p-06
+)
+
+// erfPoly is erf(x) / x in x^2, relative to 1; the error is 2^-55.3.
+const (
+	erfPoly0 = 0x1.20dd750429b6dp+00
+	erfPoly1 = -0x1.812746b0379b5p-02
+	erfPoly2 = 0x1.ce2f21a03d814p-04
+	erfPoly3 = -0x1.b82ce30f2b28fp-06
+	erfPoly4 = 0x1.565bcbf8e0365p-08
+	erfPoly5 = -0x1.c02d4f6e4921ap-11
+	erfPoly6 = 0x1.f98db34e8872ep-14
+	erfPoly7 = -0x1.f224dfc5409afp-17
+	erfPoly8 = 0x1.8b4b60851826bp-20
+)
+
+// erfcTable[i] is a polynomial for e^(x^2) erfc(x) in d, where x is 5/8 + i/4 + d; the error is 2^-53.2.
+var erfcTable = [...][11]float64{
+	{0x1.1d16b5809eaf6p-01, -0x1.babd0e4f1a272p-02, 0x1.2577420fcd08ap-02, -0x1.59c35c06e077ep-03, 0x1.72d46a9b2e7d4p-04, -0x1.6fce5e74788e5p-05,
+		0x1.552fe75cce8ffp-06, -0x1.2a7e22bbf5142p-07, 0x1.efce943a006d1p-09, -0x1.8b48ee8729b41p-10, 0x1.2c1238408959bp-11},
+	{0x1.db747ee409ac5p-02, -0x1.4369f60195eeap-02, 0x1.80ef8f454cf91p-03, -0x1.9d5868ddfa8fap-04, 0x1.9831c2c844c5ep-05, -0x1.779dd301d131p-06,
+		0x1.452649151d6a2p-07, -0x1.0ab2ac7ccdb7fp-08, 0x1.a0ee5f44c3b93p-10, -0x1.39ab6559fb41cp-11, 0x1.c2f23aabebb55p-13},
+	{0x1.9531e09b149b5p-02, -0x1.e78b356770fc5p-03, 0x1.05e72521ca1bbp-03, -0x1.01343a2c8bdb5p-04, 0x1.d4e711a2d791dp-06, -0x1.910a5dc281c24p-07,
+		0x1.446c5193b941dp-08, -0x1.f38b2b04878abp-10, 0x1.6fd8d831bfdd4p-11, -0x1.055ff1ee8d6a1p-12, 0x1.640e780ceea15p-14},
+	{0x1.5f88f52f3c76bp-02, -0x1.797a639d812a1p-03, 0x1.701342cbcea7dp-04, -0x1.4bcdb9d90349bp-05, 0x1.17eba60d2efbdp-06, -0x1.bdf24c0411cbep-08,
+		0x1.51aba01e88a08p-09, -0x1.e8ad6b8e491c4p-11, 0x1.535ebe4e7b38fp-12, -0x1.c7f450ab7929bp-14, 0x1.2681f63d17129p-15},
+	{0x1.3583f6644327bp-02, -0x1.2b11e6959934dp-03, 0x1.0a15ac2adab36p-04, -0x1.ba018e6423ff8p-06, 0x1.5a142948a758ep-07, -0x1.014eae3ef31d9p-08,
+		0x1.6d609f850717ep-10, -0x1.f1b36d327890cp-12, 0x1.465e54bb6234bp-13, -0x1.9f01ec6586418p-15, 0x1.fcdda4901ad15p-17},
+	{0x1.13e5743b6048p-02, -0x1.e36580c7f734cp-04, 0x1.8a6efeed233adp-05, -0x1.2ef92f6f0ebbbp-06, 0x1.b99589d40d37fp-08, -0x1.33237c526a465p-09,
+		0x1.99b60e586134bp-11, -0x1.070db39a9ad32p-12, 0x1.4631625d248bdp-14, -0x1.890a4fdb7d217p-16, 0x1.c9e257a15716dp-18},
+	{0x1.f0fd28fdc20abp-03, -0x1.8d6f73d5aa122p-04, 0x1.2adaf7aaf55e2p-05, -0x1.aa2443aac5be2p-07, 0x1.21decee0ed27bp-08, -0x1.7a18193718d14p-10,
+		0x1.dab55d81adb5ap-12, -0x1.1fc841cc67a9dp-13, 0x1.51e032ccba60fp-15, -0x1.8241dc2b70fc5p-17, 0x1.abfb46f696656p-19},
+	{0x1.c3987d04d0b98p-03, -0x1.4baeac94dc8b2p-04, 0x1.cdc880a056a24p-06, -0x1.32a8abc8da822p-07, 0x1.8680d287487f7p-09, -0x1.deb45ead0961ep-11,
+		0x1.1b649ba2ed531p-12, -0x1.44f89f7079813p-14, 0x1.69c2fbd6d62c8p-16, -0x1.88e1729fee449p-18, 0x1.9e7ecd21e9267p-20},
+	{0x1.9d7738e1f4db7p-03, -0x1.18737afe106cep-04, 0x1.6afd3ba3fa642p-06, -0x1.c28dd3c4d5c8p-08, 0x1.0d40a2ab36431p-09, -0x1.36e99414da5e2p-11,
+		0x1.5bd1dd6a5de72p-13, -0x1.79da7d6a11fb2p-15, 0x1.8f68f0e9335d5p-17, -0x1.9c9e589650a95p-19, 0x1.9ef7cf3c74cb4p-21},
+	{0x1.7d0a5e9dd571p-03, -0x1.dfc0205709b2cp-05, 0x1.21c23afa33c47p-06, -0x1.512f92fca680fp-08, 0x1.7b404aa4de7ccp-10, -0x1.9d6f222eef8fp-12,
+		0x1.b5d78b34b3b83p-14, -0x1.c35c1fefa637cp-16, 0x1.c5b44a4bdc35dp-18, -0x1.be73495a13dcp-20, 0x1.ac8041bb5c766p-22},
+	{0x1.612a8125451bdp-03, -0x1.9e8803e177224p-05, 0x1.d503e1d20090ep-07, -0x1.009a927223847p-08, 0x1.104973fea30e3p-10, -0x1.18d4654b8d95cp-12,
+		0x1.1a12c4a6b177ap-14, -0x1.146336ae1ff87p-16, 0x1.08947ab39a48fp-18, -0x1.f0a240dc74febp-21, 0x1.c772834f868e6p-23},
+	{0x1.48f8f10299b71p-03, -0x1.696d353f008b5p-05, 0x1.804cc15714188p-07, -0x1.8c84c13afb6e4p-09, 0x1.8de5f26a7e3e2p-11, -0x1.85118471a6425p-13,
+		0x1.7350e3a365bb7p-15, -0x1.5a6113c021becp-17, 0x1.3c3b5084ad94cp-19, -0x1.1b73623a02634p-21, 0x1.f15401ba86e09p-24},
+	{0x1.33cb19179d7f6p-03, -0x1.3dacc8d85f6c4p-05, 0x1.3e68313870541p-07, -0x1.36992d37bbe86p-09, 0x1.276b01ef6f847p-11, -0x1.1267afc6eed73p-13,
+		0x1.f28b1c3a08a29p-16, -0x1.bb73860fa2784p-18, 0x1.82a8fb8d40c0fp-20, -0x1.4b6db9531387bp-22, 0x1.16764438b5331p-24},
+	{0x1.211c625924e34p-03, -0x1.193eb7b9bf564p-05, 0x1.0a7a05d3387a8p-07, -0x1.ecb581c2b7dcbp-10, 0x1.bd21af8e75d13p-12, -0x1.898597a085badp-14,
+		0x1.54d6c39de72c6p-16, -0x1.2186f3f3cf921p-18, 0x1.e2df6fca58431p-21, -0x1.8c4fa4eaddfb1p-23, 0x1.3f441d09ff9fdp-25},
+	{0x1.10845e1dcb19ap-03, -0x1.f53cfd5c11186p-06, 0x1.c21d6f4a4921ap-08, -0x1.8b46c64f91d87p-10, 0x1.53e39641d549ep-12, -0x1.1e807be5afe4ep-14,
+		0x1.d9f64545be2ap-17, -0x1.810d9ffd655efp-19, 0x1.338069b220666p-21, -0x1.e3e8fb80db145p-24, 0x1.763539309636ap-26},
+	{0x1.01afcc22e71b8p-03, -0x1.c14b6f7f3c2fp-06, 0x1.7f51652a46399p-08, -0x1.406f090aa3f7ap-10, 0x1.06bf9a3516c25p-12, -0x1.a712d1a27ee85p-15,
+		0x1.4eb8a60c7f801p-17, -0x1.0471968f03da8p-19, 0x1.8ee2bb47b3bcbp-22, -0x1.2d433e70db40ep-24, 0x1.bfc002ac02782p-27},
+	{0x1.e8b725e90fb8dp-04, -0x1.94e4c65b27fd6p-06, 0x1.48ea08fa97bd8p-08, -0x1.0641d50f05bd8p-10, 0x1.9adeaa13913fap-13, -0x1.3c74896398118p-15,
+		0x1.dfa9cd10d24c7p-18, -0x1.65f1095d1b507p-20, 0x1.072c10d831defp-22, -0x1.7e051807f7e71p-25, 0x1.111a57b62b15fp-27},
+	{0x1.d0a2236d493eap-04, -0x1.6ea9db64452a6p-06, 0x1.1c3200b14f2fp-08, -0x1.b1138bae63673p-11, 0x1.44a17930a9818p-13, -0x1.df2332f5533a2p-16,
+		0x1.5c5596d439771p-18, -0x1.f33ee444e2285p-21, 0x1.60d9afdcdd02cp-23, -0x1.ecc6565dd0871p-26, 0x1.5340b90464dc9p-28},
+	{0x1.bac6ca42e1bfbp-04, -0x1.4d86dc544600bp-06, 0x1.ee3ffedd01da2p-09, -0x1.687d168ebc109p-11, 0x1.02fdcfb106fdfp-13, -0x1.6ecb6c32d0edbp-16,
+		0x1.00254409fdcbfp-18, -0x1.60fcfd4617be5p-21, 0x1.e032910daf74p-24, -0x1.42f320b742e87p-26, 0x1.aca98d9ff5099p-29},
+	{0x1.a6dab49575b6dp-04, -0x1.30a0ebefa7ff4p-06, 0x1.b04ef16d7ef9bp-09, -0x1.2e52cf81e3f2dp-11, 0x1.a0faa96f4a819p-14, -0x1.1bb8488eb441p-16,
+		0x1.7d2054ac1015bp-19, -0x1.f99c7d3d7c8bfp-22, 0x1.4b592a4f78c27p-24, -0x1.adb587b92c0d5p-27, 0x1.132faa17f9f93p-29},
+	{0x1.949fbeb63d761p-04, -0x1.1748bb019ff2dp-06, 0x1.7c2ef77e9114dp-09, -0x1.fe9e2a1afd58fp-12, 0x1.527c1e396f01fp-14, -0x1.bb2e61502d9c4p-17,
+		0x1.1ea5688f78b29p-19, -0x1.6e7de6cb1ca48p-22, 0x1.cf4daef6e18d9p-25, -0x1.21f109dbff0b8p-27, 0x1.66add1e17d53fp-30},
+	{0x1.83e1a154593d6p-04, -0x1.00f0a28e0b70dp-06, 0x1.500652770df53p-09, -0x1.b1ffaa6f881dep-12, 0x1.14e914d25fdcep-14, -0x1.5d4431541889p-17,
+		0x1.b3956212b5957p-20, -0x1.0ca905e870b03p-22, 0x1.47e8bd34a96dp-25, -0x1.8c7e7a458bebap-28, 0x1.da2de9e779586p-31},
+	{0x1.747414effdaep-04, -0x1.da4a7e35becddp-07, 0x1.2a6189daf30dep-09, -0x1.7318428a380b1p-12, 0x1.c85edd24048d1p-15, -0x1.1594dc887122p-17,
+		0x1.4e1f24cf6043p-20, -0x1.8e1290dd6b038p-23, 0x1.d58e759e702cfp-26, -0x1.1282215143f48p-28, 0x1.3da7798033906p-31},
+	{0x1.66315c5706f0bp-04, -0x1.b70fb7681780ep-07, 0x1.0a1ac60286bf7p-09, -0x1.3f1651ac0ffcp-12, 0x1.7a9f9dad403dbp-15, -0x1.bcb667005c4bap-18,
+		0x1.0298266228743p-20, -0x1.29da9dda6c4ebp-23, 0x1.53dec2430b929p-26, -0x1.809aeb4c06543p-29, 0x1.aeff99cfb49e8p-32},
+	{0x1.58f91d4c57ccap-04, -0x1.9794607880b05p-07, 0x1.dc8f5a234ea65p-10, -0x1.13ce26f04be11p-12, 0x1.3c1e9a550f8afp-15, -0x1.66e18362e3574p-18,
+		0x1.93a775f1c7ff3p-21, -0x1.c1eaaac51d257p-24, 0x1.f111a65a79dd5p-27, -0x1.10700aafe689dp-29, 0x1.27e62f00f205ep-32},
+	{0x1.4caf750fa3231p-04, -0x1.7b56355cc257fp-07, 0x1.ac57ccfb07de2p-10, -0x1.df2033814382ep-13, 0x1.09820b7f1d8f9p-15, -0x1.23a26323c2e8fp-18,
+		0x1.3d8a865ff2ecep-21, -0x1.56cf62e84540cp-24, 0x1.6f0491ca8ff8ep-27, -0x1.860941aaf8ac4p-30, 0x1.9ae6eebdbbd3dp-33},
+	{0x1.413c3b2dcd435p-04, -0x1.61e827af73702p-07, 0x1.825df5629cdd9p-10, -0x1.a214309a9f1f6p-13, 0x1.c07f431ce4a6fp-16, -0x1.dd15aee3b84abp-19,
+		0x1.f7544785267e7p-22, -0x1.07611a09e0248p-24, 0x1.117a592235587p-27, -0x1.19fb5a5fa443bp-30, 0x1.205ce352a220bp-33},
+	{0x1.368a68664ffeep-04, -0x1.4aee62ebfbeecp-07, 0x1.5da94d30efafbp-10, -0x1.6e62a07a7ecd7p-13, 0x1.7ccc2800593f2p-16, -0x1.88a45c37c573fp-19,
+		0x1.91b83fc10c2b8p-22, -0x1.97e4a85e18a4fp-25, 0x1.9b17047ecc6e2p-28, -0x1.9b92ac18af207p-31, 0x1.98d9c767556b7p-34},
+	{0x1.2c8799eb812b4p-04, -0x1.361b27d94cc85p-07, 0x1.3d6dfc18ff169p-10, -0x1.426342e99bcd8p-13, 0x1.44ec0a4ad2cdap-16, -0x1.45074f6df8769p-19,
+		0x1.42c18c81ebb43p-22, -0x1.3e33cf6c3f5a9p-25, 0x1.37827c0fd1017p-28, -0x1.2f0bdf8912f12p-31, 0x1.24a3279d86a05p-34},
+	{0x1.2323ab16589c9p-04, -0x1.232c4d153e57cp-07, 0x1.2103cd5bcf8c1p-10, -0x1.1cc27d2501a55p-13, 0x1.168b456c3da53p-16, -0x1.0e8a14a55ab5bp-19,
+		0x1.04f21775f7838p-22, -0x1.f3f7a238ec9ep-26, 0x1.dbc66d0cb61ep-29, -0x1.c20f52238c80ep-32, 0x1.a6c0470f7aa07p-35},
+	{0x1.1a50610170102p-04, -0x1.11e93f59f33b9p-07, 0x1.07df2a8541e56p-10, -0x1.f8dd63896f893p-14, 0x1.dfaf7e5dd0662p-17, -0x1.c4b71e9dab98ap-20,
+		0x1.a8759b25b305p-23, -0x1.8b67c6f2d4cf8p-26, 0x1.6e031ddc3b2bap-29, -0x1.50e37c3884083p-32, 0x1.340453c31f36dp-35},
+	{0x1.12012483654f3p-04, -0x1.0221654dd3f7bp-07, 0x1.e3173af5b3ec8p-11, -0x1.c11425bd434cdp-14, 0x1.9ec46e722efe7p-17, -0x1.7ca69c92ab4f7p-20,
+		0x1.5b2ae0b9abaa5p-23, -0x1.3ab1ccb9d355cp-26, 0x1.1b8bc080635dcp-29, -0x1.fc3690b41e1b3p-33, 0x1.c48f94b3e23eep-36},
+	{0x1.0a2ac7c5cca9ap-04, -0x1.e755a2e90fed5p-08, 0x1.bb4efa1509dacp-11, -0x1.90bf8c658cea7p-14, 0x1.680ed6f1bdba8p-17, -0x1.418e10e47a9dap-20,
+		0x1.1d790f9f2424ap-23, -0x1.f7ef6c73685afp-27, 0x1.ba3facdb32138p-30, -0x1.8220460d8950ap-33, 0x1.4f17211ea587p-36},
+	{0x1.02c3554c1d773p-04, -0x1.ccc263b906921p-08, 0x1.97c0fdbde918dp-11, -0x1.66b709b9546c2p-14, 0x1.39bdde89ee17bp-17, -0x1.10d715a1a8e6cp-20,
+		0x1.d7e06c6ff7b0ep-24, -0x1.95ccc63f314fep-27, 0x1.5b13de192ec6cp-30, -0x1.27677f334fb19p-33, 0x1.f3f447910f32cp-37},
+	{0x1.f783cd62d82c6p-05, -0x1.b449e1ca6d84p-08, 0x1.77e1f5fcd0731p-11, -0x1.420633ad4ac9fp-14, 0x1.125c6164e4962p-17, -0x1.d0f7513e0e8cp-21,
+		0x1.87e382968584p-24, -0x1.488edf153fap-27, 0x1.1208a289e9975p-30, -0x1.c6fcc9493412ap-34, 0x1.77a41c9a6b69cp-37},
+	{0x1.ea3d037a209f6p-05, -0x1.9db4fa9a996a4p-08, 0x1.5b3b733d35b82p-11, -0x1.21e297cfbe68dp-14, 0x1.e17a5570a550cp-18, -0x1.8dc8598c57abp-21,
+		0x1.46f66004bec8bp-24, -0x1.0b66ecf96f83ep-27, 0x1.b3381a30b191cp-31, -0x1.609a7893a4983p-34, 0x1.1c2bf761a936ep-37},
+	{0x1.dda3f567c9b7ap-05, -0x1.88d363ba5e5f5p-08, 0x1.41685ae40b3ccp-11, -0x1.05a3baaacf07fp-14, 0x1.a7d793a289c85p-18, -0x1.559bf89b4111p-21,
+		0x1.11fe60a5f33d3p-24, -0x1.b56ae58ca49ap-28, 0x1.5b822d700b292p-31, -0x1.12e831024d518p-34, 0x1.b0c409f478997p-38},
+	{0x1.d1abb604a6b6fp-05, -0x1.757aad4ad1e98p-08, 0x1.2a120712e6accp-11, -0x1.d9798529b96ep-15, 0x1.7641b8c98eb4bp-18, -0x1.267081b158aa1p-21,
+		0x1.cd241dc7387cap-25, -0x1.67759c67f24e8p-28, 0x1.16eeef74a655fp-31, -0x1.af2267b3ac606p-35, 0x1.4b97fec1fcc65p-38},
+	{0x1.c648970cc38ap-05, -0x1.63856e15f97f3p-08, 0x1.14edee3cf140dp-11, -0x1.ad6edaf2b860ep-15, 0x1.4b71ebd624dfep-18, -0x1.fd55b189f84cdp-22,
+		0x1.859d94cf1231p-25, -0x1.28bb82adc917bp-28, 0x1.c2084239f04edp-32, -0x1.53f017a2ab63bp-35, 0x1.ff31a548b7ca2p-39},
+}

@@ -45,6 +45,16 @@ func reduceLarge(z float64) (k uint64, r, v float64) {
 	return k, r, large - r + small
 }
 
+// reduceTurn gives z/2 turns of pi as k pi/2 + r + v, for 0 <= z <= 2^24.
+func reduceTurn(z float64) (k uint64, r, v float64) {
+	n := 2*z + toInt
+	f := 2*z - (n - toInt) // exact, 24 bits
+	large := float64(f * turnPi_0)
+	small := float64(f * turnPi_1)
+	r = large + small
+	return math.Float64bits(n), r, large - r + small
+}
+
 // sinPoly is sin(r+v) for |r| <= pi/4.
 func sinPoly(r, v float64) float64 {
 	u := float64(r * r)
@@ -80,6 +90,72 @@ func Sin(x float32) float32 {
 		return withSign(0x1.63f4bap-02, -x)
 	}
 	return float32(y)
+}
+
+// Cos is the cosine of x.
+func Cos(x float32) float32 {
+	z := abs(x)
+	switch {
+	case !(z <= math.MaxFloat32):
+		return nan()
+	case z < 0x1p-13:
+		return 1
+	}
+	k, r, v := reduceHalfPi(z)
+	return float32(quadrant(k+1, r, v))
+}
+
+// Tan is the tangent of x.
+func Tan(x float32) float32 {
+	z := abs(x)
+	switch {
+	case !(z <= math.MaxFloat32):
+		return nan()
+	case z < 0x1p-13:
+		return x
+	}
+	k, r, v := reduceHalfPi(z)
+	s, c := sinPoly(r, v), cosPoly(r, v)
+	if k&1 != 0 {
+		s, c = -c, s
+	}
+	y := s / c
+	if x < 0 {
+		y = -y
+	}
+	return float32(y)
+}
+
+// SinPi is the sine of pi x; it is 0 with the sign of x for all integers x.
+func SinPi(x float32) float32 {
+	z := abs(x)
+	switch {
+	case !(z <= math.MaxFloat32):
+		return nan()
+	case z >= 0x1p24:
+		return withSign(0, x)
+	}
+	k, r, v := reduceTurn(z)
+	if k&1 == 0 && r == 0 {
+		return withSign(0, x)
+	}
+	return float32(quadrant(k+uint64(math.Float32bits(x)>>31<<1), r, v))
+}
+
+// CosPi is the cosine of pi x; its zeros are +0.
+func CosPi(x float32) float32 {
+	z := abs(x)
+	switch {
+	case !(z <= math.MaxFloat32):
+		return nan()
+	case z >= 0x1p24:
+		return 1
+	}
+	k, r, v := reduceTurn(z)
+	if k&1 != 0 && r == 0 {
+		return 0
+	}
+	return float32(quadrant(k+1, r, v))
 }
 
 // quadrant is sin(k pi/2 + r + v).

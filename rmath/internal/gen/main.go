@@ -110,6 +110,8 @@ func rows(name, comment string, w int, values []float64) {
 		out.WriteString(text(v))
 		if i%w == w-1 {
 			out.WriteString("},")
+		} else if i%w%6 == 5 {
+			out.WriteString(",\n")
 		} else {
 			out.WriteString(", ")
 		}
@@ -177,6 +179,9 @@ func generate() ([]byte, error) {
 	exponential(44, 5)
 	logarithm()
 	trigonometric()
+	cubeRoot()
+	arcs()
+	errorFunction()
 	return format.Source(out.Bytes())
 }
 
@@ -219,8 +224,8 @@ const (
 )
 
 func logarithm() {
-	var inv, ln, log2 []float64
-	ln2 := mp.Ln2(prec)
+	var inv, ln, log2, log10 []float64
+	ln2, ln10 := mp.Ln2(prec), mp.Log(num(10))
 	h := 0.0
 	for i := range 1 << logBits {
 		lo := math.Float64frombits(logOffset + uint64(i)<<(52-logBits))
@@ -235,31 +240,28 @@ func logarithm() {
 		for _, t := range []struct {
 			table *[]float64
 			base  mp.Num
-		}{{&ln, num(1)}, {&log2, ln2}} {
+		}{{&ln, num(1)}, {&log2, ln2}, {&log10, ln10}} {
 			x := mp.Div(l, t.base)
 			b := head(x, 42)
 			*t.table = append(*t.table, b, nearest(mp.Sub(x, num(b))))
 		}
 	}
+	fmt.Fprintf(&out, "\n// logOne is the bin around 1.\nconst logOne = %d\n", (math.Float64bits(1)-logOffset)>>(52-logBits))
 	fmt.Fprintf(&out, "\n// logOffset is the first number of the octave that the tables of logarithms cover.\n"+
 		"const logOffset = %#x\n", uint64(logOffset))
 	array("logInv", "logInv is near 1/m, for the numbers m of each bin.", 8, inv)
 	rows("logTable", "logTable[i] is -ln(logInv[i]), the sum of two parts; the first is a multiple of 2^-42.", 2, ln)
 	rows("log2Table", "log2Table is the same for the base 2.", 2, log2)
+	rows("log10Table", "log10Table is the same for the base 10.", 2, log10)
 	parts("logLn2 is ln(2).", "logLn2_", ln2, 42)
+	parts("ln2Two is ln(2) to 106 bits.", "ln2Two_", ln2, 53)
+	parts("log10Of2 is log10(2).", "log10Of2_", mp.Div(ln2, ln10), 42)
 	parts("log2E is 1/ln(2): the first part has 25 bits.", "log2E_", mp.Div(num(1), ln2), 24)
-	for _, t := range []struct {
-		comment, name string
-		base          mp.Num
-	}{
-		{"logPoly is (ln(1+r) - r) / r^2, relative to r", "logPoly", num(1)},
-		{"log2Poly is the same for the base 2", "log2Poly", ln2},
-	} {
-		polynomial(t.comment, t.name, func(r mp.Num) mp.Num {
-			l := mp.Log(mp.Add(num(1), r))
-			return mp.Div(mp.Div(mp.Sub(l, r), mp.Mul(r, r)), t.base)
-		}, power(1), -h, h, 7)
-	}
+	parts("log10E is 1/ln(10): the first part has 25 bits.", "log10E_", mp.Div(num(1), ln10), 26)
+	polynomial("logPoly is (ln(1+r) - r) / r^2, relative to r", "logPoly", func(r mp.Num) mp.Num {
+		l := mp.Log(mp.Add(num(1), r))
+		return mp.Div(mp.Sub(l, r), mp.Mul(r, r))
+	}, power(1), -h, h, 7)
 }
 
 func trigonometric() {
@@ -267,6 +269,7 @@ func trigonometric() {
 	half := mp.Scale(pi, -1)
 	constants("twoOverPi is 2/pi.", "twoOverPi", nearest(mp.Div(num(1), half)))
 	parts("halfPi is pi/2 in parts whose products with 20 bits are exact.", "halfPi_", half, 32, 65)
+	parts("turnPi is pi/2: products of the first part with 24 bits are exact.", "turnPi_", half, 28)
 	words := []uint32{0}
 	x := mp.Div(num(1), half)
 	for range 8 { // 2/pi < 1: the words after the point
@@ -295,4 +298,70 @@ func trigonometric() {
 	h := nearest(mp.Scale(pi, -2)) * 1.0001
 	polynomial("sinPoly is (sin(r) - r) / r^3 in r^2, relative to r", "sinPoly", sine, power(1), 0, h*h, 7)
 	polynomial("cosPoly is (cos(r) - 1 + r^2/2) / r^4 in r^2, relative to 1", "cosPoly", cosine, power(2), 0, h*h, 6)
+}
+
+// cubeRoot writes what the first approximation of a cube root takes: a third of a number's bits and
+// an offset give t, and t p(t^3/z) is nearer.
+func cubeRoot() {
+	const offset = (682*30 - 1) << 52 / 30
+	lo, hi := 1.0, 1.0
+	for i := range 7 << 10 {
+		z := 1 + float64(i)/(1<<10)
+		t := math.Float64frombits(math.Float64bits(z)/3 + offset)
+		lo, hi = min(lo, t*t*t/z), max(hi, t*t*t/z)
+	}
+	fmt.Fprintf(&out, "\n// cbrtOffset and a third of a number's bits are those of its cube root, nearly.\n"+
+		"const cbrtOffset = %#x\n", uint64(offset))
+	polynomial("cbrtPoly is r^(-1/3)", "cbrtPoly", func(r mp.Num) mp.Num {
+		return mp.Div(num(1), mp.Cbrt(r))
+	}, power(0), lo, hi, 5)
+}
+
+// Bins of the arc tangent: 8 an octave, from 1/16 to 16. The functions know these numbers.
+func arcs() {
+	var table []float64
+	for i := range 64 {
+		c := math.Float64frombits(0x3fb1000000000000 + uint64(i)<<49) // the middle of the bin
+		x := mp.Atan(num(c))
+		h := nearest(x)
+		table = append(table, h, nearest(mp.Sub(x, num(h))))
+	}
+	rows("atanTable", "atanTable[i] is the arc tangent of the middle of bin i, the sum of two parts.", 2, table)
+	half := mp.Scale(mp.Pi(prec), -1)
+	parts("arcHalfPi is pi/2.", "arcHalfPi_", half, 52)
+	cubic := func(f function) function { // (f(r) - r) / r^3 in r^2
+		return func(u mp.Num) mp.Num {
+			r := mp.Sqrt(u)
+			return mp.Div(mp.Sub(f(r), r), mp.Mul(u, r))
+		}
+	}
+	polynomial("atanPoly is (atan(r) - r) / r^3 in r^2, relative to r", "atanPoly", cubic(mp.Atan), power(1),
+		0, 0x1p-8, 5)
+	asin := func(r mp.Num) mp.Num { return mp.Series{r}.Asin()[0] }
+	polynomial("asinPoly is (asin(r) - r) / r^3 in r^2, relative to r", "asinPoly", cubic(asin), power(1),
+		0, 0.25, 13)
+}
+
+// errorFunction writes polynomials of erf near 0, and of e^(x^2) erfc(x) from 1/2 to 10.25 in bins of
+// 1/4, by the distance from the middle of the bin.
+func errorFunction() {
+	polynomial("erfPoly is erf(x) / x in x^2, relative to 1", "erfPoly", func(u mp.Num) mp.Num {
+		x := mp.Sqrt(u)
+		return mp.Div(mp.Erf(x), x)
+	}, power(0), 0, 0.25, 9)
+	const n = 11
+	var table []float64
+	worst := 0.0
+	for i := range 39 {
+		c := 0.625 + float64(i)/4
+		f := func(d mp.Num) mp.Num {
+			x := mp.Add(num(c), d)
+			return mp.Mul(mp.Erfc(x), mp.Exp(mp.Mul(x, x)))
+		}
+		p := fit(f, -0.125, 0.125, n)
+		worst = max(worst, distance(p, f, func(d mp.Num) mp.Num { return mp.Div(num(1), f(d)) }, -0.125, 0.125, 20))
+		table = append(table, p...)
+	}
+	rows("erfcTable", "erfcTable[i] is a polynomial for e^(x^2) erfc(x) in d, where x is 5/8 + i/4 + d"+
+		errorText(worst), n, table)
 }

@@ -1,0 +1,86 @@
+package f32
+
+import "math"
+
+// Pow is x^y, with the special cases of package math. It is correctly rounded but for values within
+// 2^-89 of the middle of two float32, of which none is known that is not the middle itself.
+func Pow(x, y float32) float32 {
+	z, p := abs(x), float64(y)
+	switch {
+	case y == 0 || x == 1:
+		return 1
+	case x != x || y != y:
+		return nan()
+	}
+	negative := false
+	if math.Float32bits(x)>>31 != 0 {
+		t := Trunc(y)
+		switch {
+		case t == y:
+			negative = Trunc(y/2)*2 != y
+		case z != 0 && z <= math.MaxFloat32 && math.Abs(p) <= math.MaxFloat32:
+			return nan()
+		}
+	}
+	var r float32
+	switch {
+	case z == 0 || z > math.MaxFloat32 || math.Abs(p) > math.MaxFloat32:
+		switch {
+		case z == 1:
+			r = 1
+		case z > 1 == (y > 0):
+			r = inf()
+		}
+	default:
+		r = pow(z, p)
+	}
+	if negative {
+		r = -r
+	}
+	return r
+}
+
+// pow is z^y for a positive z and y, which is not 0: 2^(y log2(z)), whose exponent has two parts.
+func pow(z, y float64) float32 {
+	e, m, i := reduceLog(z)
+	i &= 63
+	r := float64(m*logInv[i]) - 1
+	a, b := e+log2Table[i][0], float64(r*log2E_0) // exact
+	s := a + b
+	l := fastSum(s, (a-s+b)+(mad(r, log2E_1, log2Table[i][1])+float64(logPoly(r)*(1/math.Ln2))))
+	h := math.Float64frombits(math.Float64bits(l.hi) &^ (1<<27 - 1))
+	large, rest := float64(h*y), mad(l.lo, y, float64((l.hi-h)*y)) // the products with 24 bits are exact
+	switch {
+	case large > 129:
+		return inf()
+	case large < -151:
+		return 0
+	}
+	k := mad(large, 64, toInt)
+	n := int64(math.Float64bits(k) - toIntBits)
+	t, u := powerOf2(n)
+	w := t + mad(t, expm1Poly(float64((large-float64((k-toInt)/64)+rest)*math.Ln2)), u)
+	if w < 0x1p-126 {
+		// the middles are the odd multiples of 2^-150
+		q := w * 0x1p150
+		odd := 2*math.Floor(q/2) + 1
+		if math.Abs(q-odd) > float64(q*0x1p-48) {
+			return float32(w)
+		}
+		w = odd * 0x1p-150
+	} else if middle(w) {
+		w = nearMiddle(w)
+	} else {
+		return float32(w)
+	}
+	return beside(w, powFrom(w, z, y))
+}
+
+// powFrom has the sign of ln(z^y/m), 0 if z^y is m.
+func powFrom(m, z, y float64) float64 {
+	d := logTwo(z).times(two{y, 0}).minus(logTwo(m))
+	if math.Abs(d.hi) < 0x1p-89 {
+		return 0
+	}
+	return d.hi
+}
