@@ -60,9 +60,9 @@ var rules = []rule{
 
 	// Elementary functions, and their generator and proof.
 	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
-	// kernels call them: package math alone
+	// kernels call them
 	{pkg: "rmath"},
-	{pkg: "rmath/f32"},
+	{pkg: "rmath/f32", mods: []string{"golang.org/x/sys/cpu"}},
 
 	// Drivers never import each other, kernels or linalg. They alone import driverkit.
 	{

@@ -26,7 +26,16 @@ func Acos(x float32) float32 {
 		return nan()
 	case z <= 0.5:
 		v := float64(x)
-		return float32(arcHalfPi_0 - (v - (arcHalfPi_1 - asinRest(v, float64(v*v)))))
+		y := arcHalfPi_0 - (v - (arcHalfPi_1 - asinRest(v, float64(v*v))))
+		if middle(y) {
+			switch x {
+			case 0x1.110b46p-26:
+				return 0x1.921fb6p+00
+			case 0x1.04c444p-12:
+				return 0x1.920f6ap+00
+			}
+		}
+		return float32(y)
 	}
 	u := (1 - z) / 2
 	s := math.Sqrt(u)

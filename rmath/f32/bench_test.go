@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each function beside package math's float64 function, over 1024 arguments; SinFar takes arguments
-// up to 1e30.
+// Each function beside package math's float64 function, over 1024 arguments, by itself and in slices;
+// SinFar takes arguments up to 1e30.
 func BenchmarkFunctions(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -50,7 +50,7 @@ func BenchmarkFunctions(b *testing.B) {
 			func(x float64) float64 { return math.Hypot(x, 1.5) }, -20, 20,
 		},
 	} {
-		var x [1024]float32
+		var x, z [1024]float32
 		var y [1024]float64
 		for i := range x {
 			// a sequence that fills the interval evenly, in no order
@@ -68,7 +68,19 @@ func BenchmarkFunctions(b *testing.B) {
 					sink64 = c.g(y[i%1024])
 				}
 			})
+			b.Run(c.name+"/loop", func(b *testing.B) { // of float32, by package math
+				for range (b.N + 1023) / 1024 {
+					for i, x := range x {
+						z[i] = float32(c.g(float64(x)))
+					}
+				}
+			})
 		}
+		b.Run(c.name+"/slice", func(b *testing.B) {
+			for range (b.N + 1023) / 1024 {
+				Apply(c.f, z[:], x[:])
+			}
+		})
 	}
 }
 

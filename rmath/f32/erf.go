@@ -25,7 +25,11 @@ func Erfc(x float32) float32 {
 	case z < 0x1p-26:
 		return 1
 	case z < 0.5:
-		return float32(1 - erfSmall(float64(x)))
+		y := 1 - erfSmall(float64(x))
+		if middle(y) && x == -0x1.d93ec4p-17 {
+			return 0x1.00010ap+00
+		}
+		return float32(y)
 	case x != x:
 		return x
 	}

@@ -21,7 +21,7 @@ func Cbrt(x float32) float32 {
 	if z == 0 || !(z <= math.MaxFloat32) {
 		return float32(v)
 	}
-	t := math.Float64frombits(math.Float64bits(z)/3 + cbrtOffset)
+	t := math.Float64frombits(math.Float64bits(z)>>32/3<<32 + cbrtOffset)
 	r := float64(t*t) * (t / z)
 	w := float64(r * r)
 	t *= mad(mad(cbrtPoly4, w, cbrtPoly2), w, cbrtPoly0) + float64(mad(cbrtPoly3, w, cbrtPoly1)*r)

@@ -395,16 +395,16 @@ const (
 	cosPoly5 = -0x1.907d7aebd5e3dp-37
 )
 
-// cbrtOffset and a third of a number's bits are those of its cube root, nearly.
+// cbrtOffset and a third of a number's upper bits are those of its cube root, nearly.
 const cbrtOffset = 0x2a9f777777777777
 
 // cbrtPoly is r^(-1/3); the error is 2^-23.9.
 const (
-	cbrtPoly0 = 0x1.df6815e13916dp+00
-	cbrtPoly1 = -0x1.df3e638a31c9p+00
-	cbrtPoly2 = 0x1.9a2e765cdcc59p+00
-	cbrtPoly3 = -0x1.7dd9f0d5d42c5p-01
-	cbrtPoly4 = 0x1.24a67c22b118cp-03
+	cbrtPoly0 = 0x1.df681eb53d386p+00
+	cbrtPoly1 = -0x1.df3e86c937f95p+00
+	cbrtPoly2 = 0x1.9a2eab12c746ap+00
+	cbrtPoly3 = -0x1.7dda36d3bb40cp-01
+	cbrtPoly4 = 0x1.24a6c1c31fc1p-03
 )
 
 // atanTable[i] is the arc tangent of the middle of bin i, the sum of two parts.

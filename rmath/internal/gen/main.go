@@ -300,17 +300,17 @@ func trigonometric() {
 	polynomial("cosPoly is (cos(r) - 1 + r^2/2) / r^4 in r^2, relative to 1", "cosPoly", cosine, power(2), 0, h*h, 6)
 }
 
-// cubeRoot writes what the first approximation of a cube root takes: a third of a number's bits and
-// an offset give t, and t p(t^3/z) is nearer.
+// cubeRoot writes what the first approximation of a cube root takes: a third of a number's upper
+// bits and an offset give t, and t p(t^3/z) is nearer.
 func cubeRoot() {
 	const offset = (682*30 - 1) << 52 / 30
 	lo, hi := 1.0, 1.0
 	for i := range 7 << 10 {
 		z := 1 + float64(i)/(1<<10)
-		t := math.Float64frombits(math.Float64bits(z)/3 + offset)
+		t := math.Float64frombits(math.Float64bits(z)>>32/3<<32 + offset)
 		lo, hi = min(lo, t*t*t/z), max(hi, t*t*t/z)
 	}
-	fmt.Fprintf(&out, "\n// cbrtOffset and a third of a number's bits are those of its cube root, nearly.\n"+
+	fmt.Fprintf(&out, "\n// cbrtOffset and a third of a number's upper bits are those of its cube root, nearly.\n"+
 		"const cbrtOffset = %#x\n", uint64(offset))
 	polynomial("cbrtPoly is r^(-1/3)", "cbrtPoly", func(r mp.Num) mp.Num {
 		return mp.Div(num(1), mp.Cbrt(r))

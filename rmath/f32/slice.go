@@ -1,0 +1,51 @@
+package f32
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Apply sets dst[i] to f(src[i]) for all i: Apply(Exp, y, x). Long slices are spread over the cores,
+// so that f must be fit for several goroutines, as all functions of this package are; for many of
+// them there is vector code with the same bits (amd64 with AVX2). dst may be src, but must not
+// overlap it otherwise. Apply panics where their lengths differ.
+func Apply(f func(float32) float32, dst, src []float32) {
+	if len(dst) != len(src) {
+		panic(fmt.Sprintf("f32: Apply from %d numbers to %d", len(src), len(dst)))
+	}
+	const part = 1 << 13 // tens of microseconds
+	parts := (len(src) + part - 1) / part
+	vector := vectorOf(f)
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < parts; i = int(next.Add(1)) - 1 {
+			from, to := i*part, min(len(src), (i+1)*part)
+			apply(f, vector, dst[from:to], src[from:to])
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(parts, runtime.GOMAXPROCS(0)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// apply is Apply in one goroutine. What the vector function, if there is one, leaves is done four by
+// four.
+func apply(f func(float32) float32, vector func(dst, src *float32, n int) int, dst, src []float32) {
+	for len(src) > 0 {
+		n := len(src)
+		if vector != nil {
+			done := vector(&dst[0], &src[0], n)
+			dst, src = dst[done:], src[done:]
+			n = min(4, len(src))
+		}
+		for i, x := range src[:n] {
+			dst[i] = f(x)
+		}
+		dst, src = dst[n:], src[n:]
+	}
+}
