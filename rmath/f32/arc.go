@@ -62,7 +62,11 @@ func Atan(x float32) float32 {
 		return x
 	}
 	large, small := atan(z, z, 1)
-	return withSign(float32(large+small), x)
+	y := large + small
+	if middle(y) && z == 0x1.1ad646p-04 {
+		return withSign(0x1.1a6386p-04, x)
+	}
+	return withSign(float32(y), x)
 }
 
 // Atan2 is the angle of the point (x, y), between -pi and pi. It is correctly rounded but for values

@@ -195,7 +195,9 @@ var functions = []struct {
 		u := g.mul(r, r)
 		w := g.mul(u, u)
 		p := g.mad(g.horner(w, "atanPoly", 1, 2, 3), u, g.horner(w, "atanPoly", 0, 2, 4))
-		return g.withSign(g.add(large, g.add(r, g.mad(g.mul(r, u), p, small))), x)
+		y := g.add(large, g.add(r, g.mad(g.mul(r, u), p, small)))
+		g.notMiddle(y)
+		return g.withSign(y, x)
 	}},
 	{"erfAVX2", func(g *generator, x value) value {
 		z := g.abs(x)
