@@ -40,7 +40,10 @@ func BenchmarkFunctions(b *testing.B) {
 		{"Cbrt", Cbrt, math.Cbrt, -100, 100},
 		{"Erf", Erf, math.Erf, -4, 4},
 		{"Erfc", Erfc, math.Erfc, -4, 10},
-		{"Pow", func(x float32) float32 { return Pow(x, 2.3) }, func(x float64) float64 { return math.Pow(x, 2.3) }, 0, 100},
+		{
+			"Pow", func(x float32) float32 { return Pow(x, 2.3) },
+			func(x float64) float64 { return math.Pow(x, 2.3) }, 0, 100,
+		},
 		{
 			"Atan2", func(x float32) float32 { return Atan2(x, 1.5) },
 			func(x float64) float64 { return math.Atan2(x, 1.5) }, -20, 20,

@@ -108,7 +108,9 @@ var definitions = []*definition{
 	{
 		name: "Acosh", f: Acosh, series: func(x mp.Series) mp.Series { return x.Add(x.Mul(x).Plus(-1).Sqrt()).Log() },
 		zero: nan(), minusZero: nan(), plusInf: infinity, minusInf: nan(),
-		disc:     half(func(c float64) float64 { return c - 1 }, func(c float64) float64 { return math.Log(3*c+1) + math.Pi }),
+		disc: half(func(c float64) float64 { return c - 1 }, func(c float64) float64 {
+			return math.Log(3*c+1) + math.Pi
+		}),
 		positive: []region{{below1, given, math.NaN()}, {1, given, 0}, {largest, blocks, 0}}, negative: noNumber,
 	},
 	{
@@ -166,8 +168,13 @@ var definitions = []*definition{
 		name: "Atan", f: Atan, series: mp.Series.Atan,
 		zero: 0, minusZero: minus0, plusInf: math.Pi / 2, minusInf: -math.Pi / 2, symmetry: -1,
 		// the distances to i and -i stay within a factor of 3, whose logarithm atan has
-		disc:     half(func(c float64) float64 { return math.Hypot(1, c) }, func(float64) float64 { return 4 }),
-		positive: []region{{0x1p-13, itself, 0}, {tiny, around, 0}, {0x1p28, blocks, 0}, {largest, constant, math.Pi / 2}},
+		disc: half(func(c float64) float64 { return math.Hypot(1, c) }, func(float64) float64 { return 4 }),
+		positive: []region{
+			{0x1p-13, itself, 0},
+			{tiny, around, 0},
+			{0x1p28, blocks, 0},
+			{largest, constant, math.Pi / 2},
+		},
 	},
 	{
 		name: "Erf", f: Erf, series: mp.Series.Erf,

@@ -8,8 +8,10 @@ import (
 
 // corners is arguments where functions change, beside random ones.
 func corners(n int) []float32 {
-	x := []float32{0, 0.5, 1, 1.5, 2.5, 3, 1 << 22, 1 << 23, 1 << 24, 0x1p-126, 0x1p-149, 0x1p-125, 0x1p127, math.MaxFloat32,
-		infinity, nan(), math.Pi, 10, 1.0 / 3}
+	x := []float32{
+		0, 0.5, 1, 1.5, 2.5, 3, 10, 1.0 / 3, math.Pi, 1 << 22, 1 << 23, 1 << 24, 0x1p-126, 0x1p-149, 0x1p-125, 0x1p127,
+		math.MaxFloat32, infinity, nan(),
+	}
 	for _, v := range x {
 		x = append(x, math.Nextafter32(v, 0), math.Nextafter32(v, infinity))
 	}

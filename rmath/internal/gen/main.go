@@ -246,7 +246,8 @@ func logarithm() {
 			*t.table = append(*t.table, b, nearest(mp.Sub(x, num(b))))
 		}
 	}
-	fmt.Fprintf(&out, "\n// logOne is the bin around 1.\nconst logOne = %d\n", (math.Float64bits(1)-logOffset)>>(52-logBits))
+	fmt.Fprintf(&out, "\n// logOne is the bin around 1.\nconst logOne = %d\n",
+		(math.Float64bits(1)-logOffset)>>(52-logBits))
 	fmt.Fprintf(&out, "\n// logOffset is the first number of the octave that the tables of logarithms cover.\n"+
 		"const logOffset = %#x\n", uint64(logOffset))
 	array("logInv", "logInv is near 1/m, for the numbers m of each bin.", 8, inv)
