@@ -52,7 +52,7 @@ var rules = []rule{
 
 	// What kernels written in Go use, and what makes them into text. A program links gpu and
 	// gpu/support, never the compiler.
-	{pkg: "gpu", may: []string{"backend", "internal/host"}},
+	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
 	{pkg: "gpu/compile", may: []string{"internal/compiler"}},
 	{pkg: "internal/compiler", may: []string{"backend", "gpu/support", "internal/ptxgen"}},

@@ -186,9 +186,28 @@ func (f *frame) gpuCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.I
 			args[i+1] = f.assignable(e.Pos(), args[i+1], t)
 		}
 		return []*expr{f.snapshot(&expr{op: opBuiltin, typ: t, pos: e.Pos(), name: name, args: args})}
+	case fn.Origin().Type().(*types.Signature).TypeParams().Len() == 1:
+		return f.elementary(e, name)
 	}
 	f.refuse(e.Pos(), "gpu.%s is not for kernels; use what docs/kernels.md lists", name)
 	return nil
+}
+
+// elementary is a call of a function of package gpu that is one of package rmath, or of rmath/f32
+// for float32.
+func (f *frame) elementary(e *ast.CallExpr, name string) []*expr {
+	path := modulePath + "rmath"
+	args := f.typed(e)
+	if args[0].typ.kind == kindFloat32 {
+		path += "/f32"
+	}
+	pkg := f.loaded[path]
+	if pkg == nil {
+		f.need[path] = true
+		panic(bail{})
+	}
+	fn := pkg.types.Scope().Lookup(name).(*types.Func)
+	return f.callFunction(e, f.function(pkg, pkg.funcs[fn], keyOf(fn, nil), env{}, args, f, e.Pos()), args)
 }
 
 // typed is the arguments of a call whose parameters and result have one type.

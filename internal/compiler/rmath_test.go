@@ -33,6 +33,32 @@ CALLS
 
 const functions = COUNT
 
+// generic calls the functions that choose by type.
+//
+//tandem:kernel float32 float64
+func generic[T gpu.Float](it gpu.Item, y, x []T) {
+	for i := it.Global(0); i < len(x); i += it.GlobalSize(0) {
+		y[i] = gpu.Exp(x[i]) + gpu.Atan2(x[i], gpu.Floor(2*x[i]))
+	}
+}
+
+func check[T float32 | float64](s *linalg.Session) {
+	x, got, want := make([]T, 500), make([]T, 500), make([]T, 500)
+	for i := range x {
+		x[i] = T(i-250) / 7
+	}
+	grid := backend.Grid1(2, 64)
+	gpu.Run(grid, func(it gpu.Item) { generic(it, want, x) })
+	if err := launchGeneric[T](s, grid, got, x); err != nil {
+		fmt.Println(err)
+	}
+	for i := range x {
+		if got[i] != want[i] {
+			fmt.Printf("%T %v: %v, want %v\n", x[i], x[i], got[i], want[i])
+		}
+	}
+}
+
 func main() {
 	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1}
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -50,6 +76,8 @@ func main() {
 			fmt.Println(err)
 			continue
 		}
+		check[float32](s)
+		check[float64](s)
 		got := make([]float32, len(want))
 		for i := range got {
 			got[i] = -12345
