@@ -52,7 +52,7 @@ func erfSmall(z float64) float64 {
 // erfc is erfc(z) for z from 1/2 to 10.125.
 func erfc(z float64) float64 {
 	i := int(4*z) - 2
-	d := z - (float64(i)*0.25 + 0.625)
+	d := z - mad(float64(i), 0.25, 0.625)
 	a := erfcTable[i]
 	w := float64(d * d)
 	p := mad(mad(mad(mad(mad(a[10], w, a[8]), w, a[6]), w, a[4]), w, a[2]), w, a[0])

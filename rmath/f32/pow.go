@@ -62,8 +62,8 @@ func pow(z, y float64) float32 {
 	w := t + mad(t, expm1Poly(float64((large-float64((k-toInt)/64)+rest)*math.Ln2)), u)
 	if w < 0x1p-126 {
 		// the middles are the odd multiples of 2^-150
-		q := w * 0x1p150
-		odd := 2*math.Floor(q/2) + 1
+		q := float64(w * 0x1p150)
+		odd := mad(2, math.Floor(q/2), 1)
 		if math.Abs(q-odd) > float64(q*0x1p-48) {
 			return float32(w)
 		}
