@@ -33,8 +33,8 @@ func Apply(f func(float32) float32, dst, src []float32) {
 	wg.Wait()
 }
 
-// apply is Apply in one goroutine. What the vector function, if there is one, leaves is done four by
-// four.
+// apply is Apply in one goroutine. What the vector function, if there is one, leaves is done four
+// by four.
 func apply(f func(float32) float32, vector func(dst, src *float32, n int) int, dst, src []float32) {
 	for len(src) > 0 {
 		n := len(src)

@@ -343,8 +343,8 @@ func arcs() {
 		0, 0.25, 13)
 }
 
-// errorFunction writes polynomials of erf near 0, and of e^(x^2) erfc(x) from 1/2 to 10.25 in bins of
-// 1/4, by the distance from the middle of the bin.
+// errorFunction writes polynomials of erf near 0, and of e^(x^2) erfc(x) from 1/2 to 10.25 in bins
+// of 1/4, by the distance from the middle of the bin.
 func errorFunction() {
 	polynomial("erfPoly is erf(x) / x in x^2, relative to 1", "erfPoly", func(u mp.Num) mp.Num {
 		x := mp.Sqrt(u)
