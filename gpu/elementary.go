@@ -7,8 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/rmath/f32"
 )
 
-// Elementary functions for generic kernels: those of package rmath/f32 for float32, of package rmath
-// for float64.
+// Elementary functions for generic kernels: those of package rmath/f32 for float32, of package
+// rmath for float64.
 
 func unary[T Float](x T, f func(float32) float32, g func(float64) float64) T {
 	if unsafe.Sizeof(x) == 4 {

@@ -69,8 +69,8 @@ func Atan(x float32) float32 {
 	return withSign(float32(y), x)
 }
 
-// Atan2 is the angle of the point (x, y), between -pi and pi. It is correctly rounded but for values
-// within 2^-95 of the middle of two float32, of which none is known.
+// Atan2 is the angle of the point (x, y), between -pi and pi. It is correctly rounded but for
+// values within 2^-95 of the middle of two float32, of which none is known.
 func Atan2(y, x float32) float32 {
 	a, b := abs(y), abs(x)
 	switch {
@@ -106,8 +106,8 @@ func angleFrom(m, y, x float64) float64 {
 	return d.hi + d.lo
 }
 
-// atan is the arc tangent of y/x, both positive, the sum of two parts of which the second is smaller; z
-// is near y/x. In a bin whose middle is c it is atan(c) + atan((y-cx)/(x+cy)).
+// atan is the arc tangent of y/x, both positive, the sum of two parts of which the second is
+// smaller; z is near y/x. In a bin whose middle is c it is atan(c) + atan((y-cx)/(x+cy)).
 func atan(z, y, x float64) (large, small float64) {
 	n, d := y, x
 	switch {

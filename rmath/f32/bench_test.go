@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each function beside package math's float64 function, over 1024 arguments, by itself and in slices;
-// SinFar takes arguments up to 1e30.
+// Each function beside package math's float64 function, over 1024 arguments, by itself and in
+// slices; SinFar takes arguments up to 1e30.
 func BenchmarkFunctions(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -278,8 +278,8 @@ var noNumber = []region{{largest, given, math.NaN()}}
 // logRegions are those of a logarithm, which is 0 at 1.
 var logRegions = []region{{1 - 0x1p-9, blocks, 0}, {1 + 0x1p-9, around, 1}, {largest, blocks, 0}}
 
-// erfcBound is at least |erfc(z)| for |z-c| <= 1. With z = a+bi it is at most e^(b^2-a^2) where a is not
-// negative, and 2 more elsewhere.
+// erfcBound is at least |erfc(z)| for |z-c| <= 1. With z = a+bi it is at most e^(b^2-a^2) where a
+// is not negative, and 2 more elsewhere.
 func erfcBound(c float64) float64 {
 	if c >= 2 {
 		return math.Exp(-(c - 1) * (c - 1))

@@ -139,8 +139,8 @@ type turns struct {
 const turnBins = 1024 // for each sign of f
 
 // newTurns makes the polynomials of a function of f pi/2. Within 1/4 of any f sin and cos are at
-// most cosh(pi/8) < 1.1, and tan is at most tan(3 pi/8) < 2.5. The bins around 0 have the polynomial
-// of 0, where sin and tan are small.
+// most cosh(pi/8) < 1.1, and tan is at most tan(3 pi/8) < 2.5. The bins around 0 have the
+// polynomial of 0, where sin and tan are small.
 func newTurns(f func(sin, cos mp.Series) mp.Series) *turns {
 	const h = 0.25 / turnBins // half a bin
 	d := definition{

@@ -7,10 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// Apply sets dst[i] to f(src[i]) for all i: Apply(Exp, y, x). Long slices are spread over the cores,
-// so that f must be fit for several goroutines, as all functions of this package are; for many of
-// them there is vector code with the same bits (amd64 with AVX2). dst may be src, but must not
-// overlap it otherwise. Apply panics where their lengths differ.
+// Apply sets dst[i] to f(src[i]) for all i: Apply(Exp, y, x). Long slices are spread over the
+// cores, so that f must be fit for several goroutines, as all functions of this package are; those
+// of one argument, but for Round and the like, have vector code with the same bits (amd64 with
+// AVX2). dst may be src, but must not overlap it otherwise. Apply panics where their lengths
+// differ.
 func Apply(f func(float32) float32, dst, src []float32) {
 	if len(dst) != len(src) {
 		panic(fmt.Sprintf("f32: Apply from %d numbers to %d", len(src), len(dst)))
