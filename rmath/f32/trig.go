@@ -102,7 +102,16 @@ func Cos(x float32) float32 {
 		return 1
 	}
 	k, r, v := reduceHalfPi(z)
-	return float32(quadrant(k+1, r, v))
+	y := quadrant(k+1, r, v)
+	if middle(y) {
+		switch z {
+		case 0x1.3170fp+63:
+			return 0x1.fe2976p-01
+		case 0x1.2b9622p+67:
+			return 0x1.f0285ep-01
+		}
+	}
+	return float32(y)
 }
 
 // Tan is the tangent of x.
