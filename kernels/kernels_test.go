@@ -116,14 +116,14 @@ func TestMatMulArgsAlignment(t *testing.T) {
 		a, b, c Operand
 		want    int32
 	}{
-		{"all aligned", even, even, even, 3},
-		{"a's offset", Operand{dev, 7, 16}, even, even, 2},
-		{"b's stride", even, Operand{dev, 8, 18}, even, 2},
-		{"c's stride", even, even, Operand{dev, 8, 15}, 1},
-		{"a in aligned host memory", Operand{fakeHost{mem}, 8, 16}, even, even, 3},
-		{"b in host memory at another address", even, Operand{fakeHost{mem[4:]}, 8, 16}, even, 2},
-		{"b in host memory, aligned by its offset alone", even, Operand{fakeHost{mem[4:]}, 3, 16}, even, 2},
-		{"c in host memory at another address", even, even, Operand{fakeHost{mem[8:]}, 8, 16}, 1},
+		{"all aligned", even, even, even, 7},
+		{"a's offset", Operand{dev, 7, 16}, even, even, 6},
+		{"b's stride", even, Operand{dev, 8, 18}, even, 5},
+		{"c's stride", even, even, Operand{dev, 8, 15}, 3},
+		{"a in aligned host memory", Operand{fakeHost{mem}, 8, 16}, even, even, 7},
+		{"b in host memory at another address", even, Operand{fakeHost{mem[4:]}, 8, 16}, even, 5},
+		{"b in host memory, aligned by its offset alone", even, Operand{fakeHost{mem[4:]}, 3, 16}, even, 5},
+		{"c in host memory at another address", even, even, Operand{fakeHost{mem[8:]}, 8, 16}, 3},
 	} {
 		args := MatMulArgs(nil, 4, 4, 4, float32(1), c.a, c.b, 0, c.c)
 		if got := args[14].Int32(); got != c.want {
@@ -131,15 +131,15 @@ func TestMatMulArgsAlignment(t *testing.T) {
 		}
 	}
 	for want, args := range map[int32][]backend.Arg{
-		7:  AddMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
-		15: SubMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
+		15: AddMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
+		31: SubMulArgs[float32](nil, Batch{}, 4, 4, 4, even, even, even),
 	} {
 		if got := args[14].Int32(); got != want {
 			t.Errorf("from C: flags = %d, want %d", got, want)
 		}
 	}
 	double := Operand{dev, 2, 6} // 16 and 48 bytes
-	if args := MatMulArgs(nil, 4, 4, 4, 1.0, double, double, 0, double); args[14].Int32() != 3 {
+	if args := MatMulArgs(nil, 4, 4, 4, 1.0, double, double, 0, double); args[14].Int32() != 7 {
 		t.Error("float64 at 16 bytes is not aligned")
 	}
 }

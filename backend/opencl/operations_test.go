@@ -44,6 +44,7 @@ func library(t *testing.T, sharing opencl.Sharing) *faulttest.Library {
 			"(*program).load":             binary,
 			"(*program).image":            "a binary that is not told is not kept",
 			"(*memory).freeHost":          "what cannot be unmapped is unmapped with its object",
+			"(*streamed[...]).allocate":   "with less memory the tiles are smaller",
 		},
 	}
 }

@@ -12,7 +12,7 @@ func TestSuite(t *testing.T) { backendtest.Run(t, &counting{launches: map[string
 
 func TestRun(t *testing.T) {
 	exampletest.Check(t, run, "counting", `[372 230] [230 142]
-add: 3 launches
+add_float32: 3 launches
 matmul_cpu: 3 launches
 `)
 }

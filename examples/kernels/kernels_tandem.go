@@ -93,14 +93,17 @@ TABLE a64_a2_f64 c_logTable1 = {{{{-0x1.604dc828fap-02, 0x1.6184487415705p-48}},
 FN f64 f8_mad(CHECKER f64 x_, f64 y_, f64 z_) {
   return (x_ * y_) + z_;
 }
+FN f64 f9_logPoly(CHECKER f64 r_) {
+  f64 q_ = f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK -0x1.0005aa8ae2ecbp-03, r_, 0x1.249894dad9ff2p-03), r_, -0x1.55555549de185p-03), r_, 0x1.9999998cdc3aap-03), r_, -0x1.000000000002ep-02), r_, 0x1.5555555555589p-02), r_, -0.5);
+  return (r_ * r_) * q_;
+}
 FN f64 f7_logSum(CHECKER f64 e_, u64 i_, f64 r_) {
   a2_f64 t_ = c_logTable1.v[AT(i_ & 63ul, 64, 1000021)];
   f64 large_ = f8_mad(CHECK e_, 0x1.62e42fefa38p-01, t_.v[(i64)0]);
   a2_f64 t2_ = c_logTable1.v[AT(i_ & 63ul, 64, 1000022)];
   f64 small_ = f8_mad(CHECK e_, 0x1.ef35793c7673p-45, t2_.v[(i64)1]);
-  f64 q_ = f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK -0x1.0005aa8ae2ecbp-03, r_, 0x1.249894dad9ff2p-03), r_, -0x1.55555549de185p-03), r_, 0x1.9999998cdc3aap-03), r_, -0x1.000000000002ep-02), r_, 0x1.5555555555589p-02), r_, -0.5);
   f64 s_ = large_ + r_;
-  return s_ + (((large_ - s_) + r_) + f8_mad(CHECK r_ * r_, q_, small_));
+  return s_ + (((large_ - s_) + r_) + (f9_logPoly(CHECK r_) + small_));
 }
 typedef struct { f64 v[64]; } a64_f64;
 typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
@@ -119,7 +122,7 @@ FN f64 f5_log(CHECKER f64 z_) {
   u64 i_ = t3_;
   return f7_logSum(CHECK e_, i_, (m_ * c_logInv0.v[AT(i_, 64, 1000016)]) - 1.0);
 }
-FN u8 f9_middle(CHECKER f64 y_) {
+FN u8 f10_middle(CHECKER f64 y_) {
   return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
 }
 FN f32 f1_Log(CHECKER f32 x_) {
@@ -127,7 +130,7 @@ FN f32 f1_Log(CHECKER f32 x_) {
     return f2_logSpecial(CHECK x_);
   }
   f64 y_ = f5_log(CHECK (f64)x_);
-  if (f9_middle(CHECK y_)) {
+  if (f10_middle(CHECK y_)) {
     {
       u32 t_ = as_uint(x_);
       if (t_ == 1010908474u) {
@@ -153,10 +156,10 @@ FN f32 f1_Log(CHECKER f32 x_) {
   }
   return (f32)y_;
 }
-typedef struct { f64 r0; f64 r1; f64 r2; } f12_reduceExp_results;
-typedef struct { f64 r0; f64 r1; } f13_powerOf2_results;
+typedef struct { f64 r0; f64 r1; f64 r2; } f13_reduceExp_results;
+typedef struct { f64 r0; f64 r1; } f14_powerOf2_results;
 TABLE a64_a2_f64 c_expTable2 = {{{{1.0, 0.0}}, {{0x1.02c9a3e778061p+00, -0x1.19083535b085dp-56}}, {{0x1.059b0d3158574p+00, 0x1.d73e2a475b465p-55}}, {{0x1.0874518759bc8p+00, 0x1.186be4bb284ffp-57}}, {{0x1.0b5586cf9890fp+00, 0x1.8a62e4adc610bp-54}}, {{0x1.0e3ec32d3d1a2p+00, 0x1.03a1727c57b53p-59}}, {{0x1.11301d0125b51p+00, -0x1.6c51039449b3ap-54}}, {{0x1.1429aaea92dep+00, -0x1.32fbf9af1369ep-54}}, {{0x1.172b83c7d517bp+00, -0x1.19041b9d78a76p-55}}, {{0x1.1a35beb6fcb75p+00, 0x1.e5b4c7b4968e4p-55}}, {{0x1.1d4873168b9aap+00, 0x1.e016e00a2643cp-54}}, {{0x1.2063b88628cd6p+00, 0x1.dc775814a8495p-55}}, {{0x1.2387a6e756238p+00, 0x1.9b07eb6c70573p-54}}, {{0x1.26b4565e27cddp+00, 0x1.2bd339940e9d9p-55}}, {{0x1.29e9df51fdee1p+00, 0x1.612e8afad1255p-55}}, {{0x1.2d285a6e4030bp+00, 0x1.0024754db41d5p-54}}, {{0x1.306fe0a31b715p+00, 0x1.6f46ad23182e4p-55}}, {{0x1.33c08b26416ffp+00, 0x1.32721843659a6p-54}}, {{0x1.371a7373aa9cbp+00, -0x1.63aeabf42eae2p-54}}, {{0x1.3a7db34e59ff7p+00, -0x1.5e436d661f5e3p-56}}, {{0x1.3dea64c123422p+00, 0x1.ada0911f09ebcp-55}}, {{0x1.4160a21f72e2ap+00, -0x1.ef3691c309278p-58}}, {{0x1.44e086061892dp+00, 0x1.89b7a04ef80dp-59}}, {{0x1.486a2b5c13cdp+00, 0x1.3c1a3b69062fp-56}}, {{0x1.4bfdad5362a27p+00, 0x1.d4397afec42e2p-56}}, {{0x1.4f9b2769d2ca7p+00, -0x1.4b309d25957e3p-54}}, {{0x1.5342b569d4f82p+00, -0x1.07abe1db13cadp-55}}, {{0x1.56f4736b527dap+00, 0x1.9bb2c011d93adp-54}}, {{0x1.5ab07dd485429p+00, 0x1.6324c054647adp-54}}, {{0x1.5e76f15ad2148p+00, 0x1.ba6f93080e65ep-54}}, {{0x1.6247eb03a5585p+00, -0x1.383c17e40b497p-54}}, {{0x1.6623882552225p+00, -0x1.bb60987591c34p-54}}, {{0x1.6a09e667f3bcdp+00, -0x1.bdd3413b26456p-54}}, {{0x1.6dfb23c651a2fp+00, -0x1.bbe3a683c88abp-57}}, {{0x1.71f75e8ec5f74p+00, -0x1.16e4786887a99p-55}}, {{0x1.75feb564267c9p+00, -0x1.0245957316dd3p-54}}, {{0x1.7a11473eb0187p+00, -0x1.41577ee04992fp-55}}, {{0x1.7e2f336cf4e62p+00, 0x1.05d02ba15797ep-56}}, {{0x1.82589994cce13p+00, -0x1.d4c1dd41532d8p-54}}, {{0x1.868d99b4492edp+00, -0x1.fc6f89bd4f6bap-54}}, {{0x1.8ace5422aa0dbp+00, 0x1.6e9f156864b27p-54}}, {{0x1.8f1ae99157736p+00, 0x1.5cc13a2e3976cp-55}}, {{0x1.93737b0cdc5e5p+00, -0x1.75fc781b57ebcp-57}}, {{0x1.97d829fde4e5p+00, -0x1.d185b7c1b85d1p-54}}, {{0x1.9c49182a3f09p+00, 0x1.c7c46b071f2bep-56}}, {{0x1.a0c667b5de565p+00, -0x1.359495d1cd533p-54}}, {{0x1.a5503b23e255dp+00, -0x1.d2f6edb8d41e1p-54}}, {{0x1.a9e6b5579fdbfp+00, 0x1.0fac90ef7fd31p-54}}, {{0x1.ae89f995ad3adp+00, 0x1.7a1cd345dcc81p-54}}, {{0x1.b33a2b84f15fbp+00, -0x1.2805e3084d708p-57}}, {{0x1.b7f76f2fb5e47p+00, -0x1.5584f7e54ac3bp-56}}, {{0x1.bcc1e904bc1d2p+00, 0x1.23dd07a2d9e84p-55}}, {{0x1.c199bdd85529cp+00, 0x1.11065895048ddp-55}}, {{0x1.c67f12e57d14bp+00, 0x1.2884dff483cadp-54}}, {{0x1.cb720dcef9069p+00, 0x1.503cbd1e949dbp-56}}, {{0x1.d072d4a07897cp+00, -0x1.cbc3743797a9cp-54}}, {{0x1.d5818dcfba487p+00, 0x1.2ed02d75b3707p-55}}, {{0x1.da9e603db3285p+00, 0x1.c2300696db532p-54}}, {{0x1.dfc97337b9b5fp+00, -0x1.1a5cd4f184b5cp-54}}, {{0x1.e502ee78b3ff6p+00, 0x1.39e8980a9cc8fp-55}}, {{0x1.ea4afa2a490dap+00, -0x1.e9c23179c2893p-54}}, {{0x1.efa1bee615a27p+00, 0x1.dc7f486a4b6bp-54}}, {{0x1.f50765b6e454p+00, 0x1.9d3e12dd8a18bp-54}}, {{0x1.fa7c1819e90d8p+00, 0x1.74853f3a5931ep-55}}}};
-FN f13_powerOf2_results f13_powerOf2(CHECKER i64 n_) {
+FN f14_powerOf2_results f14_powerOf2(CHECKER i64 n_) {
   f64 t_ = {0};
   f64 u_ = {0};
   i64 i_ = n_ & ((i64)63);
@@ -164,13 +167,13 @@ FN f13_powerOf2_results f13_powerOf2(CHECKER i64 n_) {
   a2_f64 t2_ = c_expTable2.v[AT(i_, 64, 2000019)];
   t_ = as_double(as_ulong(t2_.v[(i64)0]) + e_);
   a2_f64 t3_ = c_expTable2.v[AT(i_, 64, 2000020)];
-  { f13_powerOf2_results r = {t_, t3_.v[(i64)1] * as_double(4607182418800017408ul + e_)}; return r; }
+  { f14_powerOf2_results r = {t_, t3_.v[(i64)1] * as_double(4607182418800017408ul + e_)}; return r; }
 }
-FN f64 f14_expm1Poly(CHECKER f64 r_) {
+FN f64 f15_expm1Poly(CHECKER f64 r_) {
   f64 q_ = f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK f8_mad(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
   return f8_mad(CHECK r_ * r_, q_, r_);
 }
-FN f12_reduceExp_results f12_reduceExp(CHECKER f64 z_) {
+FN f13_reduceExp_results f13_reduceExp(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 u_ = {0};
   f64 s_ = {0};
@@ -180,19 +183,19 @@ FN f12_reduceExp_results f12_reduceExp(CHECKER f64 z_) {
   f64 r_ = (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46);
   f64 t2_ = {0};
   f64 t3_ = {0};
-  { f13_powerOf2_results r = f13_powerOf2(CHECK n_);
+  { f14_powerOf2_results r = f14_powerOf2(CHECK n_);
     t2_ = r.r0;
     t3_ = r.r1;
   }
   t_ = t2_;
   u_ = t3_;
-  { f12_reduceExp_results r = {t_, u_, f14_expm1Poly(CHECK r_)}; return r; }
+  { f13_reduceExp_results r = {t_, u_, f15_expm1Poly(CHECK r_)}; return r; }
 }
-FN f64 f11_exp(CHECKER f64 z_) {
+FN f64 f12_exp(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 t2_ = {0};
   f64 t3_ = {0};
-  { f12_reduceExp_results r = f12_reduceExp(CHECK z_);
+  { f13_reduceExp_results r = f13_reduceExp(CHECK z_);
     t_ = r.r0;
     t2_ = r.r1;
     t3_ = r.r2;
@@ -202,7 +205,7 @@ FN f64 f11_exp(CHECKER f64 z_) {
   f64 s_ = t3_;
   return t4_ + f8_mad(CHECK t4_, s_, u_);
 }
-FN f32 f10_Exp(CHECKER f32 x_) {
+FN f32 f11_Exp(CHECKER f32 x_) {
   {
     if (x_ < (-104.0f)) {
       return 0.0f;
@@ -212,7 +215,7 @@ FN f32 f10_Exp(CHECKER f32 x_) {
       }
     }
   }
-  return (f32)f11_exp(CHECK (f64)x_);
+  return (f32)f12_exp(CHECK (f64)x_);
 }
 ACCESS(g_f32, __global, f32)
 #ifdef __NVPTX__
@@ -220,14 +223,14 @@ FN f64 abs_f64(f64 x) { return __builtin_fabs(x); }
 #else
 FN f64 abs_f64(f64 x) { return fabs(x); }
 #endif
-FN f32 f15_normal(CHECKER f32 x_) {
+FN f32 f16_normal(CHECKER f32 x_) {
   f32 a_ = (f32)abs_f64((f64)x_);
   f32 t_ = div_f32(1.0f, fma(0x1.da6712p-03f, a_, 1.0f));
   f32 p_ = fma(t_, 0x1.548cdep+00f, -0x1.d23dd4p+00f);
   p_ = fma(t_, p_, 0x1.c80efp+00f);
   p_ = fma(t_, p_, -0x1.6d1f0ep-02f);
   p_ = fma(t_, p_, 0x1.470bf4p-02f);
-  f32 tail_ = (0x1.988454p-02f * f10_Exp(CHECK div_f32((-a_) * a_, 2.0f))) * (t_ * p_);
+  f32 tail_ = (0x1.988454p-02f * f11_Exp(CHECK div_f32((-a_) * a_, 2.0f))) * (t_ * p_);
   if (x_ < 0.0f) {
     return tail_;
   }
@@ -249,9 +252,9 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
       f32 drift_ = fma(volatility_, div_f32(volatility_, 2.0f), rate_);
       f32 d1_ = div_f32(fma(drift_, o_.years_, f1_Log(CHECK div_f32(o_.price_, o_.strike_))), spread_);
       f32 d2_ = d1_ - spread_;
-      f32 later_ = o_.strike_ * f10_Exp(CHECK (-rate_) * o_.years_);
-      STORE(g_f32, calls_.p[AT(i_, calls_.n, 48)], fma(o_.price_, f15_normal(CHECK d1_), -(later_ * f15_normal(CHECK d2_))));
-      STORE(g_f32, puts_.p[AT(i_, puts_.n, 49)], fma(later_, f15_normal(CHECK -d2_), -(o_.price_ * f15_normal(CHECK -d1_))));
+      f32 later_ = o_.strike_ * f11_Exp(CHECK (-rate_) * o_.years_);
+      STORE(g_f32, calls_.p[AT(i_, calls_.n, 48)], fma(o_.price_, f16_normal(CHECK d1_), -(later_ * f16_normal(CHECK d2_))));
+      STORE(g_f32, puts_.p[AT(i_, puts_.n, 49)], fma(later_, f16_normal(CHECK -d2_), -(o_.price_ * f16_normal(CHECK -d1_))));
     }
   }
 }
@@ -416,26 +419,26 @@ $L__BB0_4:
 	ld.const.f64 	%fd13, [%rd44+8];
 	mul.rn.f64 	%fd14, %fd5, 0d3D2EF35793C76730;
 	add.rn.f64 	%fd15, %fd14, %fd13;
-	mul.rn.f64 	%fd16, %fd9, 0dBFC0005AA8AE2ECB;
-	add.rn.f64 	%fd17, %fd16, 0d3FC249894DAD9FF2;
-	mul.rn.f64 	%fd18, %fd9, %fd17;
-	add.rn.f64 	%fd19, %fd18, 0dBFC55555549DE185;
-	mul.rn.f64 	%fd20, %fd9, %fd19;
-	add.rn.f64 	%fd21, %fd20, 0d3FC9999998CDC3AA;
-	mul.rn.f64 	%fd22, %fd9, %fd21;
-	add.rn.f64 	%fd23, %fd22, 0dBFD000000000002E;
-	mul.rn.f64 	%fd24, %fd9, %fd23;
-	add.rn.f64 	%fd25, %fd24, 0d3FD5555555555589;
-	mul.rn.f64 	%fd26, %fd9, %fd25;
-	add.rn.f64 	%fd27, %fd26, 0dBFE0000000000000;
-	add.rn.f64 	%fd28, %fd12, %fd9;
-	sub.rn.f64 	%fd29, %fd12, %fd28;
-	add.rn.f64 	%fd30, %fd9, %fd29;
+	add.rn.f64 	%fd16, %fd12, %fd9;
+	sub.rn.f64 	%fd17, %fd12, %fd16;
+	add.rn.f64 	%fd18, %fd9, %fd17;
+	mul.rn.f64 	%fd19, %fd9, 0dBFC0005AA8AE2ECB;
+	add.rn.f64 	%fd20, %fd19, 0d3FC249894DAD9FF2;
+	mul.rn.f64 	%fd21, %fd9, %fd20;
+	add.rn.f64 	%fd22, %fd21, 0dBFC55555549DE185;
+	mul.rn.f64 	%fd23, %fd9, %fd22;
+	add.rn.f64 	%fd24, %fd23, 0d3FC9999998CDC3AA;
+	mul.rn.f64 	%fd25, %fd9, %fd24;
+	add.rn.f64 	%fd26, %fd25, 0dBFD000000000002E;
+	mul.rn.f64 	%fd27, %fd9, %fd26;
+	add.rn.f64 	%fd28, %fd27, 0d3FD5555555555589;
+	mul.rn.f64 	%fd29, %fd9, %fd28;
+	add.rn.f64 	%fd30, %fd29, 0dBFE0000000000000;
 	mul.rn.f64 	%fd31, %fd9, %fd9;
-	mul.rn.f64 	%fd32, %fd31, %fd27;
+	mul.rn.f64 	%fd32, %fd31, %fd30;
 	add.rn.f64 	%fd33, %fd15, %fd32;
-	add.rn.f64 	%fd34, %fd30, %fd33;
-	add.rn.f64 	%fd1, %fd28, %fd34;
+	add.rn.f64 	%fd34, %fd18, %fd33;
+	add.rn.f64 	%fd1, %fd16, %fd34;
 	mov.b64 	%rd45, %fd1;
 	add.s64 	%rd46, %rd45, 8;
 	and.b64  	%rd47, %rd46, 536870896;
@@ -1241,17 +1244,17 @@ FN i64 rem_i64(LINED i64 x, i64 y) {
   return (i64)(x % d);
 }
 ACCESS(g_u64, __global, u64)
-typedef struct { u64 r0; u64 r1; } f16_add3_results;
-FN f16_add3_results f16_add3(CHECKER u64 a_, u64 b_, u64 c_) {
+typedef struct { u64 r0; u64 r1; } f17_add3_results;
+FN f17_add3_results f17_add3(CHECKER u64 a_, u64 b_, u64 c_) {
   u64 one_ = {0};
   u64 two_ = {0};
-  { f16_add3_results r = {(a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))}; return r; }
+  { f17_add3_results r = {(a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))}; return r; }
 }
-typedef struct { u64 r0; u64 r1; } f17_add2_results;
-FN f17_add2_results f17_add2(CHECKER u64 a_, u64 b_) {
+typedef struct { u64 r0; u64 r1; } f18_add2_results;
+FN f18_add2_results f18_add2(CHECKER u64 a_, u64 b_) {
   u64 one_ = {0};
   u64 two_ = {0};
-  { f17_add2_results r = {a_ ^ b_, a_ & b_}; return r; }
+  { f18_add2_results r = {a_ ^ b_, a_ & b_}; return r; }
 }
 __kernel
 void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_len, __global u64 *now_p, const ulong now_off, const ulong now_len, const ulong wide_x CHECKED_KERNEL) {
@@ -1279,7 +1282,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   }
   u64 t_ = {0};
   u64 t2_ = {0};
-  { f16_add3_results r = f16_add3(CHECK left_.v[(i64)0], middle_.v[(i64)0], right_.v[(i64)0]);
+  { f17_add3_results r = f17_add3(CHECK left_.v[(i64)0], middle_.v[(i64)0], right_.v[(i64)0]);
     t_ = r.r0;
     t2_ = r.r1;
   }
@@ -1287,7 +1290,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 a2_ = t2_;
   u64 t3_ = {0};
   u64 t4_ = {0};
-  { f16_add3_results r = f16_add3(CHECK left_.v[(i64)2], middle_.v[(i64)2], right_.v[(i64)2]);
+  { f17_add3_results r = f17_add3(CHECK left_.v[(i64)2], middle_.v[(i64)2], right_.v[(i64)2]);
     t3_ = r.r0;
     t4_ = r.r1;
   }
@@ -1295,7 +1298,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 b2_ = t4_;
   u64 t5_ = {0};
   u64 t6_ = {0};
-  { f17_add2_results r = f17_add2(CHECK left_.v[(i64)1], right_.v[(i64)1]);
+  { f18_add2_results r = f18_add2(CHECK left_.v[(i64)1], right_.v[(i64)1]);
     t5_ = r.r0;
     t6_ = r.r1;
   }
@@ -1303,7 +1306,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 c2_ = t6_;
   u64 t7_ = {0};
   u64 t8_ = {0};
-  { f16_add3_results r = f16_add3(CHECK a1_, b1_, c1_);
+  { f17_add3_results r = f17_add3(CHECK a1_, b1_, c1_);
     t7_ = r.r0;
     t8_ = r.r1;
   }
@@ -1311,7 +1314,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 d2_ = t8_;
   u64 t9_ = {0};
   u64 t10_ = {0};
-  { f16_add3_results r = f16_add3(CHECK a2_, b2_, c2_);
+  { f17_add3_results r = f17_add3(CHECK a2_, b2_, c2_);
     t9_ = r.r0;
     t10_ = r.r1;
   }
@@ -1319,7 +1322,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
   u64 e4_ = t10_;
   u64 t11_ = {0};
   u64 t12_ = {0};
-  { f17_add2_results r = f17_add2(CHECK e2_, d2_);
+  { f18_add2_results r = f18_add2(CHECK e2_, d2_);
     t11_ = r.r0;
     t12_ = r.r1;
   }
@@ -1559,7 +1562,7 @@ var mandelbrotKernel = &backend.Source{
 typedef struct { __global u8 *p; i64 n; } sg_u8;
 FN sg_u8 make_sg_u8(__global u8 *p, i64 n) { sg_u8 s; s.p = p; s.n = n; return s; }
 typedef double f64;
-FN i32 f18_escape(CHECKER f64 cx_, f64 cy_, i32 limit_) {
+FN i32 f19_escape(CHECKER f64 cx_, f64 cy_, i32 limit_) {
   f64 x_ = {0};
   f64 y_ = {0};
   {
@@ -1598,7 +1601,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
   {
     i64 at_ = (i64)((u64)((i64)((u64)row_ * (u64)width_)) + (u64)col_);
     if ((col_ < width_) && (at_ < pixels_.n)) {
-      i32 turns_ = f18_escape(CHECK x0_ + (((f64)col_) * step_), y0_ + (((f64)row_) * step_), limit_);
+      i32 turns_ = f19_escape(CHECK x0_ + (((f64)col_) * step_), y0_ + (((f64)row_) * step_), limit_);
       STORE(g_u8, pixels_.p[AT(at_, pixels_.n, 24)], 0u);
       if (turns_ < limit_) {
         STORE(g_u8, pixels_.p[AT(at_, pixels_.n, 26)], (u8)div_i32(LINE(26) (i32)((u32)255 * (u32)((i32)((u32)turns_ + (u32)1))), limit_));
@@ -2534,12 +2537,12 @@ typedef char size_a64_t_body[sizeof(a64_t_body) == 1024 ? 1 : -1];
 ACCESS(g_t_body, __global, t_body)
 ACCESS(l_t_body, LOCALPTR, t_body)
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-FN t_vec f19_minus(CHECKER t_vec a_, t_vec b_) {
+FN t_vec f20_minus(CHECKER t_vec a_, t_vec b_) {
   t_vec t_ = {a_.x_ - b_.x_, a_.y_ - b_.y_, a_.z_ - b_.z_};
   return t_;
 }
 ACCESS(l_t_vec, LOCALPTR, t_vec)
-FN f32 f20_dot(CHECKER t_vec a_, t_vec b_) {
+FN f32 f21_dot(CHECKER t_vec a_, t_vec b_) {
   return fma(a_.x_, b_.x_, fma(a_.y_, b_.y_, a_.z_ * b_.z_));
 }
 typedef double f64;
@@ -2548,7 +2551,7 @@ FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
 #else
 FN f64 sqrt_f64(f64 x) { return sqrt(x); }
 #endif
-FN t_vec f21_plus(CHECKER t_vec a_, f32 s_, t_vec b_) {
+FN t_vec f22_plus(CHECKER t_vec a_, f32 s_, t_vec b_) {
   t_vec t_ = {fma(s_, b_.x_, a_.x_), fma(s_, b_.y_, a_.y_), fma(s_, b_.z_, a_.z_)};
   return t_;
 }
@@ -2589,19 +2592,19 @@ void nbody_kernel(__global t_body *next_p, const ulong next_off, const ulong nex
         i64 t_ = min_i64((i64)64, (i64)((u64)now_.n - (u64)first_));
         i64 j_ = (i64)0;
         for (; GO(j_ < t_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          t_vec d_ = f19_minus(CHECK LOAD(l_t_vec, tile_.v[AT(j_, 64, 58)].at_), me_.at_);
-          f32 r2_ = f20_dot(CHECK d_, d_) + 0x1.47ae14p-07f;
+          t_vec d_ = f20_minus(CHECK LOAD(l_t_vec, tile_.v[AT(j_, 64, 58)].at_), me_.at_);
+          f32 r2_ = f21_dot(CHECK d_, d_) + 0x1.47ae14p-07f;
           f32 r_ = (f32)sqrt_f64((f64)r2_);
-          pull_ = f21_plus(CHECK pull_, div_f32(LOAD(l_f32, tile_.v[AT(j_, 64, 61)].mass_), r2_ * r_), d_);
+          pull_ = f22_plus(CHECK pull_, div_f32(LOAD(l_f32, tile_.v[AT(j_, 64, 61)].mass_), r2_ * r_), d_);
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
   }
   if (i_ < now_.n) {
-    t_vec v_ = f21_plus(CHECK LOAD(g_t_vec, velocity_.p[AT(i_, velocity_.n, 66)]), dt_, pull_);
+    t_vec v_ = f22_plus(CHECK LOAD(g_t_vec, velocity_.p[AT(i_, velocity_.n, 66)]), dt_, pull_);
     STORE(g_t_vec, velocity_.p[AT(i_, velocity_.n, 67)], v_);
-    t_body t2_ = {f21_plus(CHECK me_.at_, dt_, v_), me_.mass_};
+    t_body t2_ = {f22_plus(CHECK me_.at_, dt_, v_), me_.mass_};
     STORE(g_t_body, next_.p[AT(i_, next_.n, 68)], t2_);
   }
 }
@@ -3106,7 +3109,7 @@ typedef char size_a64_u32[sizeof(a64_u32) == 256 ? 1 : -1];
 TABLE a64_u32 c_roundConstants3 = {{1116352408u, 1899447441u, 3049323471u, 3921009573u, 961987163u, 1508970993u, 2453635748u, 2870763221u, 3624381080u, 310598401u, 607225278u, 1426881987u, 1925078388u, 2162078206u, 2614888103u, 3248222580u, 3835390401u, 4022224774u, 264347078u, 604807628u, 770255983u, 1249150122u, 1555081692u, 1996064986u, 2554220882u, 2821834349u, 2952996808u, 3210313671u, 3336571891u, 3584528711u, 113926993u, 338241895u, 666307205u, 773529912u, 1294757372u, 1396182291u, 1695183700u, 1986661051u, 2177026350u, 2456956037u, 2730485921u, 2820302411u, 3259730800u, 3345764771u, 3516065817u, 3600352804u, 4094571909u, 275423344u, 430227734u, 506948616u, 659060556u, 883997877u, 958139571u, 1322822218u, 1537002063u, 1747873779u, 1955562222u, 2024104815u, 2227730452u, 2361852424u, 2428436474u, 2756734187u, 3204031479u, 3329325298u}};
 FN u32 shl_u32(u32 x, u64 n) { return n < 32 ? (u32)((u32)x << (u32)n) : (u32)0; }
 FN u32 shr_u32(u32 x, u64 n) { return n < 32 ? (u32)(x >> (u32)n) : (u32)0; }
-FN void f22_compress(CHECKER a8_u32 * h_, a16_u32 * w_) {
+FN void f23_compress(CHECKER a8_u32 * h_, a16_u32 * w_) {
   u32 a_ = (*h_).v[(i64)0];
   u32 b_ = (*h_).v[(i64)1];
   u32 c_ = (*h_).v[(i64)2];
@@ -3210,7 +3213,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
         w_.v[(i64)14] = t_;
         w_.v[(i64)15] = t2_;
       }
-      f22_compress(CHECK &h_, &w_);
+      f23_compress(CHECK &h_, &w_);
     }
   }
   {
@@ -3513,7 +3516,7 @@ typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
 typedef struct { a16_i32 v[16]; } a16_a16_i32;
 typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
-FN i32 f23_distance(CHECKER t_Matrix_3 d_, i64 i_, i64 j_) {
+FN i32 f24_distance(CHECKER t_Matrix_3 d_, i64 i_, i64 j_) {
   if ((i_ < d_.Rows_) && (j_ < d_.Cols_)) {
     return LOAD(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 69) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 69))]);
   }
@@ -3558,11 +3561,11 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
   }
   i64 y_ = (i64)get_local_id(1);
   i64 x_ = (i64)get_local_id(0);
-  i32 t6_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)x_));
+  i32 t6_ = f24_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)x_));
   STORE(l_i32, a_.v[AT(y_, 16, 45)].v[AT(x_, 16, 45)], t6_);
-  i32 t7_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
+  i32 t7_ = f24_distance(CHECK d_, (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
   STORE(l_i32, b_.v[AT(y_, 16, 46)].v[AT(x_, 16, 46)], t7_);
-  i32 t8_ = f23_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
+  i32 t8_ = f24_distance(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
   i32 own_ = t8_;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   {
@@ -3779,14 +3782,14 @@ typedef struct { i32 v[256]; } a256_i32;
 typedef char size_a256_i32[sizeof(a256_i32) == 1024 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
-typedef struct { i64 r0; i64 r1; } f24_pair_results;
-FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f25_pair_results;
+FN f25_pair_results f25_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f25_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
-FN void f25_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
+FN void f26_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
   if (LOAD(l_i32, (*b_)) < LOAD(l_i32, (*a_))) {
     i32 t_ = LOAD(l_i32, (*b_));
     i32 t2_ = LOAD(l_i32, (*a_));
@@ -3820,26 +3823,26 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       i64 t2_ = {0};
       i64 t3_ = {0};
-      { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), run_ / ((i64)2), (i64)((u64)run_ - (u64)((i64)1)));
+      { f25_pair_results r = f25_pair(CHECK (i64)get_local_id(0), run_ / ((i64)2), (i64)((u64)run_ - (u64)((i64)1)));
         t2_ = r.r0;
         t3_ = r.r1;
       }
       i64 i2_ = t2_;
       i64 j_ = t3_;
-      f25_order(CHECK &t_.v[AT(i2_, 256, 30)], &t_.v[AT(j_, 256, 30)]);
+      f26_order(CHECK &t_.v[AT(i2_, 256, 30)], &t_.v[AT(j_, 256, 30)]);
       i64 d_ = run_ / ((i64)4);
       {
         for (; d_ > ((i64)0); d_ = d_ / ((i64)2)) {
           barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
           i64 t4_ = {0};
           i64 t5_ = {0};
-          { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), d_, d_);
+          { f25_pair_results r = f25_pair(CHECK (i64)get_local_id(0), d_, d_);
             t4_ = r.r0;
             t5_ = r.r1;
           }
           i64 i3_ = t4_;
           i64 j2_ = t5_;
-          f25_order(CHECK &t_.v[AT(i3_, 256, 75)], &t_.v[AT(j2_, 256, 75)]);
+          f26_order(CHECK &t_.v[AT(i3_, 256, 75)], &t_.v[AT(j2_, 256, 75)]);
         }
       }
     }
@@ -4026,14 +4029,14 @@ typedef struct { i32 v[256]; } a256_i32;
 typedef char size_a256_i32[sizeof(a256_i32) == 1024 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
-typedef struct { i64 r0; i64 r1; } f24_pair_results;
-FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f25_pair_results;
+FN f25_pair_results f25_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f25_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
-FN void f25_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
+FN void f26_order(CHECKER LOCALPTR i32 * a_, LOCALPTR i32 * b_) {
   if (LOAD(l_i32, (*b_)) < LOAD(l_i32, (*a_))) {
     i32 t_ = LOAD(l_i32, (*b_));
     i32 t2_ = LOAD(l_i32, (*a_));
@@ -4067,13 +4070,13 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       i64 t2_ = {0};
       i64 t3_ = {0};
-      { f24_pair_results r = f24_pair(CHECK (i64)get_local_id(0), d_, d_);
+      { f25_pair_results r = f25_pair(CHECK (i64)get_local_id(0), d_, d_);
         t2_ = r.r0;
         t3_ = r.r1;
       }
       i64 i2_ = t2_;
       i64 j_ = t3_;
-      f25_order(CHECK &t_.v[AT(i2_, 256, 75)], &t_.v[AT(j_, 256, 75)]);
+      f26_order(CHECK &t_.v[AT(i2_, 256, 75)], &t_.v[AT(j_, 256, 75)]);
     }
   }
   sg_i32 x3_ = x_;
@@ -4299,15 +4302,15 @@ var sortPassKernel = &backend.Source{
 	Text: support.Head + `/* sortPass, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { i64 r0; i64 r1; } f24_pair_results;
-FN f24_pair_results f24_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
+typedef struct { i64 r0; i64 r1; } f25_pair_results;
+FN f25_pair_results f25_pair(CHECKER i64 p_, i64 half_, i64 mask_) {
   i64 i_ = {0};
   i64 j_ = {0};
   i_ = ((i64)((u64)(p_ & ((i64)(0u - (u64)half_))) << 1)) | (p_ & ((i64)((u64)half_ - (u64)((i64)1))));
-  { f24_pair_results r = {i_, i_ ^ mask_}; return r; }
+  { f25_pair_results r = {i_, i_ ^ mask_}; return r; }
 }
 ACCESS(g_i32, __global, i32)
-FN void f26_order(CHECKER __global i32 * a_, __global i32 * b_) {
+FN void f27_order(CHECKER __global i32 * a_, __global i32 * b_) {
   if (LOAD(g_i32, (*b_)) < LOAD(g_i32, (*a_))) {
     i32 t_ = LOAD(g_i32, (*b_));
     i32 t2_ = LOAD(g_i32, (*a_));
@@ -4324,14 +4327,14 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
   {
     i64 t_ = {0};
     i64 t2_ = {0};
-    { f24_pair_results r = f24_pair(CHECK (i64)get_global_id(0), half_, mask_);
+    { f25_pair_results r = f25_pair(CHECK (i64)get_global_id(0), half_, mask_);
       t_ = r.r0;
       t2_ = r.r1;
     }
     i64 i_ = t_;
     i64 j_ = t2_;
     if (j_ < x_.n) {
-      f26_order(CHECK &x_.p[AT(i_, x_.n, 52)], &x_.p[AT(j_, x_.n, 52)]);
+      f27_order(CHECK &x_.p[AT(i_, x_.n, 52)], &x_.p[AT(j_, x_.n, 52)]);
     }
   }
 }
@@ -5332,18 +5335,18 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line blackscholes.go:46
 								d2_ := d1_ - spread_
 //line blackscholes.go:47
-								later_ := float32(o_.strike_ * gpu_f10_Exp(float32((-rate_)*o_.years_)))
+								later_ := float32(o_.strike_ * gpu_f11_Exp(float32((-rate_)*o_.years_)))
 //line blackscholes.go:48
-								calls_[i_] = support.FMA32(o_.price_, gpu_f15_normal(d1_), -float32(later_*gpu_f15_normal(d2_)))
+								calls_[i_] = support.FMA32(o_.price_, gpu_f16_normal(d1_), -float32(later_*gpu_f16_normal(d2_)))
 //line blackscholes.go:49
-								puts_[i_] = support.FMA32(later_, gpu_f15_normal(-d2_), -float32(o_.price_*gpu_f15_normal(-d1_)))
+								puts_[i_] = support.FMA32(later_, gpu_f16_normal(-d2_), -float32(o_.price_*gpu_f16_normal(-d1_)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5347
+//line kernels_tandem.go:5350
 	}
 	return nil
 }
@@ -5462,7 +5465,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5466
+//line kernels_tandem.go:5469
 	}
 	return nil
 }
@@ -5541,7 +5544,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5545
+//line kernels_tandem.go:5548
 	}
 	return nil
 }
@@ -5611,7 +5614,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:31
 					var t2_ uint64
 //line life.go:31
-					t_, t2_ = gpu_f16_add3(left_[0], middle_[0], right_[0])
+					t_, t2_ = gpu_f17_add3(left_[0], middle_[0], right_[0])
 //line life.go:31
 					a1_ := t_
 //line life.go:31
@@ -5621,7 +5624,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:32
 					var t4_ uint64
 //line life.go:32
-					t3_, t4_ = gpu_f16_add3(left_[2], middle_[2], right_[2])
+					t3_, t4_ = gpu_f17_add3(left_[2], middle_[2], right_[2])
 //line life.go:32
 					b1_ := t3_
 //line life.go:32
@@ -5631,7 +5634,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:33
 					var t6_ uint64
 //line life.go:33
-					t5_, t6_ = gpu_f17_add2(left_[1], right_[1])
+					t5_, t6_ = gpu_f18_add2(left_[1], right_[1])
 //line life.go:33
 					c1_ := t5_
 //line life.go:33
@@ -5641,7 +5644,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:34
 					var t8_ uint64
 //line life.go:34
-					t7_, t8_ = gpu_f16_add3(a1_, b1_, c1_)
+					t7_, t8_ = gpu_f17_add3(a1_, b1_, c1_)
 //line life.go:34
 					ones_ := t7_
 //line life.go:34
@@ -5651,7 +5654,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:35
 					var t10_ uint64
 //line life.go:35
-					t9_, t10_ = gpu_f16_add3(a2_, b2_, c2_)
+					t9_, t10_ = gpu_f17_add3(a2_, b2_, c2_)
 //line life.go:35
 					e2_ := t9_
 //line life.go:35
@@ -5661,7 +5664,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line life.go:36
 					var t12_ uint64
 //line life.go:36
-					t11_, t12_ = gpu_f17_add2(e2_, d2_)
+					t11_, t12_ = gpu_f18_add2(e2_, d2_)
 //line life.go:36
 					twos_ := t11_
 //line life.go:36
@@ -5671,7 +5674,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5675
+//line kernels_tandem.go:5678
 	}
 	return nil
 }
@@ -5714,7 +5717,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line mandelbrot.go:22
 						if at_ < int64(len(pixels_)) {
 //line mandelbrot.go:23
-							turns_ := gpu_f18_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
+							turns_ := gpu_f19_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
 //line mandelbrot.go:24
 							pixels_[at_] = uint8(0)
 //line mandelbrot.go:25
@@ -5727,7 +5730,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5731
+//line kernels_tandem.go:5734
 	}
 	return nil
 }
@@ -5853,7 +5856,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5857
+//line kernels_tandem.go:5860
 	}
 	return nil
 }
@@ -5979,7 +5982,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5983
+//line kernels_tandem.go:5986
 	}
 	return nil
 }
@@ -6105,7 +6108,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6109
+//line kernels_tandem.go:6112
 	}
 	return nil
 }
@@ -6181,13 +6184,13 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line nbody.go:57
 								for ; j_ < t_; j_ = j_ + int64(1) {
 //line nbody.go:58
-									d_ := gpu_f19_minus(tile_[j_].at_, me_all[w].at_)
+									d_ := gpu_f20_minus(tile_[j_].at_, me_all[w].at_)
 //line nbody.go:59
-									r2_ := gpu_f20_dot(d_, d_) + float32(0.01)
+									r2_ := gpu_f21_dot(d_, d_) + float32(0.01)
 //line nbody.go:60
 									r_ := float32(math.Sqrt(float64(r2_)))
 //line nbody.go:61
-									pull_all[w] = gpu_f21_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
+									pull_all[w] = gpu_f22_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
 								}
 							}
 						}
@@ -6205,18 +6208,18 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line nbody.go:65
 					if i_ < int64(len(now_)) {
 //line nbody.go:66
-						v_ := gpu_f21_plus(velocity_[i_], dt_, pull_all[w])
+						v_ := gpu_f22_plus(velocity_[i_], dt_, pull_all[w])
 //line nbody.go:67
 						velocity_[i_] = v_
 //line nbody.go:68
-						t2_ := gpu_t_body{at_: gpu_f21_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
+						t2_ := gpu_t_body{at_: gpu_f22_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
 //line nbody.go:68
 						next_[i_] = t2_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6220
+//line kernels_tandem.go:6223
 	}
 	return nil
 }
@@ -6314,7 +6317,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6318
+//line kernels_tandem.go:6321
 	}
 	return nil
 }
@@ -6357,7 +6360,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6361
+//line kernels_tandem.go:6364
 	}
 	return nil
 }
@@ -6447,7 +6450,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								w_[15] = t2_
 							}
 //line sha256.go:59
-							gpu_f22_compress(&h_, &w_)
+							gpu_f23_compress(&h_, &w_)
 						}
 					}
 					{
@@ -6466,7 +6469,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6470
+//line kernels_tandem.go:6473
 	}
 	return nil
 }
@@ -6563,15 +6566,15 @@ groups:
 //line shortestpaths.go:44
 //line shortestpaths.go:44
 //line shortestpaths.go:45
-					t6_ := gpu_f23_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
+					t6_ := gpu_f24_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
 //line shortestpaths.go:45
 					a_[y_][x_] = t6_
 //line shortestpaths.go:46
-					t7_ := gpu_f23_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
+					t7_ := gpu_f24_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
 //line shortestpaths.go:46
 					b_[y_][x_] = t7_
 //line shortestpaths.go:47
-					t8_ := gpu_f23_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
+					t8_ := gpu_f24_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
 //line shortestpaths.go:47
 					own_ = t8_
 					i_all[w] = i_
@@ -6656,7 +6659,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:6660
+//line kernels_tandem.go:6663
 	}
 	return nil
 }
@@ -6721,13 +6724,13 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:29
 							var t3_ int64
 //line sort.go:29
-							t2_, t3_ = gpu_f24_pair(l0, run_/int64(2), run_-int64(1))
+							t2_, t3_ = gpu_f25_pair(l0, run_/int64(2), run_-int64(1))
 //line sort.go:29
 							i2_ := t2_
 //line sort.go:29
 							j_ := t3_
 //line sort.go:30
-							gpu_f25_order(&t_[i2_], &t_[j_])
+							gpu_f26_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
@@ -6744,13 +6747,13 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:74
 									var t5_ int64
 //line sort.go:74
-									t4_, t5_ = gpu_f24_pair(l0, d_, d_)
+									t4_, t5_ = gpu_f25_pair(l0, d_, d_)
 //line sort.go:74
 									i3_ := t4_
 //line sort.go:74
 									j2_ := t5_
 //line sort.go:75
-									gpu_f25_order(&t_[i3_], &t_[j2_])
+									gpu_f26_order(&t_[i3_], &t_[j2_])
 								}
 							}
 						}
@@ -6796,7 +6799,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6800
+//line kernels_tandem.go:6803
 	}
 	return nil
 }
@@ -6861,13 +6864,13 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:74
 							var t3_ int64
 //line sort.go:74
-							t2_, t3_ = gpu_f24_pair(l0, d_, d_)
+							t2_, t3_ = gpu_f25_pair(l0, d_, d_)
 //line sort.go:74
 							i2_ := t2_
 //line sort.go:74
 							j_ := t3_
 //line sort.go:75
-							gpu_f25_order(&t_[i2_], &t_[j_])
+							gpu_f26_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
@@ -6909,7 +6912,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6913
+//line kernels_tandem.go:6916
 	}
 	return nil
 }
@@ -6947,7 +6950,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:51
 						var t2_ int64
 //line sort.go:51
-						t_, t2_ = gpu_f24_pair(i0, half_, mask_)
+						t_, t2_ = gpu_f25_pair(i0, half_, mask_)
 //line sort.go:51
 						i_ := t_
 //line sort.go:51
@@ -6955,13 +6958,13 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line sort.go:51
 						if j_ < int64(len(x_)) {
 //line sort.go:52
-							gpu_f26_order(&x_[i_], &x_[j_])
+							gpu_f27_order(&x_[i_], &x_[j_])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6965
+//line kernels_tandem.go:6968
 	}
 	return nil
 }
@@ -7040,7 +7043,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7044
+//line kernels_tandem.go:7047
 	}
 	return nil
 }
@@ -7119,7 +7122,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7123
+//line kernels_tandem.go:7126
 	}
 	return nil
 }
@@ -7212,7 +7215,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7216
+//line kernels_tandem.go:7219
 	}
 	return nil
 }
@@ -7305,47 +7308,47 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7309
+//line kernels_tandem.go:7312
 	}
 	return nil
 }
 
 func gpu_f1_Log(x_ float32) float32 {
-//line ../../rmath/f32/log.go:44
+//line ../../rmath/f32/log.go:71
 	if !((x_ > float32(0)) && (x_ <= float32(3.4028235e+38))) {
-//line ../../rmath/f32/log.go:45
+//line ../../rmath/f32/log.go:72
 		return gpu_f2_logSpecial(x_)
 	}
-//line ../../rmath/f32/log.go:47
+//line ../../rmath/f32/log.go:74
 	y_ := gpu_f5_log(float64(x_))
-//line ../../rmath/f32/log.go:48
-	if gpu_f9_middle(y_) {
+//line ../../rmath/f32/log.go:75
+	if gpu_f10_middle(y_) {
 		{
-//line ../../rmath/f32/log.go:49
+//line ../../rmath/f32/log.go:76
 			t_ := math.Float32bits(x_)
-//line ../../rmath/f32/log.go:50
+//line ../../rmath/f32/log.go:77
 			if t_ == uint32(1010908474) {
-//line ../../rmath/f32/log.go:51
+//line ../../rmath/f32/log.go:78
 				return float32(-4.4401317)
 			} else {
-//line ../../rmath/f32/log.go:52
+//line ../../rmath/f32/log.go:79
 				if t_ == uint32(1092063211) {
-//line ../../rmath/f32/log.go:53
+//line ../../rmath/f32/log.go:80
 					return float32(2.2484071)
 				} else {
-//line ../../rmath/f32/log.go:54
+//line ../../rmath/f32/log.go:81
 					if t_ == uint32(1281189285) {
-//line ../../rmath/f32/log.go:55
+//line ../../rmath/f32/log.go:82
 						return float32(17.876608)
 					} else {
-//line ../../rmath/f32/log.go:56
+//line ../../rmath/f32/log.go:83
 						if t_ == uint32(1708691667) {
-//line ../../rmath/f32/log.go:57
+//line ../../rmath/f32/log.go:84
 							return float32(53.20505)
 						} else {
-//line ../../rmath/f32/log.go:58
+//line ../../rmath/f32/log.go:85
 							if t_ == uint32(1865525484) {
-//line ../../rmath/f32/log.go:59
+//line ../../rmath/f32/log.go:86
 								return float32(66.17683)
 							}
 						}
@@ -7354,12 +7357,12 @@ func gpu_f1_Log(x_ float32) float32 {
 			}
 		}
 	}
-//line ../../rmath/f32/log.go:62
+//line ../../rmath/f32/log.go:89
 	return float32(y_)
-//line kernels_tandem.go:7360
+//line kernels_tandem.go:7363
 }
 
-func gpu_f10_Exp(x_ float32) float32 {
+func gpu_f11_Exp(x_ float32) float32 {
 	{
 //line ../../rmath/f32/exp.go:45
 		if x_ < float32(-104) {
@@ -7374,11 +7377,11 @@ func gpu_f10_Exp(x_ float32) float32 {
 		}
 	}
 //line ../../rmath/f32/exp.go:50
-	return float32(gpu_f11_exp(float64(x_)))
-//line kernels_tandem.go:7379
+	return float32(gpu_f12_exp(float64(x_)))
+//line kernels_tandem.go:7382
 }
 
-func gpu_f15_normal(x_ float32) float32 {
+func gpu_f16_normal(x_ float32) float32 {
 //line blackscholes.go:24
 	a_ := float32(math.Abs(float64(x_)))
 //line blackscholes.go:25
@@ -7392,7 +7395,7 @@ func gpu_f15_normal(x_ float32) float32 {
 //line blackscholes.go:29
 	p_ = support.FMA32(t_, p_, float32(0.31938154))
 //line blackscholes.go:30
-	tail_ := float32(float32(float32(0.3989423)*gpu_f10_Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
+	tail_ := float32(float32(float32(0.3989423)*gpu_f11_Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
 //line blackscholes.go:31
 	if x_ < float32(0) {
 //line blackscholes.go:32
@@ -7400,10 +7403,10 @@ func gpu_f15_normal(x_ float32) float32 {
 	}
 //line blackscholes.go:34
 	return float32(1) - tail_
-//line kernels_tandem.go:7404
+//line kernels_tandem.go:7407
 }
 
-func gpu_f16_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
+func gpu_f17_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 //line life.go:45
 	var one_ uint64
 	_ = one_
@@ -7412,10 +7415,10 @@ func gpu_f16_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:7416
+//line kernels_tandem.go:7419
 }
 
-func gpu_f17_add2(a_ uint64, b_ uint64) (uint64, uint64) {
+func gpu_f18_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 //line life.go:42
 	var one_ uint64
 	_ = one_
@@ -7424,10 +7427,10 @@ func gpu_f17_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:7428
+//line kernels_tandem.go:7431
 }
 
-func gpu_f18_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
+func gpu_f19_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 //line mandelbrot.go:33
 	var x_ float64
 //line mandelbrot.go:33
@@ -7460,32 +7463,32 @@ func gpu_f18_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:7464
+//line kernels_tandem.go:7467
 }
 
-func gpu_f19_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
+func gpu_f20_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
 //line nbody.go:19
 	t_ := gpu_t_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:7472
+//line kernels_tandem.go:7475
 }
 
-func gpu_f20_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
+func gpu_f21_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:7478
+//line kernels_tandem.go:7481
 }
 
-func gpu_f21_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
+func gpu_f22_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
 //line nbody.go:25
 	t_ := gpu_t_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:7486
+//line kernels_tandem.go:7489
 }
 
-func gpu_f22_compress(h_ *[8]uint32, w_ *[16]uint32) {
+func gpu_f23_compress(h_ *[8]uint32, w_ *[16]uint32) {
 //line sha256.go:68
 	a_ := (*h_)[0]
 //line sha256.go:68
@@ -7597,10 +7600,10 @@ func gpu_f22_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:7601
+//line kernels_tandem.go:7604
 }
 
-func gpu_f23_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
+func gpu_f24_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 //line shortestpaths.go:68
 	if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
 //line shortestpaths.go:69
@@ -7608,10 +7611,10 @@ func gpu_f23_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:7612
+//line kernels_tandem.go:7615
 }
 
-func gpu_f24_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
+func gpu_f25_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 //line sort.go:58
 	var i_ int64
 //line sort.go:58
@@ -7621,22 +7624,7 @@ func gpu_f24_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:7625
-}
-
-func gpu_f25_order(a_ *int32, b_ *int32) {
-//line sort.go:65
-	if (*b_) < (*a_) {
-//line sort.go:66
-		t_ := *b_
-//line sort.go:66
-		t2_ := *a_
-//line sort.go:66
-		(*a_) = t_
-//line sort.go:66
-		(*b_) = t2_
-	}
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7628
 }
 
 func gpu_f26_order(a_ *int32, b_ *int32) {
@@ -7651,32 +7639,47 @@ func gpu_f26_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:7655
+//line kernels_tandem.go:7643
+}
+
+func gpu_f27_order(a_ *int32, b_ *int32) {
+//line sort.go:65
+	if (*b_) < (*a_) {
+//line sort.go:66
+		t_ := *b_
+//line sort.go:66
+		t2_ := *a_
+//line sort.go:66
+		(*a_) = t_
+//line sort.go:66
+		(*b_) = t2_
+	}
+//line kernels_tandem.go:7658
 }
 
 func gpu_f2_logSpecial(x_ float32) float32 {
 	{
-//line ../../rmath/f32/log.go:32
+//line ../../rmath/f32/log.go:59
 		if x_ == float32(0) {
-//line ../../rmath/f32/log.go:33
+//line ../../rmath/f32/log.go:60
 			return -gpu_f3_inf()
 		} else {
-//line ../../rmath/f32/log.go:34
+//line ../../rmath/f32/log.go:61
 			if x_ < float32(0) {
-//line ../../rmath/f32/log.go:35
+//line ../../rmath/f32/log.go:62
 				return gpu_f4_nan()
 			} else {
-//line ../../rmath/f32/log.go:36
+//line ../../rmath/f32/log.go:63
 				if (x_ > float32(3.4028235e+38)) || (x_ != x_) {
-//line ../../rmath/f32/log.go:37
+//line ../../rmath/f32/log.go:64
 					return x_
 				}
 			}
 		}
 	}
-//line ../../rmath/f32/log.go:39
+//line ../../rmath/f32/log.go:66
 	return float32(0)
-//line kernels_tandem.go:7680
+//line kernels_tandem.go:7683
 }
 
 func gpu_f5_log(z_ float64) float64 {
@@ -7696,22 +7699,22 @@ func gpu_f5_log(z_ float64) float64 {
 	i_ := t3_
 //line ../../rmath/f32/log.go:16
 	return gpu_f7_logSum(e_, i_, float64(m_*gpu_c_logInv0[i_])-float64(1))
-//line kernels_tandem.go:7700
+//line kernels_tandem.go:7703
 }
 
-func gpu_f9_middle(y_ float64) bool {
-//line ../../rmath/f32/f32.go:41
+func gpu_f10_middle(y_ float64) bool {
+//line ../../rmath/f32/f32.go:42
 	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
-//line kernels_tandem.go:7706
+//line kernels_tandem.go:7709
 }
 
 func gpu_f3_inf() float32 {
-//line ../../rmath/f32/f32.go:26
+//line ../../rmath/f32/f32.go:27
 	return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:7712
+//line kernels_tandem.go:7715
 }
 
-func gpu_f11_exp(z_ float64) float64 {
+func gpu_f12_exp(z_ float64) float64 {
 //line ../../rmath/f32/exp.go:31
 	var t_ float64
 //line ../../rmath/f32/exp.go:31
@@ -7719,7 +7722,7 @@ func gpu_f11_exp(z_ float64) float64 {
 //line ../../rmath/f32/exp.go:31
 	var t3_ float64
 //line ../../rmath/f32/exp.go:31
-	t_, t2_, t3_ = gpu_f12_reduceExp(z_)
+	t_, t2_, t3_ = gpu_f13_reduceExp(z_)
 //line ../../rmath/f32/exp.go:31
 	t4_ := t_
 //line ../../rmath/f32/exp.go:31
@@ -7728,13 +7731,13 @@ func gpu_f11_exp(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:32
 	return t4_ + gpu_f8_mad(t4_, s_, u_)
-//line kernels_tandem.go:7732
+//line kernels_tandem.go:7735
 }
 
 func gpu_f4_nan() float32 {
-//line ../../rmath/f32/f32.go:28
+//line ../../rmath/f32/f32.go:29
 	return math.Float32frombits(uint32(2143289344))
-//line kernels_tandem.go:7738
+//line kernels_tandem.go:7741
 }
 
 func gpu_f6_reduceLog(z_ float64) (float64, float64, uint64) {
@@ -7751,7 +7754,7 @@ func gpu_f6_reduceLog(z_ float64) (float64, float64, uint64) {
 	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
 //line ../../rmath/f32/log.go:9
 	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
-//line kernels_tandem.go:7755
+//line kernels_tandem.go:7758
 }
 
 func gpu_f7_logSum(e_ float64, i_ uint64, r_ float64) float64 {
@@ -7764,15 +7767,13 @@ func gpu_f7_logSum(e_ float64, i_ uint64, r_ float64) float64 {
 //line ../../rmath/f32/log.go:22
 	small_ := gpu_f8_mad(e_, float64(5.497923018708371e-14), t2_[1])
 //line ../../rmath/f32/log.go:23
-	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
-//line ../../rmath/f32/log.go:25
 	s_ := large_ + r_
-//line ../../rmath/f32/log.go:26
-	return s_ + (((large_ - s_) + r_) + gpu_f8_mad(float64(r_*r_), q_, small_))
-//line kernels_tandem.go:7773
+//line ../../rmath/f32/log.go:24
+	return s_ + (((large_ - s_) + r_) + (gpu_f9_logPoly(r_) + small_))
+//line kernels_tandem.go:7774
 }
 
-func gpu_f12_reduceExp(z_ float64) (float64, float64, float64) {
+func gpu_f13_reduceExp(z_ float64) (float64, float64, float64) {
 //line ../../rmath/f32/exp.go:7
 	var t_ float64
 //line ../../rmath/f32/exp.go:7
@@ -7793,23 +7794,31 @@ func gpu_f12_reduceExp(z_ float64) (float64, float64, float64) {
 //line ../../rmath/f32/exp.go:12
 	var t3_ float64
 //line ../../rmath/f32/exp.go:12
-	t2_, t3_ = gpu_f13_powerOf2(n_)
+	t2_, t3_ = gpu_f14_powerOf2(n_)
 //line ../../rmath/f32/exp.go:12
 	t_ = t2_
 //line ../../rmath/f32/exp.go:12
 	u_ = t3_
 //line ../../rmath/f32/exp.go:13
-	return t_, u_, gpu_f14_expm1Poly(r_)
-//line kernels_tandem.go:7804
+	return t_, u_, gpu_f15_expm1Poly(r_)
+//line kernels_tandem.go:7805
 }
 
 func gpu_f8_mad(x_ float64, y_ float64, z_ float64) float64 {
-//line ../../rmath/f32/f32.go:32
+//line ../../rmath/f32/f32.go:33
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:7810
+//line kernels_tandem.go:7811
 }
 
-func gpu_f13_powerOf2(n_ int64) (float64, float64) {
+func gpu_f9_logPoly(r_ float64) float64 {
+//line ../../rmath/f32/log.go:29
+	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
+//line ../../rmath/f32/log.go:31
+	return float64(float64(r_*r_) * q_)
+//line kernels_tandem.go:7819
+}
+
+func gpu_f14_powerOf2(n_ int64) (float64, float64) {
 //line ../../rmath/f32/exp.go:17
 	var t_ float64
 //line ../../rmath/f32/exp.go:17
@@ -7827,13 +7836,13 @@ func gpu_f13_powerOf2(n_ int64) (float64, float64) {
 	t3_ := gpu_c_expTable2[i_]
 //line ../../rmath/f32/exp.go:20
 	return t_, float64(t3_[1] * math.Float64frombits(uint64(4607182418800017408)+e_))
-//line kernels_tandem.go:7831
+//line kernels_tandem.go:7840
 }
 
-func gpu_f14_expm1Poly(r_ float64) float64 {
+func gpu_f15_expm1Poly(r_ float64) float64 {
 //line ../../rmath/f32/exp.go:25
 	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
 //line ../../rmath/f32/exp.go:26
 	return gpu_f8_mad(float64(r_*r_), q_, r_)
-//line kernels_tandem.go:7839
+//line kernels_tandem.go:7848
 }

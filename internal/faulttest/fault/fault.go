@@ -16,7 +16,7 @@ type Fault struct {
 	mu    sync.Mutex
 	uses  int64
 	where string
-	again bool // in the second attempt
+	again string // who allocates, and is to fail in the second attempt: others may allocate meanwhile
 }
 
 // Due counts a use of the C function name, and tells whether it is to fail.
@@ -30,10 +30,10 @@ func (f *Fault) Due(name string) bool {
 	switch {
 	case f.uses == f.Nth:
 		f.where = callers()
-		f.again = inAllocation(f.where)
+		f.again = allocates(f.where)
 		return true
-	case f.again && inAllocation(callers()):
-		f.again = false
+	case f.again != "" && allocates(callers()) == f.again:
+		f.again = ""
 		return true
 	}
 	return false
@@ -46,8 +46,11 @@ func (f *Fault) Fired() string {
 	return f.where
 }
 
-// inAllocation tells whether the function that tries allocations again is among the callers.
-func inAllocation(callers string) bool { return strings.Contains(callers, "driverkit.Allocate[") }
+// allocates is the callers of the function that tries allocations again, "" where it is not called.
+func allocates(callers string) string {
+	_, by, _ := strings.Cut(callers, "driverkit.Allocate[")
+	return by
+}
 
 // callers names the functions of Go that are being called, one a line.
 func callers() string {
