@@ -275,7 +275,9 @@ func TestProducts(t *testing.T) {
 	onDevices(t, func(t *testing.T, d *device) {
 		testProducts[float32](t, d)
 		testProducts[float64](t, d)
-		testProducts[int32](t, d)
+		if d.info.Platform != "Oclgrind" { // where it would access what float32 does
+			testProducts[int32](t, d)
+		}
 	})
 }
 
@@ -551,7 +553,9 @@ func TestElementwise(t *testing.T) {
 	onDevices(t, func(t *testing.T, d *device) {
 		testElementwise[float32](t, d)
 		testElementwise[float64](t, d)
-		testElementwise[int32](t, d)
+		if d.info.Platform != "Oclgrind" { // where it would access what float32 does
+			testElementwise[int32](t, d)
+		}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -408,10 +409,11 @@ func TestFailuresKeepNothing(t *testing.T) {
 		}
 		kept, faults := f.count(parts...), 0
 		for i, o := range faulttest.Operations {
-			for nth := 1; ; nth++ {
-				uses, failed := 0, ""
+			for nth := int64(1); ; nth++ {
+				var uses atomic.Int64
+				failed := ""
 				restore := f.wrap(func(name string, c faulttest.Call) []reflect.Value {
-					if uses++; uses == nth {
+					if uses.Add(1) == nth {
 						failed = name
 						if name == "Device.Close" || strings.HasSuffix(name, "Free") ||
 							strings.HasSuffix(name, "Release") {
