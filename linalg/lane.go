@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"math/bits"
 	"unsafe"
 
@@ -60,14 +61,15 @@ func (l *lane) close() {
 	l.freeMemory()
 }
 
-func (l *lane) freeMemory() {
+func (l *lane) freeMemory() (err error) {
 	if l.device != nil && l.apart() {
-		l.device.Free()
+		err = l.device.Free()
 	}
 	if l.host != nil {
-		l.host.Free()
+		err = errors.Join(err, l.host.Free())
 	}
 	l.host, l.device = nil, nil
+	return err
 }
 
 // smallBytes is the most that the operands of a call may have in all to go through the memory of a
@@ -94,7 +96,9 @@ func (l *lane) reserve(n int64) (err error) {
 	if l.host != nil && n <= l.host.Len() {
 		return nil
 	}
-	l.freeMemory()
+	if err := l.freeMemory(); err != nil {
+		return err
+	}
 	size := max(int64(1)<<bits.Len64(uint64(n-1)), int64(smallBytes)/16)
 	if l.host, err = l.s.device.AllocHost(size); err != nil {
 		return err
@@ -104,7 +108,7 @@ func (l *lane) reserve(n int64) (err error) {
 		l.device, err = l.s.device.Alloc(size)
 	}
 	if err != nil {
-		l.freeMemory()
+		l.freeMemory() // whose error belongs to a call that has failed
 	}
 	return err
 }
