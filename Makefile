@@ -32,7 +32,8 @@ PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants build generate gpu-bundle release bench fmt rmath-proof
+.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants build \
+	generate gpu-bundle release bench fmt rmath-proof
 
 # Everything that must pass, with what it needs installed first.
 test: setup

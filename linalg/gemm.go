@@ -31,7 +31,7 @@ func subMul[T Element]() update[T] { return update[T]{-1, 1, true} }
 // AddMul and SubMul are updates of their own.
 func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Array[T], tB blas.Transpose,
 	b *Array[T], u update[T],
-) error {
+) (err error) {
 	if err := c.checkOperands("Gemm", a, b); err != nil {
 		return err
 	}
@@ -54,13 +54,13 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 		if a, err = transposed(a); err != nil {
 			return err
 		}
-		defer a.Free()
+		defer a.freeAtLast(&err)
 	}
 	if tB != blas.NoTrans {
 		if b, err = transposed(b); err != nil {
 			return err
 		}
-		defer b.Free()
+		defer b.freeAtLast(&err)
 	}
 	steps := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
 	if !x.sharedA {
@@ -83,6 +83,14 @@ func (c *Array[T]) scaleBy(ctx context.Context, beta T, a, b *Array[T]) error {
 		return nil
 	}
 	return c.Scale(beta, c)
+}
+
+// freeAtLast frees what an operation made for itself. Its error is the operation's where that has
+// none.
+func (a *Array[T]) freeAtLast(err *error) {
+	if e := a.Free(); *err == nil {
+		*err = e
+	}
 }
 
 // transposed is the transpose of a in memory of its own.
