@@ -33,7 +33,7 @@ PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
 .PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants build \
-	generate gpu-bundle release bench fmt rmath-proof
+	generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
 # Everything that must pass, with what it needs installed first.
 test: setup
@@ -136,7 +136,6 @@ variants:
 rmath-proof:
 	go test ./rmath/f32 -v -run '^TestProof$$' -timeout 0 -proof $(or $(F),all) $(RECORD)
 
-.PHONY: rmath-measure
 # Package rmath's errors over 10^8 arguments of each function: some ten seconds of processor time a
 # function. F and RECORD as above.
 rmath-measure:

@@ -187,7 +187,5 @@ func (m *Matrix[T]) eachBlock(rank int, f func(rows, cols span)) {
 
 // copyMatrix copies src to dst, of the same shape.
 func copyMatrix[T linalg.Element](dst, src linalg.Matrix[T]) {
-	for i := range dst.Rows {
-		copy(dst.Row(i), src.Row(i))
-	}
+	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }

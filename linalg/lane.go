@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A lane is what a call from host memory to host memory has to itself: a queue, so that it neither
@@ -168,11 +169,5 @@ func (a *Array[T]) packedIn(mem []T) Matrix[T] {
 
 // copyElements copies src to dst, which has its shape.
 func copyElements[T Element](dst, src Matrix[T]) {
-	if dst.Stride == dst.Cols && src.Stride == src.Cols {
-		copy(dst.Data, src.Data[:src.Rows*src.Cols])
-		return
-	}
-	for i := range dst.Rows {
-		copy(dst.Row(i), src.Row(i))
-	}
+	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }

@@ -341,23 +341,9 @@ func (j *job[T]) block(i int, t tiles.Tile, k, l int) Matrix[T] {
 
 // finish makes dst, some rows of C, of what the device has computed: chains, where it is a product.
 func (j *job[T]) finish(dst, from Matrix[T]) {
-	rows := max(1, 1<<16/max(1, dst.Cols))
-	host.Parallel((dst.Rows+rows-1)/rows, func(p int) {
-		first, last := p*rows, min((p+1)*rows, dst.Rows)
-		dst, from := dst.Slice(first, last, 0, dst.Cols), from.Slice(first, last, 0, dst.Cols)
-		if j.op != matmul || j.chain || j.alpha == 1 && j.beta == 0 {
-			copyElements(dst, from)
-			return
-		}
-		for i := range dst.Rows {
-			d, f := dst.Row(i), from.Row(i)
-			for n, acc := range f {
-				if j.beta == 0 {
-					d[n] = j.alpha * acc
-				} else {
-					d[n] = host.FMA(j.alpha, acc, T(j.beta*d[n]))
-				}
-			}
-		}
-	})
+	if j.op != matmul || j.chain || j.alpha == 1 && j.beta == 0 {
+		copyElements(dst, from)
+		return
+	}
+	host.Finish(dst.Rows, dst.Cols, j.alpha, from.Data, from.Stride, j.beta, dst.Data, dst.Stride)
 }

@@ -519,7 +519,7 @@ func (u *streamed[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
 			from := m.Slice(0, m.Rows, i, i+n)
 			host.Transpose(from.Rows, from.Cols, from.Data, from.Stride, mem.Data, mem.Stride)
 		} else {
-			parallelCopy(mem, m.Slice(i, i+n, 0, cols))
+			copyElements(mem, m.Slice(i, i+n, 0, cols))
 		}
 		if err := u.in.WriteAsync(buf, at.bytes(i*cols), p.host, 0, size); err != nil {
 			return err
@@ -529,15 +529,6 @@ func (u *streamed[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
 		}
 	}
 	return nil
-}
-
-// parallelCopy is copyElements by several goroutines.
-func parallelCopy[T Element](dst, src Matrix[T]) {
-	rows := max(1, 1<<18/max(1, dst.Cols))
-	host.Parallel((dst.Rows+rows-1)/rows, func(p int) {
-		i, k := p*rows, min((p+1)*rows, dst.Rows)
-		copyElements(dst.Slice(i, k, 0, dst.Cols), src.Slice(i, k, 0, src.Cols))
-	})
 }
 
 // drain brings finished tiles to C. After an error it touches C no more, and the pool has the rest

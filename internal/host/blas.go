@@ -56,13 +56,6 @@ func transposeInto[T Float](memory []T, rows, cols int, x []T, ld int) (t []T, l
 	return t, rows, rest
 }
 
-// CopyMatrix copies src, of rows by cols, to dst.
-func CopyMatrix[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
-	for i := range rows {
-		copy(dst[i*ldd:][:cols], src[i*lds:][:cols])
-	}
-}
-
 // mirrorRows is the rows of a triangle that Mirror does not divide.
 const mirrorRows = 64
 
@@ -154,7 +147,10 @@ func Finish[T Element](m, n int, alpha T, p []T, ldp int, beta T, c []T, ldc int
 	check("P", m, n, ldp, len(p))
 	check("C", m, n, ldc, len(c))
 	if m > 0 && n > 0 {
-		kernels[T]()[0].finish(m, n, alpha, &p[0], ldp, beta, &c[0], ldc, beta != 0)
+		finish := kernels[T]()[0].finish
+		bands[T](m, n, 1, func(lo, hi int) {
+			finish(hi-lo, n, alpha, &p[lo*ldp], ldp, beta, &c[lo*ldc], ldc, beta != 0)
+		})
 	}
 }
 

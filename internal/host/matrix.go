@@ -4,7 +4,7 @@ import "unsafe"
 
 // Sizes below which one goroutine is faster than several.
 const (
-	serialBytes = 256 << 10 // moved by Transpose, AddMatrix, ScaleMatrix
+	serialBytes = 256 << 10 // moved by Transpose, CopyMatrix and others
 	bandBytes   = 128 << 10 // of one goroutine's turn
 )
 
@@ -22,6 +22,17 @@ func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
 	}
 	band := max(bandBytes/int(unsafe.Sizeof(T(0)))/cols/unit, 1) * unit
 	Parallel((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
+}
+
+// CopyMatrix copies src, of rows by cols, to dst, which must not overlap it.
+func CopyMatrix[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	check("src", rows, cols, lds, len(src))
+	check("dst", rows, cols, ldd, len(dst))
+	if isSmall[T](rows, cols) { // no closure, which is an allocation
+		copyRows(rows, cols, src, lds, dst, ldd)
+		return
+	}
+	bands[T](rows, cols, 1, func(lo, hi int) { copyRows(hi-lo, cols, src[lo*lds:], lds, dst[lo*ldd:], ldd) })
 }
 
 // AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y

@@ -52,7 +52,12 @@ func padRows[T Element](rows, kc int, a []T, aRow, aStep int, dst []T, step int)
 	}
 }
 
+// copyRows is [CopyMatrix] in this goroutine.
 func copyRows[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	if lds == cols && ldd == cols {
+		copy(dst, src[:rows*cols])
+		return
+	}
 	for i := range rows {
 		copy(dst[i*ldd:][:cols], src[i*lds:])
 	}

@@ -4,6 +4,7 @@ package f32
 
 import (
 	"reflect"
+	"sync"
 
 	"golang.org/x/sys/cpu"
 )
@@ -92,11 +93,23 @@ func erfAVX2(dst, src *float32, n int) int
 //go:noescape
 func erfcAVX2(dst, src *float32, n int) int
 
-// vectors is the functions that there are, by the addresses of the scalar ones.
-var vectors = func() map[uintptr]vectorFunction {
-	m := map[uintptr]vectorFunction{}
+// vectors is the functions that there are, by the addresses of the scalar ones. It is made when a
+// slice is first computed: kernels that call a function alone have none of this in their program.
+var vectors struct {
+	sync.Once
+	of map[uintptr]vectorFunction
+}
+
+// vectorOf is the function for slices that does what f does; nil if there is none.
+func vectorOf(f func(float32) float32) vectorFunction {
+	vectors.Do(makeVectors)
+	return vectors.of[reflect.ValueOf(f).Pointer()]
+}
+
+func makeVectors() {
+	vectors.of = map[uintptr]vectorFunction{}
 	if !cpu.X86.HasAVX2 {
-		return m
+		return
 	}
 	for _, v := range []struct {
 		scalar func(float32) float32
@@ -129,10 +142,6 @@ var vectors = func() map[uintptr]vectorFunction {
 		{Erf, erfAVX2},
 		{Erfc, erfcAVX2},
 	} {
-		m[reflect.ValueOf(v.scalar).Pointer()] = v.vector
+		vectors.of[reflect.ValueOf(v.scalar).Pointer()] = v.vector
 	}
-	return m
-}()
-
-// vectorOf is the function for slices that does what f does; nil if there is none.
-func vectorOf(f func(float32) float32) vectorFunction { return vectors[reflect.ValueOf(f).Pointer()] }
+}
