@@ -5,7 +5,7 @@ ACTIONLINT = go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a
 # checking simulator, the compiler.
-DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19 llvm-19
+DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19
 # Two MPI libraries with their launchers, side by side.
 DEBIAN += openmpi-bin mpich
 # NVIDIA's assembler and run-time compiler, as wheels; neither needs a GPU.
@@ -21,11 +21,13 @@ INTELSO = $(INTEL)/lib/libintelocl.so
 INTELWHEELS = intel-opencl-rt==$(INTELCL) intel-cmplr-lib-rt==$(INTELCL) tbb==2023.2.0
 INTELLIBS = cl.cfg *.rtl cllibrary*.o libocl_svml_*.so libcommon_clang.so.* libimf.so libsvml.so libirng.so \
 	libintlc.so.5 libtbb.so.12 libintelocl.so
+# AMD's compiler, Debian's package unpacked. What it needs beyond comes with PoCL.
+COMGR  = $(WHEELS)/libamd-comgr2
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are
 # skipped and say so.
-REQUIRE = opencl,oclgrind,clang,ptxas,nvrtc,cudasim,openmpi,mpich
+REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
@@ -103,6 +105,9 @@ setup:
 		for w in $(INTEL)/wheels/*.whl; do python3 -m zipfile -e $$w $(INTEL)/all; done; \
 		for f in $(INTELLIBS); do mv $(INTEL)/all/*.data/data/lib/$$f $(INTEL)/lib; done; \
 		rm -rf $(INTEL)/all $(INTEL)/wheels; }
+	@[ -d $(COMGR) ] || ! command -v apt-get >/dev/null || { set -e; mkdir -p $(COMGR).new; cd $(COMGR).new; \
+		apt-get download -qq libamd-comgr2 2>&1 || { $(SUDO) apt-get update -qq; apt-get download -qq libamd-comgr2; }; \
+		dpkg -x libamd-comgr2_*.deb .; rm *.deb; mv $(COMGR).new $(COMGR); }
 
 # Quick checks before a commit: the linters, for the code as .golangci.yml says and for the
 # workflows. The first run builds them.
@@ -154,9 +159,10 @@ build:
 	CGO_ENABLED=0 go vet -tags tandem_nolibs ./cmd/tandem ./backend/driverkit/dl
 	CGO_ENABLED=1 go build ./...
 
-# All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels.
+# All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels and
+# AMD's compiler.
 generate: setup
-	TANDEM_REQUIRE=clang,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
+	TANDEM_REQUIRE=clang,comgr,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
 
 # What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the
 # script that runs them. GOARCH=arm64 for Arm. The OpenCL loader of this machine goes along, for

@@ -97,6 +97,7 @@ var rules = []rule{
 	{pkg: "kernels", may: []string{"backend", "gpu", "gpu/support", "internal/host"}},
 	{pkg: "kernels/tuning", may: []string{"backend", "kernels", "internal/host"}},
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
+	{pkg: "kernels/internal/amdtest"}, // tests
 	{pkg: "conformance", may: []string{"backend", "kernels/...", "internal/host"}},
 
 	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},

@@ -31,7 +31,7 @@ func PTXAS(t *testing.T) string {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		missing(t, "ptxas", err.Error())
+		Missing(t, "ptxas", err.Error())
 	}
 	pattern := filepath.Join(cache, "tandem-test", "nvidia-cuda-nvcc-*", "nvidia", "cu*", "bin", "ptxas")
 	paths, err := filepath.Glob(pattern)
@@ -39,7 +39,7 @@ func PTXAS(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		missing(t, "ptxas", "no ptxas in PATH or at "+pattern+": set TANDEM_PTXAS, or run make setup")
+		Missing(t, "ptxas", "no ptxas in PATH or at "+pattern+": set TANDEM_PTXAS, or run make setup")
 	}
 	return paths[len(paths)-1]
 }
@@ -204,9 +204,9 @@ func (a *Assembler) rows(t *testing.T, name string, ptx PTX) string {
 
 // Committed compares a table with the one in file, whose first line is title, which names the
 // tools; update writes it instead where they differ. The numbers of other tools are others: then
-// the test is skipped, or fails where TANDEM_REQUIRE asks for ptxas, so that the tools and the file
+// the test is skipped, or fails where TANDEM_REQUIRE asks for tool, so that the tools and the file
 // change together.
-func Committed(t *testing.T, file, title, table string, update bool) {
+func Committed(t *testing.T, tool, file, title, table string, update bool) {
 	t.Helper()
 	got, err := os.ReadFile(file)
 	if err != nil && !update {
@@ -222,7 +222,7 @@ func Committed(t *testing.T, file, title, table string, update bool) {
 		return
 	}
 	if first != title {
-		missing(t, "ptxas", fmt.Sprintf(
+		Missing(t, tool, fmt.Sprintf(
 			"%s is by other tools: it begins with %q, and these are %q; run make generate", file, first, title))
 	}
 	if diff != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
-// missing skips a test for lack of a tool, or fails it where TANDEM_REQUIRE asks for the tool.
-func missing(t testing.TB, tool, why string) {
+// Missing skips a test for lack of a tool, or fails it where TANDEM_REQUIRE asks for the tool.
+func Missing(t testing.TB, tool, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("TANDEM_REQUIRE"), ","), tool) {
 		t.Fatalf("TANDEM_REQUIRE asks for %s: %s", tool, why)
@@ -28,7 +28,7 @@ func missing(t testing.TB, tool, why string) {
 // Generated fails when the PTX files in dir are not what compile gives. It needs clang.
 func Generated(t *testing.T, dir string, compile func() (map[string][]byte, error)) {
 	if _, err := exec.LookPath(ptxgen.Clang); err != nil {
-		missing(t, "clang", fmt.Sprintf("%v: install Debian's package %s, or run make setup", err, ptxgen.Clang))
+		Missing(t, "clang", fmt.Sprintf("%v: install Debian's package %s, or run make setup", err, ptxgen.Clang))
 	}
 	version, err := ptxgen.Version()
 	if err != nil {

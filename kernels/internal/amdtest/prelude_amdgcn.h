@@ -2,7 +2,7 @@
  * without its device libraries. The tests use it to look at registers, spills and scratch; what
  * runs on a device is compiled by the device's own driver.
  *
- *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib \
+ *   clang -x cl -cl-std=CL1.2 -O3 -ffp-contract=off --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -S \
  *     -include prelude_amdgcn.h
  */
 #define AMD_ID(n, id) \
