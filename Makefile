@@ -106,7 +106,8 @@ setup:
 		for f in $(INTELLIBS); do mv $(INTEL)/all/*.data/data/lib/$$f $(INTEL)/lib; done; \
 		rm -rf $(INTEL)/all $(INTEL)/wheels; }
 	@[ -d $(COMGR) ] || ! command -v apt-get >/dev/null || { set -e; mkdir -p $(COMGR).new; cd $(COMGR).new; \
-		apt-get download -qq libamd-comgr2 2>&1 || { $(SUDO) apt-get update -qq; apt-get download -qq libamd-comgr2; }; \
+		apt-get download -qq libamd-comgr2 || \
+			{ $(SUDO) apt-get update -qq; apt-get download -qq libamd-comgr2; }; \
 		dpkg -x libamd-comgr2_*.deb .; rm *.deb; mv $(COMGR).new $(COMGR); }
 
 # Quick checks before a commit: the linters, for the code as .golangci.yml says and for the

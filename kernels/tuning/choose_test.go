@@ -223,11 +223,19 @@ func TestChooseOnRealDevices(t *testing.T) {
 		Driver: "opencl", GPU: true, Arch: "gfx90a", ComputeUnits: 104, LocalMemory: 64 << 10,
 		MaxGroup: 256,
 	}
-	if p := ChooseMatMul(&amd, kernels.Float32, 4096, 4096, 4096); p.CPU || p.BM != 128 || p.KU != 4 {
-		t.Errorf("gfx90a: %+v", p)
-	}
-	if p := ChooseMatMul(&amd, kernels.Float32, 256, 256, 256); p.BM != 32 {
-		t.Errorf("gfx90a, few tiles: %+v", p)
+	for _, c := range []struct {
+		typ       kernels.Type
+		n, bm, bn int
+	}{
+		{kernels.Float32, 4096, 128, 256},
+		{kernels.Float32, 1024, 64, 64},
+		{kernels.Float32, 256, 32, 32},
+		{kernels.Float64, 4096, 128, 128},
+		{kernels.Int32, 4096, 64, 64},
+	} {
+		if p := ChooseMatMul(&amd, c.typ, c.n, c.n, c.n); p.CPU || p.BM != c.bm || p.BN != c.bn {
+			t.Errorf("gfx90a, %d in %s: %+v", c.n, c.typ, p)
+		}
 	}
 	nvidia := backend.Info{
 		Driver: "cuda", GPU: true, Vendor: "NVIDIA Corporation", Arch: "sm_90",

@@ -33,7 +33,8 @@ type rule[P any] struct {
 	Params []P    `json:"params"`         // from large tiles to small ones
 
 	// Cycles of a step of k on a multiprocessor that works on one tile, on two, and so on to as
-	// many as it holds, for each of Params: modelled from the machine code for sm_90, not measured.
+	// many as it holds, for each of Params: modelled from the machine code for sm_90, and more
+	// roughly for gfx90a, not measured.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }

@@ -96,8 +96,9 @@ func TestComgr(t *testing.T) {
 	}
 }
 
-// check compiles every kernel that GPUs of each architecture are offered. None may spill registers,
-// use memory instead of them, or flush subnormal numbers; what else they take is in a table.
+// check compiles every kernel that GPUs of each architecture are offered. None may use memory for
+// registers, or flush subnormal numbers; what else they take is in a table. Scalar registers may
+// spill to lanes of a vector register: the product of 128x256 elements does so outside its loop.
 func (c *compiler) check(t *testing.T) {
 	local, registers := map[string]string{}, map[string][]string{}
 	var mu sync.Mutex
@@ -114,7 +115,6 @@ func (c *compiler) check(t *testing.T) {
 					r := parse(assembly)
 					for _, want := range []struct{ name, value string }{
 						{"private_segment_fixed_size", "0"},
-						{"sgpr_spill_count", "0"},
 						{"vgpr_spill_count", "0"},
 						{"FloatMode", "240"}, // round to nearest, keep subnormal numbers
 					} {
@@ -149,7 +149,7 @@ func (c *compiler) check(t *testing.T) {
 		table.WriteString("\n")
 	}
 	table.WriteString("Vector registers of a work-item, and bytes of local memory of a group. No kernel spills " +
-		"registers or uses scratch memory; the float mode is 0xF0 in all, which keeps subnormal numbers.\n\n")
+		"them or uses scratch memory; the float mode is 0xF0 in all, which keeps subnormal numbers.\n\n")
 	row("kernel", "local", c.archs)
 	for _, name := range slices.Sorted(maps.Keys(local)) {
 		row(name, local[name], registers[name])
@@ -183,7 +183,7 @@ func text(t *testing.T, s *backend.Source) string {
 }
 
 var facts = regexp.MustCompile(`(?m)^ +\.(group_segment_fixed_size|private_segment_fixed_size|` +
-	`[sv]gpr_spill_count|vgpr_count): +(\d+)$|^; (FloatMode): (\d+)$`)
+	`vgpr_spill_count|vgpr_count): +(\d+)$|^; (FloatMode): (\d+)$`)
 
 // parse reads what the compiler says of a kernel in its assembly.
 func parse(assembly string) map[string]string {
