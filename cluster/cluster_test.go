@@ -90,6 +90,7 @@ func onGrids(
 }
 
 func testProducts[T linalg.Element](t *testing.T) {
+	t.Parallel()
 	for _, block := range []int{3, 16} {
 		onGrids(t, grids, block, func(ctx context.Context, g *Grid, s *linalg.Session) error {
 			c := g.Comm()
@@ -130,6 +131,7 @@ func TestProducts(t *testing.T) {
 
 // Gemm has the bits of linalg's, for every alpha, beta and op.
 func TestGemm(t *testing.T) {
+	t.Parallel()
 	onGrids(t, [][2]int{{1, 0}, {4, 0}, {6, 3}}, 4, func(ctx context.Context, g *Grid, s *linalg.Session) error {
 		for _, x := range [][3]int{{0, 5, 3}, {5, 4, 0}, {13, 9, 11}} {
 			for _, alpha := range []float64{0, 1, -1.3} {
@@ -173,6 +175,7 @@ func checkGemm(ctx context.Context, g *Grid, s *linalg.Session, x [3]int, alpha,
 }
 
 func TestElementwise(t *testing.T) {
+	t.Parallel()
 	onGrids(t, grids, 4, func(ctx context.Context, g *Grid, s *linalg.Session) error {
 		for _, x := range shapes {
 			a, b := random[float32](x[0], x[1], 1), random[float32](x[0], x[1], 2)

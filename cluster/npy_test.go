@@ -35,6 +35,7 @@ func save[T linalg.Element](t *testing.T, path string, m linalg.Matrix[T], h npy
 // Every rank reads its part, whatever the order, and the file that all write is byte for byte the
 // one that was read.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i, x := range [][2]int{{0, 0}, {0, 3}, {1, 1}, {1, 9}, {9, 1}, {13, 10}} {
 		for _, fortran := range []bool{false, true} {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +21,11 @@ type Launcher struct {
 	command []string
 }
 
+// EnvLauncher names an environment variable that has another mpirun to test with, and its
+// arguments, instead of Debian's. With it, TANDEM_MPI may name another library than the launcher's
+// own first one.
+const EnvLauncher = "TANDEM_MPIRUN"
+
 // launchers are those of Debian, where both libraries can be installed side by side.
 var launchers = []Launcher{
 	{"openmpi", []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"}},
@@ -30,7 +37,11 @@ func Run(t *testing.T, f func(t *testing.T, l Launcher)) {
 	if testing.Short() {
 		t.Skip("starts many processes; left out by -short")
 	}
-	for _, l := range launchers {
+	list := launchers
+	if other := strings.Fields(os.Getenv(EnvLauncher)); len(other) > 0 {
+		list = []Launcher{{filepath.Base(other[0]), other}}
+	}
+	for _, l := range list {
 		t.Run(l.Name, func(t *testing.T) {
 			_, err := exec.LookPath(l.command[0])
 			backendtest.Require(t, l.Name, err)
