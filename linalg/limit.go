@@ -18,9 +18,9 @@ const EnvMemory = "TANDEM_MEMORY"
 // A memoryLimit is a number of bytes, or a share. The zero value is no limit.
 type memoryLimit struct{ bytes, share float64 }
 
-// readMemoryLimit is the limit that EnvMemory sets.
-func readMemoryLimit() (memoryLimit, error) {
-	text := os.Getenv(EnvMemory)
+// readMemoryLimit is the limit that a variable sets.
+func readMemoryLimit(variable string) (memoryLimit, error) {
+	text := os.Getenv(variable)
 	if text == "" {
 		return memoryLimit{}, nil
 	}
@@ -34,9 +34,9 @@ func readMemoryLimit() (memoryLimit, error) {
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) || scale == 0 && v > 100 {
 		return memoryLimit{}, &backend.Error{
-			Op: "linalg.Open", Err: backend.ErrArgument,
+			Op: "linalg", Err: backend.ErrArgument,
 			Detail: fmt.Sprintf("%s is %q; give bytes, as in 1000000, 512MiB or 8GiB, or a share, as in 50%%",
-				EnvMemory, text),
+				variable, text),
 		}
 	}
 	if scale == 0 {

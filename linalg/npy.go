@@ -32,15 +32,11 @@ var streamBytes int64 = 4 << 20
 // the device.
 func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
 	h, err := npy.ReadHeader(r)
-	if errors.Is(err, npy.ErrFormat) || errors.Is(err, npy.ErrType) || errors.Is(err, npy.ErrDims) {
-		return nil, fmt.Errorf("%w: %w", ErrNPY, err)
+	if err == nil {
+		err = checkType[T](h)
 	}
 	if err != nil {
-		return nil, err
-	}
-	if want := kernels.TypeOf[T](); h.Type != want {
-		return nil, fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's "+
-			"astype('%s')", ErrNPY, h.Type, want, want)
+		return nil, errNPY(err)
 	}
 	rows, cols := h.Dims()
 	if h.Fortran && rows > 1 && cols > 1 {
@@ -51,6 +47,24 @@ func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
 		return transposeNew(a)
 	}
 	return readNew[T](s, r, rows, cols, h.Order())
+}
+
+// checkType refuses a file of another type.
+func checkType[T Element](h *npy.Header) error {
+	want := kernels.TypeOf[T]()
+	if h.Type == want {
+		return nil
+	}
+	return fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')",
+		ErrNPY, h.Type, want, want)
+}
+
+// errNPY makes an error about what a file holds match ErrNPY.
+func errNPY(err error) error {
+	if errors.Is(err, npy.ErrFormat) || errors.Is(err, npy.ErrType) || errors.Is(err, npy.ErrDims) {
+		return fmt.Errorf("%w: %w", ErrNPY, err)
+	}
+	return err
 }
 
 // readNew makes an array of what r holds.

@@ -74,7 +74,7 @@ func Open(spec string) (*Session, error) {
 // NewSession makes a session on an open device, and others that take part in calls on host
 // matrices. It owns them from then on: Close closes them. After an error they stay the caller's.
 func NewSession(device backend.Device, others ...backend.Device) (*Session, error) {
-	limit, err := readMemoryLimit()
+	limit, err := readMemoryLimit(EnvMemory)
 	if err != nil {
 		return nil, err
 	}

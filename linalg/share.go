@@ -55,6 +55,9 @@ func (s *Session) streams() bool {
 	return !s.sharesMemory() || s.limit.isSet() && !s.registersFreely()
 }
 
+// inCopies tells whether tiles come to the device in copies, which has the work alone or shares it.
+func (s *Session) inCopies(alone bool) bool { return s.streams() || !alone && !s.registersFreely() }
+
 // A rateKey is what a device's rate depends on.
 type rateKey struct {
 	op  *operation
@@ -87,6 +90,8 @@ func (x call[T]) share(ctx context.Context, s *Session) error {
 			return x.shareBatch(ctx, s, shape)
 		}
 		j.k, j.count = shape.k, 1
+	} else if c.Rows == 0 || c.Cols == 0 {
+		return nil
 	}
 	return j.run(ctx, s)
 }
@@ -185,8 +190,12 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 		d.mu.RLock()
 		workers[w].Rate = d.rates[key] / perElement
 		d.mu.RUnlock()
-		if d.streams() || len(devices) > 1 && !d.registersFreely() {
-			g := fit(j, d.limit.of(d.info.Memory), d.info.MaxAlloc)
+		if d.inCopies(len(devices) == 1) {
+			budget := d.limit.of(d.info.Memory)
+			if j.hostMemory > 0 && d.sharesMemory() {
+				budget = min(budget, j.hostMemory)
+			}
+			g := fit(j, budget, d.info.MaxAlloc)
 			crews[w].geometry = &g
 			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -134,11 +135,13 @@ type plan[T linalg.Element] struct {
 	flops      float64            // operations, for what is bound by arithmetic; 0 for what is bound by memory
 	host       hostOperation[T]   // host in, host out
 	device     deviceOperation[T] // the same on arrays
+	files      fileOperation      // the same from files to a file, in parts
 }
 
 type (
 	hostOperation[T linalg.Element]   func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error)
 	deviceOperation[T linalg.Element] func(c *linalg.Array[T], in []*linalg.Array[T]) error
+	fileOperation                     func(context.Context, *linalg.Session, io.WriterAt, linalg.FileOptions) error
 	planner[T linalg.Element]         func(in []operand) (plan[T], error)
 )
 
@@ -158,6 +161,9 @@ func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
 			return linalg.MatMulContext(ctx, s, a, b)
 		},
 		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Mul(in[0], in[1]) },
+		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+			return linalg.MatMulNPY[T](ctx, s, c, in[0].file, in[1].file, o)
+		},
 	}, nil
 }
 
@@ -197,6 +203,9 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 			return linalg.TransposeContext(ctx, s, a)
 		},
 		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Transpose(in[0]) },
+		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+			return linalg.TransposeNPY[T](ctx, s, c, in[0].file, o)
+		},
 	}, nil
 }
 
@@ -211,6 +220,9 @@ func planAdd[T linalg.Element](in []operand) (plan[T], error) {
 			return linalg.AddContext(ctx, s, a, b)
 		},
 		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Add(in[0], in[1]) },
+		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+			return linalg.AddNPY[T](ctx, s, c, in[0].file, in[1].file, o)
+		},
 	}, nil
 }
 
@@ -227,6 +239,9 @@ func planScale[T linalg.Element](by string) planner[T] {
 				return linalg.ScaleContext(ctx, s, alpha, a)
 			},
 			device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Scale(alpha, in[0]) },
+			files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+				return linalg.ScaleNPY(ctx, s, alpha, c, in[0].file, o)
+			},
 		}, nil
 	}
 }
@@ -249,19 +264,23 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	defer outs.abort()
 	bar := newProgress(a.stderr)
 	defer bar.close()
-	in := make([]operand, len(paths))
-	for i, path := range paths {
-		if in[i], err = a.load(ctx, path, bar); err != nil {
-			return err
-		}
-		if err := sameType(in[0], in[i]); err != nil {
-			return err
-		}
-	}
-	rec := &record{Command: name, Inputs: fileRecords(in)}
-	execute := choose(operationsIn(in[0].Type))
-	if err := execute(ctx, a, in, outs[0], bar, rec); err != nil {
+	rec := &record{Command: name}
+	if done, err := a.fileToFile(ctx, paths, outs[0], bar, rec, choose); err != nil {
 		return err
+	} else if !done {
+		in := make([]operand, len(paths))
+		for i, path := range paths {
+			if in[i], err = a.load(ctx, path, bar); err != nil {
+				return err
+			}
+			if err := sameType(in[0], in[i]); err != nil {
+				return err
+			}
+		}
+		rec.Inputs = fileRecords(in)
+		if err := choose(operationsIn(in[0].Type)).execute(ctx, a, in, outs[0], bar, rec); err != nil {
+			return err
+		}
 	}
 	if err := outs.commit(); err != nil {
 		return err
@@ -269,6 +288,65 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	bar.close()
 	rec.TotalSeconds = time.Since(start).Seconds()
 	return a.report(rec, outs)
+}
+
+// fileToFile computes from files to a file, and tells whether it has: where that is possible, and
+// all of them together are more than a quarter of what may be used of the host's memory.
+func (a *app) fileToFile(ctx context.Context, paths []string, out *output, bar *progress, rec *record,
+	choose func(operations) executor,
+) (done bool, err error) {
+	limit, err := linalg.HostMemory()
+	if err != nil || out.temp == "" {
+		return false, err
+	}
+	in := openOperands(paths)
+	if in == nil {
+		return false, nil
+	}
+	defer closeOperands(in)
+	rec.Inputs = fileRecords(in)
+	return choose(operationsIn(in[0].Type)).executeFiles(ctx, a, in, limit, out, bar, rec)
+}
+
+// executeFiles is execute from files, in parts, where all need more than a quarter of limit; else
+// it does nothing.
+func (f planner[T]) executeFiles(ctx context.Context, a *app, in []operand, limit int64, out *output, bar *progress,
+	rec *record,
+) (done bool, err error) {
+	p, err := f(in)
+	if err != nil || p.bytes() <= float64(limit)/4 {
+		return false, err
+	}
+	h := npy.Header{Type: in[0].Type, Shape: p.shape}
+	if err := reserve(out.f, h.Size()); err != nil {
+		return true, fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
+	}
+	bar.begin("opening the device")
+	_, err = await(ctx, grace, func() (struct{}, error) {
+		s, err := linalg.Open(a.backend)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer s.Close()
+		bar.begin("computing from file to file on " + s.Info().Name)
+		start := time.Now()
+		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
+		err = p.files(linalg.WithProgress(ctx, bar.at), s, out, o)
+		took := time.Since(start)
+		rec.setDevices(s)
+		rec.setTimes(times{device: took, first: true, call: took}, p.flops, p.bytes())
+		return struct{}{}, err
+	})
+	if err != nil {
+		return true, err
+	}
+	info, err := out.f.Stat()
+	if err != nil {
+		return true, err
+	}
+	rec.InParts = true
+	rec.Outputs = []fileRecord{{Path: out.path, Type: in[0].Type.String(), Shape: p.shape, Bytes: info.Size()}}
+	return true, nil
 }
 
 // sameType refuses files of different types.

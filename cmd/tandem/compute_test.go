@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +286,55 @@ func TestOutputOverInput(t *testing.T) {
 	a := save(t, at("a.npy"), linalg.NewMatrix(2, 2, []float64{1, 2, 3, 4}))
 	must(t, "add", a, a, "-o", a)
 	checkFile(t, a, []int{2, 2}, linalg.NewMatrix(2, 2, []float64{2, 4, 6, 8}))
+}
+
+// In little memory results are computed from file to file, and are the same.
+func TestInParts(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	rng := rand.New(rand.NewPCG(7, 8))
+	a := write(t, at("a.npy"), encode(layouts[3], values[float64]("random", 90, 70, false, rng)))
+	b := write(t, at("b.npy"), encode(layouts[0], values[float64]("random", 70, 80, false, rng)))
+	v := saveVector[float64](t, at("v.npy"), values[float64]("random", 1, 70, false, rng).Data...)
+	for _, args := range [][]string{
+		{"matmul", a, b},
+		{"matmul", a, b, "--fortran"},
+		{"matmul", v, b},
+		{"matmul", a, v},
+		{"matmul", v, v},
+		{"transpose", a},
+		{"transpose", v},
+		{"add", b, b},
+		{"scale", b, "--by", "3"},
+	} {
+		args = append(args, "--json", "-o")
+		must(t, append(args, at("whole.npy"))...)
+		t.Setenv(linalg.EnvHostMemory, "1500")
+		var r record
+		text := must(t, append(args, at("parts.npy"))...)
+		t.Setenv(linalg.EnvHostMemory, "")
+		if read(t, at("parts.npy")) != read(t, at("whole.npy")) {
+			t.Errorf("%v: the files differ", args)
+		}
+		if err := json.Unmarshal([]byte(text), &r); err != nil || !r.InParts || r.CallSeconds <= 0 ||
+			r.Outputs[0].Bytes != int64(len(read(t, at("parts.npy")))) || r.Inputs[0].Path != args[1] {
+			t.Errorf("%v: %v\n%s", args, err, text)
+		}
+	}
+	must(t, "matmul", a, b, "-o", at("c.npy"))
+	want := read(t, at("c.npy"))
+	t.Setenv(linalg.EnvHostMemory, "1500")
+	if text := must(t, "matmul", a, b, "-o", b); read(t, b) != want || !strings.Contains(text, "from file to file") {
+		t.Errorf("over its own input it prints\n%s", text)
+	}
+	fails(t, dir, exitError, "columns of the first", "matmul", b, a, "-o", at("d.npy"))
+	fails(t, dir, exitError, "directory", "transpose", a, "-o", filepath.Join(dir, "nowhere", "d.npy"))
+	write(t, at("short.npy"), []byte(read(t, a))[:5000])
+	fails(t, dir, exitError, "truncated", "transpose", at("short.npy"), "-o", at("d.npy"))
+	t.Setenv(linalg.EnvHostMemory, "10")
+	fails(t, dir, exitError, linalg.EnvHostMemory, "transpose", a, "-o", at("d.npy"))
+	t.Setenv(linalg.EnvHostMemory, "little")
+	fails(t, dir, exitError, linalg.EnvHostMemory, "add", a, a, "-o", at("d.npy"))
 }
 
 func TestReport(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 type operand struct {
 	path string
 	*npy.Header
-	data any // []float32, []float64 or []int32: the elements, row by row
+	data any      // []float32, []float64 or []int32: the elements, row by row
+	file *os.File // where they lie, if data is nil
 }
 
 func (o operand) String() string { return describe(o.path, o.Type.String(), o.Shape) }
@@ -28,7 +29,8 @@ func (o operand) String() string { return describe(o.path, o.Type.String(), o.Sh
 // matrix is the operand as a matrix of its type.
 func matrix[T linalg.Element](o operand) linalg.Matrix[T] {
 	rows, cols := o.Dims()
-	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: o.data.([]T)}
+	data, _ := o.data.([]T)
+	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
 }
 
 // open opens a file, or standard input for "-". size is negative where it is not known.
@@ -78,8 +80,41 @@ func (a *app) load(ctx context.Context, path string, p *progress) (operand, erro
 		if err != nil {
 			return operand{}, fmt.Errorf("%s: %w", path, err)
 		}
-		return operand{path, h, data}, nil
+		return operand{path: path, Header: h, data: data}, nil
 	})
+}
+
+// openOperands opens files without reading their data. It is for whole, regular files of one type;
+// for others it gives nil: load says what is wrong with them, if anything is.
+func openOperands(paths []string) (in []operand) {
+	for _, path := range paths {
+		o := operand{path: path}
+		info, err := os.Stat(path)
+		whole := err == nil && path != "-" && info.Mode().IsRegular()
+		if whole {
+			o.file, err = os.Open(path)
+		}
+		if whole = whole && err == nil; whole {
+			in = append(in, o)
+			o.Header, err = npy.ReadHeader(o.file)
+			at, _ := o.file.Seek(0, io.SeekCurrent)
+			whole = err == nil && at+o.Size() == info.Size()
+		}
+		if !whole || len(in) > 1 && o.Type != in[0].Type {
+			closeOperands(in)
+			return nil
+		}
+		in[len(in)-1] = o
+	}
+	return in
+}
+
+func closeOperands(in []operand) {
+	for _, o := range in {
+		if o.file != nil {
+			o.file.Close()
+		}
+	}
 }
 
 // maxSource is more than any kernel's source has.
@@ -216,6 +251,19 @@ func (o *output) createTemp(mode fs.FileMode) (err error) {
 		}
 	}
 	return err
+}
+
+// WriteAt writes a part of a file that has another name until commit.
+func (o *output) WriteAt(b []byte, at int64) (int, error) {
+	n, err := o.f.WriteAt(b, at)
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", o.flag, o.path, err)
+	}
+	return n, err
 }
 
 // finish makes the content durable; commit can hardly fail after it.

@@ -153,7 +153,7 @@ func readMatrix[T linalg.Element](t *testing.T, path string) (linalg.Matrix[T], 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := matrix[T](operand{path, h, data})
+	m := matrix[T](operand{path: path, Header: h, data: data})
 	if raw != string(whole(h.Shape, m)) {
 		t.Errorf("%s is not stored as numpy.save does", path)
 	}

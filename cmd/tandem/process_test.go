@@ -141,6 +141,30 @@ func TestProcessInterrupted(t *testing.T) {
 	}
 }
 
+// The same in the middle of a product from file to file, and where its file may not be so large.
+func TestProcessInParts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows cannot send an interrupt to one process")
+	}
+	exe := build(t)
+	dir := t.TempDir()
+	a := save(t, in(dir)("a.npy"), linalg.NewMatrix[float64](1, 1, nil))
+	const n = 1 << 14
+	header := strings.Replace(read(t, a)[:128], "(1, 1), }        ", "(16384, 16384), }", 1)
+	if err := errors.Join(os.WriteFile(a, []byte(header), 0o600), os.Truncate(a, 128+8*n*n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(linalg.EnvHostMemory, "200MiB")
+	out := t.TempDir()
+	args := []string{"matmul", a, a, "-o", in(out)("c.npy"), "--backend", "cpu"}
+	interrupted(t, out, exec.Command(exe, args...))
+	limited := exec.Command("sh", append([]string{"-c", `ulimit -f 1000; exec "$@"`, "sh", exe}, args...)...)
+	text, err := limited.CombinedOutput()
+	if names := inFolder(t, out); err == nil || !strings.Contains(string(text), "file too large") || len(names) > 0 {
+		t.Errorf("%v, %q; left behind: %v", err, text, names)
+	}
+}
+
 // interrupted starts cmd, which waits for something, and interrupts it.
 func interrupted(t *testing.T, dir string, cmd *exec.Cmd) {
 	stdin, err := cmd.StdinPipe()

@@ -25,9 +25,11 @@ type record struct {
 	TotalSeconds float64 `json:"total_seconds"`    // with files and opening the device
 	GFlops       float64 `json:"gflops,omitempty"` // 10^9 operations a second of device time
 	// 10^9 bytes a second of device time, each operand counted once
-	GBytes  float64 `json:"gigabytes_per_second,omitempty"`
-	MPI     *ranks  `json:"mpi,omitempty"`
-	integer bool    // the operations are not floating-point
+	GBytes float64 `json:"gigabytes_per_second,omitempty"`
+	MPI    *ranks  `json:"mpi,omitempty"`
+	// from files to a file in parts: the times include reading and writing
+	InParts bool `json:"in_parts,omitempty"`
+	integer bool // the operations are not floating-point
 }
 
 // A deviceUse is the part of a result that a device has computed.
@@ -125,11 +127,15 @@ func (a *app) report(r *record, outs outputs) error {
 	}
 	line("input", "%s", joined(r.Inputs))
 	line("output", "%s", joined(r.Outputs))
-	if r.MPI != nil || len(r.Devices) > 0 {
+	if r.MPI != nil || r.InParts || len(r.Devices) > 0 {
 		if r.MPI != nil {
 			line("ranks", "%s", r.MPI)
 		}
-		line("time", "%s for the %s%s", seconds(r.CallSeconds), products[r.Command], r.rate())
+		what := products[r.Command]
+		if r.InParts {
+			what += " from file to file"
+		}
+		line("time", "%s for the %s%s", seconds(r.CallSeconds), what, r.rate())
 		line("", "%s in all", seconds(r.TotalSeconds))
 		_, err := fmt.Fprint(w, b.String())
 		return err

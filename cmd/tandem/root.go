@@ -43,6 +43,8 @@ of its name (cuda:1, opencl:gfx90a). auto takes the best GPU, else the CPU. A
 named choice works or fails; it never falls back. Several devices, as in
 cuda:0+cuda:1+cpu, share matmul, transpose, add and scale; gpus are all GPUs.
 TANDEM_MEMORY limits the memory of each device that these use: 8GiB, or 50%.
+TANDEM_HOST_MEMORY limits this machine's: files that are large against it are
+computed in parts, from file to file.
 
 --json prints what a command has to report as JSON, to where the text would go:
 standard output, or standard error where a result goes to standard output.

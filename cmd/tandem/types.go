@@ -13,8 +13,12 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// An executor computes a result of files and writes it.
-type executor func(ctx context.Context, a *app, in []operand, out *output, bar *progress, rec *record) error
+// An executor computes a result of files and writes it, with all of it in memory or in parts.
+type executor interface {
+	execute(ctx context.Context, a *app, in []operand, out *output, bar *progress, rec *record) error
+	executeFiles(ctx context.Context, a *app, in []operand, limit int64, out *output, bar *progress,
+		rec *record) (done bool, err error)
+}
 
 // operations are what the command does in one element type.
 type operations struct {
@@ -29,8 +33,8 @@ type operations struct {
 
 func operationsOf[T linalg.Element]() operations {
 	return operations{
-		matmul: planner[T](planMatMul[T]).execute, transpose: planner[T](planTranspose[T]).execute,
-		add: planner[T](planAdd[T]).execute, scale: func(by string) executor { return planScale[T](by).execute },
+		matmul: planner[T](planMatMul[T]), transpose: planner[T](planTranspose[T]),
+		add: planner[T](planAdd[T]), scale: func(by string) executor { return planScale[T](by) },
 		cluster: multiplyMPI[T], clusterCase: caseMPI[T],
 		read:   func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
 		upload: upload[T], zeros: zeros[T],

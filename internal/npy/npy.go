@@ -52,7 +52,7 @@ func Read[T kernels.Element](r io.Reader, h *Header) ([]T, error) {
 	}
 	switch _, err := io.ReadFull(r, make([]byte, 1)); {
 	case err == nil:
-		return nil, errorf("more follows after the %d bytes of data that its header promises", h.Size())
+		return nil, errMore(h)
 	case err != io.EOF:
 		return nil, err
 	}
@@ -60,6 +60,10 @@ func Read[T kernels.Element](r io.Reader, h *Header) ([]T, error) {
 		data = transposed(data, cols, rows)
 	}
 	return data, nil
+}
+
+func errMore(h *Header) error {
+	return errorf("more follows after the %d bytes of data that its header promises", h.Size())
 }
 
 // Write writes a file of the elements of data, which come row by row: in the order and the byte
