@@ -165,8 +165,8 @@ build:
 generate: setup
 	TANDEM_REQUIRE=clang,comgr,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
 
-# What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, the
-# script that runs them. GOARCH=arm64 for Arm. The OpenCL loader of this machine goes along, for
+# What a machine with a GPU, and without Go, needs to check Tandem: programs, packed, sample files,
+# the script that runs them. GOARCH=arm64 for Arm. The OpenCL loader of this machine goes along, for
 # machines that have NVIDIA's OpenCL without one.
 GPU      = build/gpu
 GPUTESTS = backend/cuda backend/opencl kernels linalg
@@ -177,6 +177,7 @@ gpu-bundle:
 	for p in $(GPUTESTS); do \
 		CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/$${p##*/}.test ./$$p || exit 1; \
 	done
+	gzip -9 $(GPU)/*
 	cp scripts/gpu-check.sh scripts/mma-check.cu testdata/a.npy testdata/b.npy $(GPU)
 	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || \
 		for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU); done

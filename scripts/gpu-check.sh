@@ -11,6 +11,8 @@ Without a STEP all run, but for bench-opencl. A step is a name of the table that
 is printed at the end, such as suite-cuda, or its beginning: suite is both.
 
   devices      what is here, and what is missing; without a GPU the run fails
+  questions    minutes: what only a GPU can tell of how kernels and tiles were
+               chosen; 'gpu-check.sh devices questions' answers them alone
   ptx          does CUDA load all the PTX that is built in?
   mma          is the float64 matrix instruction the sequential chain, bit for bit?
                YES or NO; needs nvcc
@@ -50,7 +52,7 @@ for arg in "$@"; do
 	case $arg in
 	-h | --help) usage && exit 0 ;;
 	--quick) quick=1 ;;
-	devices | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | \
+	devices | questions* | ptx* | mma | conformance* | suite* | kernels* | linalg* | memcheck* | racecheck* | \
 		matmul* | bench* | tune*) chosen+=("$arg") ;;
 	*) fail_usage "no step is named $arg" ;;
 	esac
@@ -66,6 +68,9 @@ for b in "${backends[@]}"; do
 done
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
+for f in "$here"/*.gz; do # the programs, as they come
+	[ ! -e "$f" ] || gzip -df "$f" || exit 1
+done
 for f in tandem cuda.test opencl.test kernels.test linalg.test a.npy b.npy mma-check.cu; do
 	[ -e "$here/$f" ] || {
 		echo "gpu-check.sh: $here has no $f: run the copy in the folder that make gpu-bundle fills" >&2
@@ -273,6 +278,18 @@ if [ -n "$quick" ]; then
 fi
 tests=(-test.v -test.timeout="$((limit > 30 ? limit - 15 : limit))s" ${short[@]+"${short[@]}"})
 
+# The kernels were made without a GPU. What they rest on is asked first.
+check_questions() {
+	local b=$1 size=(-questions=4096)
+	[ -z "$quick" ] || size=()
+	if [ -z "$(of "$b")" ] || [ "$b" = cudasim ]; then
+		skip "questions-$b" "no device of $b that tells something"
+		return
+	fi
+	want="--- PASS: TestQuestions/$b" step "questions-$b" env TANDEM_REQUIRE="$b" "$here/kernels.test" -test.v \
+		-test.run="^TestQuestions\$/^$b(:|\$)" ${size[@]+"${size[@]}"}
+}
+
 check_backend() {
 	local b=$1 d require=$1
 	if [ -z "$(of "$b")" ]; then
@@ -438,6 +455,9 @@ find_opencl
 devices=$(list)
 check_devices
 for b in "${backends[@]}"; do
+	check_questions "$b"
+done
+for b in "${backends[@]}"; do
 	check_backend "$b"
 done
 check_mma
@@ -451,9 +471,14 @@ printf '%-22s %-8s %s\n' STEP RESULT SECONDS
 for i in "${!names[@]}"; do
 	printf '%-22s %-8s %7s\n' "${names[i]}" "${results[i]}" "${seconds[i]}"
 done
+# The answers, without what go test says.
+for f in "$logs"/questions-*.log; do
+	[ ! -e "$f" ] || { echo && sed '/^[-+=]/d; /^ *--- /d; /^PASS/d' "$f"; }
+done
 # How far the kernels are from cuBLAS and from a copy.
 for f in "$logs"/bench-*.log; do
 	[ ! -e "$f" ] || sed -n '/^peak /p; /^[a-z0-9]* \(product\|transpose\) /,/^$/p' "$f"
 done
+echo 'To report: https://github.com/tandem-gpu/tandem/issues/new?template=hardware.yml'
 echo "results in $out: $(cd "$out" && echo *)"
 [ -z "$failed" ]
