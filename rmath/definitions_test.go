@@ -80,15 +80,15 @@ var definitions = []*definition{
 		series: func(x mp.Series) mp.Series { _, c := x.SinCos(); return c },
 	},
 	{
-		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: halfPis(),
+		name: "Tan", bound: 0.52, f: Tan, ranges: angles, edges: halfPis(),
 		series: func(x mp.Series) mp.Series { s, c := x.SinCos(); return s.Div(c) },
 	},
 	{
-		name: "SinPi", bound: 0.53, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "SinPi", bound: 0.52, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
 		series: func(x mp.Series) mp.Series { s, _ := x.SinCosPi(); return s },
 	},
 	{
-		name: "CosPi", bound: 0.53, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "CosPi", bound: 0.52, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
 		series: func(x mp.Series) mp.Series { _, c := x.SinCosPi(); return c },
 	},
 	{

@@ -120,6 +120,25 @@ func Sigmoid(x float64) float64 {
 	return h + l
 }
 
+// hyperbolic gives sinh(x) = s+sl and cosh(x) = c+cl for x from 0 to 40, by their addition theorems
+// with x = k ln(2)/64 + r + v.
+func hyperbolic(x float64) (s, sl, c, cl float64) {
+	k, r, v := reduceExp(x)
+	f, g := power2(k>>6-1), power2((-k)>>6-1)
+	a, b := float64(expTable[k&63][0]*f), float64(expTable[-k&63][0]*g)
+	al, bl := float64(expTable[k&63][1]*f), float64(expTable[-k&63][1]*g)
+	d, dl := fastSum(a, -b)
+	t, tl := fastSum(a, b)
+	dl += al - bl
+	tl += al + bl
+	u := float64(r * r)
+	w := float64(u * mad(mad(coshPoly2, u, coshPoly1), u, coshPoly0))
+	q := mad(float64(u*r), mad(mad(sinhPoly2, u, sinhPoly1), u, sinhPoly0), v)
+	s, sl = addition(d, dl, t, tl, r, q, w)
+	c, cl = addition(t, tl, d, dl, r, q, w)
+	return s, sl, c, cl
+}
+
 // Sinh is the hyperbolic sine of x.
 func Sinh(x float64) float64 {
 	a := math.Abs(x)
@@ -127,11 +146,8 @@ func Sinh(x float64) float64 {
 	case a < 0x1p-27:
 		return x
 	case a < 40:
-		h, l := expm1Pair(a)
-		d, dl := twoSum(h, 1)
-		q, ql := quotient(h, l, d, dl+l) // 1 - e^-a
-		h, e := fastSum(h, q)
-		return withSign((h+(e+l+ql))/2, x)
+		h, l, _, _ := hyperbolic(a)
+		return withSign(h+l, x)
 	case a < 712:
 		h, l, n := expPair(a, 0)
 		return withSign(scale(h, l, n-1), x)
@@ -143,14 +159,9 @@ func Sinh(x float64) float64 {
 func Cosh(x float64) float64 {
 	a := math.Abs(x)
 	switch {
-	case a < 0x1p-27:
-		return 1
 	case a < 40:
-		h, l, n := expPair(a, 0)
-		q, ql := quotient(1, 0, h, l)
-		g := power2(-2 * n)
-		s, e := fastSum(h, float64(q*g))
-		return scale(s, e+l+float64(ql*g), n-1)
+		_, _, h, l := hyperbolic(a)
+		return h + l
 	case a < 712:
 		h, l, n := expPair(a, 0)
 		return scale(h, l, n-1)
@@ -158,7 +169,7 @@ func Cosh(x float64) float64 {
 	return a * inf()
 }
 
-// Tanh is the hyperbolic tangent of x.
+// Tanh is the hyperbolic tangent of x: a series, or 1 - 2/(e^2x + 1).
 func Tanh(x float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -166,9 +177,17 @@ func Tanh(x float64) float64 {
 		return x
 	case a > 22:
 		return withSign(1, x)
+	case a > 3:
+		return withSign(1-2/(Exp(2*a)+1), x)
 	}
-	h, l := expm1Pair(2 * a)
-	d, dl := twoSum(h, 2)
-	h, l = quotient(h, l, d, dl+l)
-	return withSign(h+l, x)
+	n := mad(a, 16, toInt)
+	i := math.Float64bits(n) & 63
+	d := a - float64((n-toInt)*0x1p-4) // exact
+	dd := float64(d * d)
+	q := mad(mad(mad(tanhTable[i][13], d, tanhTable[i][12]), d, tanhTable[i][11]), d, tanhTable[i][10])
+	q = mad(mad(q, dd, mad(tanhTable[i][9], d, tanhTable[i][8])), dd, mad(tanhTable[i][7], d, tanhTable[i][6]))
+	q = mad(q, dd, mad(tanhTable[i][5], d, tanhTable[i][4]))
+	p, e := twoMul(d, tanhTable[i][2])
+	h, l := fastSum(tanhTable[i][0], p)
+	return withSign(h+(l+(e+tanhTable[i][1]+mad(dd, q, float64(d*tanhTable[i][3])))), x)
 }

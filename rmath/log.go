@@ -48,17 +48,25 @@ func logSpecial(x float64) float64 {
 	return x
 }
 
+// logSum is the logarithm of x+y, as logPair takes them.
+func logSum(x, y float64) float64 {
+	e, m, i := reduceLog(x)
+	p, v := twoMul(m, logInv[i])
+	if y != 0 {
+		v += float64(float64(y*power2(-e)) * logInv[i])
+	}
+	r := p - 1
+	h, l := fastSum(mad(float64(e), logLn2_0, logTable[i][0]), r)
+	c := mad(r*r, mad(r, logPoly(r), -0.5), v-float64(v*r))
+	return h + (l + (mad(float64(e), logLn2_1, logTable[i][1]) + c))
+}
+
 // Log is the natural logarithm of x.
 func Log(x float64) float64 {
 	if !(x > 0 && x <= math.MaxFloat64) {
 		return logSpecial(x)
 	}
-	e, m, i := reduceLog(x)
-	p, v := twoMul(m, logInv[i])
-	r := p - 1
-	h, l := fastSum(mad(float64(e), logLn2_0, logTable[i][0]), r)
-	c := mad(r*r, mad(r, logPoly(r), -0.5), v-float64(v*r))
-	return h + (l + (mad(float64(e), logLn2_1, logTable[i][1]) + c))
+	return logSum(x, 0)
 }
 
 // Log2 is the logarithm of x to the base 2.
@@ -89,8 +97,7 @@ func Log1p(x float64) float64 {
 	case math.Abs(x) < 0x1p-54:
 		return x
 	}
-	h, l := logPair(twoSum(1, x))
-	return h + l
+	return logSum(twoSum(1, x))
 }
 
 // Asinh is the inverse hyperbolic sine of x.
@@ -104,8 +111,7 @@ func Asinh(x float64) float64 {
 		h, l := twoSum(s, 1)
 		h, l = root(h, l+e)
 		h, e = twoSum(h, a)
-		h, l = logPair(fastSum(h, e+l))
-		return withSign(h+l, x)
+		return withSign(logSum(fastSum(h, e+l)), x)
 	}
 	return withSign(logTwice(a), x)
 }
@@ -129,8 +135,7 @@ func Acosh(x float64) float64 {
 		h, l := twoSum(s, -1)
 		h, l = root(fastSum(h, l+e))
 		h, e = fastSum(x, h)
-		h, l = logPair(fastSum(h, e+l))
-		return h + l
+		return logSum(fastSum(h, e+l))
 	case x > math.MaxFloat64:
 		return x
 	}

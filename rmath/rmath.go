@@ -1,7 +1,7 @@
 // Package rmath has the elementary functions for float64, under the names of package math, with the
-// same bits on every machine: in plain Go, and in a kernel (docs/kernels.md). No result is wrong by
-// as much as 1 unit in the last place (ulp); most functions stay below 0.52. docs/rmath.md has the
-// methods, and the errors measured. Package f32 has the functions for float32.
+// same bits on every machine: in plain Go, and in a kernel (docs/kernels.md). The errors measured
+// stay below 0.52 units in the last place (ulp); docs/rmath.md has them, and the methods. Package
+// f32 has the functions for float32.
 //
 // The functions compute in operations that every processor rounds alike: sums, products, quotients,
 // square roots and fused multiply-adds. A number that needs more digits than a float64 has is the
@@ -58,21 +58,21 @@ func twoMul(a, b float64) (h, l float64) {
 	return h, math.FMA(a, b, -h)
 }
 
-// Operations on sums of two numbers, h+l with l below the last place of h. The relative error is a
-// few units of 2^-104.
+// Operations on sums of two numbers, h+l with l near the last place of h at most. The relative
+// error is a few units of 2^-104.
 
 // quotient is (ah+al) / (bh+bl).
 func quotient(ah, al, bh, bl float64) (h, l float64) {
 	h = ah / bh
 	inverse := 1 / bh // beside the division
-	return fastSum(h, float64((math.FMA(-h, bh, ah)+(al-float64(h*bl)))*inverse))
+	return h, float64((math.FMA(-h, bh, ah) + (al - float64(h*bl))) * inverse)
 }
 
 // root is the square root of ah+al, which is positive.
 func root(ah, al float64) (h, l float64) {
 	h = math.Sqrt(ah)
 	inverse := 0.5 / h
-	return fastSum(h, float64((math.FMA(-h, h, ah)+al)*inverse))
+	return h, float64((math.FMA(-h, h, ah) + al) * inverse)
 }
 
 // scale is (h+l) 2^n, rounded once. h+l is between 2^-50 and 2^50 in magnitude.

@@ -54,9 +54,16 @@ func Rsqrt(x float64) float64 {
 
 // Hypot is the square root of x^2 + y^2, without overflow on the way.
 func Hypot(x, y float64) float64 {
+	s, e := twoMul(x, x)
+	t, g := twoMul(y, y)
+	h, l := twoSum(s, t)
+	if h > 0x1p-800 && h < 0x1p1000 {
+		h, l = root(h, l+(e+g))
+		return h + l
+	}
 	x, y = math.Abs(x), math.Abs(y)
 	a, b := max(x, y), min(x, y)
-	n := int64(0)
+	n := int64(600)
 	switch {
 	case x > math.MaxFloat64 || y > math.MaxFloat64:
 		return inf()
@@ -64,14 +71,13 @@ func Hypot(x, y float64) float64 {
 		return nan()
 	case b < float64(a*0x1p-60) || b == 0:
 		return a
-	case a > 0x1p500:
-		a, b, n = a*0x1p-600, b*0x1p-600, 600
-	case a < 0x1p-400:
-		a, b, n = a*0x1p600, b*0x1p600, -600
+	case a < 1:
+		n = -600
 	}
-	s, e := twoMul(a, a)
-	t, g := twoMul(b, b)
-	h, l := fastSum(s, t)
+	a, b = float64(a*power2(-n)), float64(b*power2(-n))
+	s, e = twoMul(a, a)
+	t, g = twoMul(b, b)
+	h, l = fastSum(s, t)
 	h, l = root(h, l+(e+g))
 	return scale(h, l, n)
 }

@@ -5,28 +5,25 @@ import (
 	"math/bits"
 )
 
-// reduceHalfPi gives x = k pi/2 + r + v for x >= 0, with |r| <= pi/4, and v below its last place;
-// of k the low bits count. W. Cody's and W. Waite's method with four parts of pi/2, 1980; where x
-// is large or r small M. Payne's and R. Hanek's, 1983.
-func reduceHalfPi(x float64) (k uint64, r, v float64) {
-	if x < 0.78 {
-		return 0, x, 0
-	}
+// reduce gives x = k pi/64 + r + v for x >= 0, with |r| <= pi/128, and v below its last place; of k
+// the low bits count. W. Cody's and W. Waite's method with four parts of pi/64, 1980; where x is
+// large or r small M. Payne's and R. Hanek's, 1983.
+func reduce(x float64) (k uint64, r, v float64) {
 	if x < 0x1p22 {
-		n := mad(x, twoOverPi0, toInt)
+		n := mad(x, stepInv0, toInt)
 		k = math.Float64bits(n)
 		n -= toInt
-		a := x - float64(n*halfPi_0) - float64(n*halfPi_1) // exact, as are the products
-		r, v = fastSum(a, -float64(n*halfPi_2))
-		if math.Abs(r) > 0x1p-20 {
-			return k, r, v - float64(n*halfPi_3)
+		a := x - float64(n*step_0) - float64(n*step_1) // exact, as are the products
+		r, v = fastSum(a, -float64(n*step_2))
+		if math.Abs(r) > 0x1p-25 || n == 0 {
+			return k, r, v - float64(n*step_3)
 		}
 	}
 	return reduceLarge(x)
 }
 
-// reduceLarge is reduceHalfPi for x >= 1/2. x is m 2^e; the bits of 2/pi before the one with the
-// weight 2^(1-e) make multiples of 4, and those after the next 192 less than 2^-137.
+// reduceLarge is reduce for x >= 1/32. x is m 2^e; the bits of 2/pi before the one with the weight
+// 2^(1-e) make multiples of 4, and those after the next 192 less than 2^-137.
 func reduceLarge(x float64) (k uint64, r, v float64) {
 	b := math.Float64bits(x)
 	m := b&(1<<52-1) | 1<<52
@@ -41,11 +38,11 @@ func reduceLarge(x float64) (k uint64, r, v float64) {
 	if mid < m*a1 {
 		high++
 	}
-	k = high>>62 + high>>61&1 // two bits before the point: the nearest integer
-	high, mid, low = high<<2|mid>>62, mid<<2|low>>62, low<<2
+	k = high>>57 + high>>56&1 // in units of pi/64 seven bits are before the point: the nearest integer
+	high, mid, low = high<<7|mid>>57, mid<<7|low>>57, low<<7
 	negative := high>>63 != 0
 	if negative {
-		high, mid, low = ^high, ^mid, ^low // one unit less, of 2^-192
+		high, mid, low = ^high, ^mid, ^low // one unit less, of 2^-185
 	}
 	e := int64(0)
 	if high == 0 {
@@ -54,8 +51,8 @@ func reduceLarge(x float64) (k uint64, r, v float64) {
 	z := uint64(bits.LeadingZeros64(high))
 	e += int64(z)
 	high, mid = high<<z|mid>>(64-z), mid<<z|low>>(64-z)
-	f := float64(float64(int64(high>>11)) * power2(-53-e))
-	g := float64(float64(int64(high&0x7ff<<42|mid>>22)) * power2(-106-e))
+	f := float64(float64(int64(high>>11)) * power2(-58-e))
+	g := float64(float64(int64(high&0x7ff<<42|mid>>22)) * power2(-111-e))
 	r, v = twoMul(f, halfPi0)
 	r, v = fastSum(r, v+mad(f, halfPi1, float64(g*halfPi0)))
 	if negative {
@@ -73,52 +70,25 @@ func mulHigh(x, y uint64) uint64 {
 	return a*c + t>>32 + u>>32
 }
 
-// leading is the first 10 bits of r: their products are exact.
-func leading(r float64) float64 { return math.Float64frombits(math.Float64bits(r) >> 43 << 43) }
-
-// sinPair is sin(r+v) for |r| <= pi/4, the sum of two parts. Of r^3/6 all but a part that is small
-// is exact: t^3 times the leading bits of 1/6.
-func sinPair(r, v float64) (h, l float64) {
-	u := float64(r * r)
-	t := leading(r)
-	uu := float64(u * u)
-	p := mad(mad(sinPoly5, u, sinPoly4), uu, mad(sinPoly3, u, sinPoly2))
-	p = mad(p, uu, mad(sinPoly1, u, sinPoly0))
-	h, l = fastSum(r, -float64(float64(float64(t*t)*t)*sixth0))
-	rest := float64((r - t) * (u + float64(t*(r+t)))) // of the cube
-	l += mad(float64(u*r), mad(p, u, -sixth1), float64(v*(1-float64(u/2)))) - float64(rest*sixth0)
-	return fastSum(h, l)
+// addition is s+sl + (c+cl) (r+q) + s w, h+l: the sine of a sum, where s is the sine of one part
+// and c its cosine, and r+q and 1+w are those of the other. s is not below c r, or 0.
+func addition(s, sl, c, cl, r, q, w float64) (h, l float64) {
+	p, e := twoMul(c, r)
+	h, l = fastSum(s, p)
+	return h, l + (e + sl + (mad(c, q, float64(cl*r)) + float64(s*w)))
 }
 
-// cosPair is cos(r+v) for |r| <= pi/4, the sum of two parts, with r^2/2 and r^4/24 as sinPair has
-// r^3/6.
-func cosPair(r, v float64) (h, l float64) {
+// sinCos gives sin(r+v) = r+q and cos(r+v) = 1+w for |r| <= pi/128.
+func sinCos(r, v float64) (q, w float64) {
 	u := float64(r * r)
-	t := leading(r)
-	w := float64(t * t)
-	uu := float64(u * u)
-	p := mad(mad(cosPoly5, u, cosPoly4), uu, mad(cosPoly3, u, cosPoly2))
-	p = mad(p, uu, mad(cosPoly1, u, cosPoly0))
-	c, e := fastSum(1, -float64(w/2))
-	h, l = fastSum(c, float64(float64(w*w)*over24_0))
-	rest := float64((r - t) * (r + t)) // of the square
-	rest = float64(rest*mad(u+w, over24_0, -0.5)) - float64(float64(r*v)*(1-float64(u*sixth0)))
-	l += e + mad(uu, mad(p, u, over24_1), rest)
-	return fastSum(h, l)
+	w = float64(u * mad(mad(cosPoly2, u, cosPoly1), u, cosPoly0))
+	return mad(float64(u*r), mad(mad(sinPoly2, u, sinPoly1), u, sinPoly0), v), w
 }
 
-// quadrant is sin(k pi/2 + r + v).
-func quadrant(k uint64, r, v float64) float64 {
-	var h, l float64
-	if k&1 == 0 {
-		h, l = sinPair(r, v)
-	} else {
-		h, l = cosPair(r, v)
-	}
-	if k&2 != 0 {
-		return -(h + l)
-	}
-	return h + l
+// turned is sin(k pi/64 + t), where sin(t) is r+q and cos(t) is 1+w.
+func turned(k uint64, r, q, w float64) (h, l float64) {
+	s, c := k&127, (k+32)&127
+	return addition(sinTable[s][0], sinTable[s][1], sinTable[c][0], sinTable[c][1], r, q, w)
 }
 
 // Sin is the sine of x.
@@ -130,8 +100,10 @@ func Sin(x float64) float64 {
 	case a < 0x1p-27:
 		return x
 	}
-	k, r, v := reduceHalfPi(a)
-	return quadrant(k+math.Float64bits(x)>>63<<1, r, v)
+	k, r, v := reduce(a)
+	q, w := sinCos(r, v)
+	h, l := turned(k+math.Float64bits(x)>>63<<6, r, q, w)
+	return h + l
 }
 
 // Cos is the cosine of x.
@@ -140,11 +112,13 @@ func Cos(x float64) float64 {
 	if !(a <= math.MaxFloat64) {
 		return nan()
 	}
-	k, r, v := reduceHalfPi(a)
-	return quadrant(k+1, r, v)
+	k, r, v := reduce(a)
+	q, w := sinCos(r, v)
+	h, l := turned(k+32, r, q, w)
+	return h + l
 }
 
-// Tan is the tangent of x.
+// Tan is the tangent of x, by the addition theorem.
 func Tan(x float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -153,25 +127,31 @@ func Tan(x float64) float64 {
 	case a < 0x1p-27:
 		return x
 	}
-	k, r, v := reduceHalfPi(a)
-	s, sl := sinPair(r, v)
-	c, cl := cosPair(r, v)
-	if k&1 != 0 {
-		s, sl, c, cl = -c, -cl, s, sl
+	k, r, v := reduce(a)
+	u := float64(r * r)
+	q := mad(mad(tanPoly3, u, tanPoly2), float64(u*u), mad(tanPoly1, u, tanPoly0))
+	q = mad(float64(u*r), q, v) // tan(r+v) is r+q
+	k += 16
+	t, tl := tanTable[k&31][0], tanTable[k&31][1]
+	n, nl := fastSum(t, r)
+	n, nl = fastSum(n, nl+(tl+q))
+	p, e := twoMul(t, r)
+	d, dl := fastSum(1, -p)
+	d, dl = fastSum(d, dl-(e+mad(t, q, float64(tl*r))))
+	if k&32 != 0 {
+		n, nl, d, dl = -d, -dl, n, nl
 	}
-	h, l := quotient(s, sl, c, cl)
-	if x < 0 {
-		return -(h + l)
-	}
-	return h + l
+	h, l := quotient(n, nl, d, dl)
+	return math.Float64frombits(math.Float64bits(h+l) ^ math.Float64bits(x)&signBit)
 }
 
-// reduceHalf gives x pi = k pi/2 + r + v for x >= 0, with |r| <= pi/4.
+// reduceHalf gives x pi = k pi/64 + r + v for x >= 0, with |r| <= pi/128.
 func reduceHalf(x float64) (k uint64, r, v float64) {
 	x -= float64(2 * math.Trunc(float64(x/2)))
-	n := mad(x, 2, toInt)
-	r, v = twoMul(x-float64((n-toInt)/2), pi0)
-	return math.Float64bits(n), r, v + float64((x-float64((n-toInt)/2))*pi1)
+	n := mad(x, 64, toInt)
+	x -= float64((n - toInt) * 0x1p-6) // exact
+	r, v = twoMul(x, pi0)
+	return math.Float64bits(n), r, v + float64(x*pi1)
 }
 
 // SinPi is the sine of pi x. That of an integer is 0, with the sign of x.
@@ -187,7 +167,9 @@ func SinPi(x float64) float64 {
 		return withSign(scale(h, l+float64(float64(a*0x1p600)*pi1), -600), x)
 	}
 	k, r, v := reduceHalf(a)
-	return quadrant(k+math.Float64bits(x)>>63<<1, r, v)
+	q, w := sinCos(r, v)
+	h, l := turned(k+math.Float64bits(x)>>63<<6, r, q, w)
+	return h + l
 }
 
 // CosPi is the cosine of pi x. That of an integer and a half is 0.
@@ -197,31 +179,39 @@ func CosPi(x float64) float64 {
 		return nan()
 	}
 	k, r, v := reduceHalf(a)
-	if r == 0 && k&1 == 1 {
+	if r == 0 && k&63 == 32 {
 		return 0
 	}
-	return quadrant(k+1, r, v)
+	q, w := sinCos(r, v)
+	h, l := turned(k+32, r, q, w)
+	return h + l
 }
 
-// most is the first 46 bits of x, whose products with 7 bits are exact.
-func most(x float64) float64 { return math.Float64frombits(math.Float64bits(x) >> 7 << 7) }
-
-// atanPair is the arc tangent of (n+nl)/(m+ml), the sum of two parts, where the quotient is from
-// 2^-100 to 1. With c near it, a multiple of 1/64, it is atan(c) + atan((n - c m) / (m + c n)).
-func atanPair(n, nl, m, ml float64) (h, l float64) {
-	j := mad(n/m, 64, toInt)
-	i := math.Float64bits(j) & 127
-	c := float64((j - toInt) * 0x1p-6)
-	t, s := most(m), most(n)
-	a, al := twoSum(n, -float64(c*t))
-	al += nl - float64(c*(m-t)) - float64(c*ml)
-	b, bl := fastSum(m, float64(c*s))
-	bl += float64(c*(n-s)) + mad(c, nl, ml)
-	d, dl := quotient(a, al, b, bl)
+// atanPair is the arc tangent of x+y, the sum of two parts, for x from 0 to 1 and y below its last
+// place: Taylor's series around a multiple of 1/64.
+func atanPair(x, y float64) (h, l float64) {
+	n := mad(x, 64, toInt)
+	i := math.Float64bits(n) & 127
+	d := x - float64((n-toInt)*0x1p-6) // exact
 	dd := float64(d * d)
-	p := mad(mad(atanPoly3, dd, atanPoly2), float64(dd*dd), mad(atanPoly1, dd, atanPoly0))
-	h, l = fastSum(atanTable[i][0], d)
-	return fastSum(h, l+(atanTable[i][1]+mad(d*dd, p, dl)))
+	q := mad(mad(mad(atanTable[i][10], d, atanTable[i][9]), d, atanTable[i][8]), d, atanTable[i][7])
+	q = mad(mad(q, dd, mad(atanTable[i][6], d, atanTable[i][5])), d, atanTable[i][4])
+	p, e := twoMul(d, atanTable[i][2])
+	h, l = fastSum(atanTable[i][0], p)
+	return h, l + (e + atanTable[i][1] + mad(dd, q, mad(d, atanTable[i][3], float64(y*atanTable[i][2]))))
+}
+
+// asinPair is the arc sine of x+y, the same for x from 0 to 1/2.
+func asinPair(x, y float64) (h, l float64) {
+	n := mad(x, 64, toInt)
+	i := math.Float64bits(n) & 63
+	d := x - float64((n-toInt)*0x1p-6) // exact
+	dd := float64(d * d)
+	q := mad(mad(mad(asinTable[i][11], d, asinTable[i][10]), d, asinTable[i][9]), d, asinTable[i][8])
+	q = mad(mad(q, dd, mad(asinTable[i][7], d, asinTable[i][6])), dd, mad(asinTable[i][5], d, asinTable[i][4]))
+	p, e := twoMul(d, asinTable[i][2])
+	h, l = fastSum(asinTable[i][0], p)
+	return h, l + (e + asinTable[i][1] + mad(dd, q, mad(d, asinTable[i][3], float64(y*asinTable[i][2]))))
 }
 
 // Atan is the arc tangent of x.
@@ -231,10 +221,11 @@ func Atan(x float64) float64 {
 	case !(a >= 0x1p-27):
 		return x
 	case a <= 1:
-		h, l := atanPair(a, 0, 1, 0)
+		h, l := atanPair(a, 0)
 		return withSign(h+l, x)
 	case a < 0x1p60:
-		h, l := atanPair(1, 0, a, 0)
+		y := 1 / a
+		h, l := atanPair(y, float64(math.FMA(-y, a, 1)*y))
 		return withSign(less(halfPi0, halfPi1, h, l), x)
 	}
 	return withSign(halfPi0, x)
@@ -246,59 +237,48 @@ func less(ah, al, bh, bl float64) float64 {
 	return h + (l + (al - bl))
 }
 
-// cosine is the root of 1-x^2, for 0 <= x < 1: the cosine of the angle whose sine is x.
-func cosine(x float64) (h, l float64) {
-	p, e := twoMul(x, x)
-	h, l = fastSum(1, -p)
-	return root(fastSum(h, l-e))
-}
-
 // Asin is the arc sine of x.
 func Asin(x float64) float64 {
 	a := math.Abs(x)
 	switch {
 	case a < 0x1p-27:
 		return x
+	case a <= 0.5:
+		h, l := asinPair(a, 0)
+		return withSign(h+l, x)
+	case a < 1:
+		h, l := asinPair(root((1-a)/2, 0))
+		return withSign(less(halfPi0, halfPi1, 2*h, 2*l), x)
 	case a == 1:
 		return withSign(halfPi0, x)
-	case !(a < 1):
-		return nan()
 	}
-	s, sl := cosine(a)
-	if a < s {
-		h, l := atanPair(a, 0, s, sl)
-		return withSign(h+l, x)
-	}
-	h, l := atanPair(s, sl, a, 0)
-	return withSign(less(halfPi0, halfPi1, h, l), x)
+	return nan()
 }
 
 // Acos is the arc cosine of x.
 func Acos(x float64) float64 {
 	a := math.Abs(x)
 	switch {
-	case x == 1:
-		return 0
-	case x == -1:
-		return pi0
-	case !(a < 1):
-		return nan()
 	case a < 0x1p-60:
 		return halfPi0
-	}
-	s, sl := cosine(a)
-	if a < s {
-		h, l := atanPair(a, 0, s, sl)
+	case a <= 0.5:
+		h, l := asinPair(a, 0)
 		if x < 0 {
 			h, l = -h, -l
 		}
 		return less(halfPi0, halfPi1, h, l)
+	case a < 1:
+		h, l := asinPair(root((1-a)/2, 0)) // exact but for the root
+		if x < 0 {
+			return less(pi0, pi1, 2*h, 2*l)
+		}
+		return 2 * (h + l)
+	case x == 1:
+		return 0
+	case x == -1:
+		return pi0
 	}
-	h, l := atanPair(s, sl, a, 0)
-	if x < 0 {
-		return less(pi0, pi1, h, l)
-	}
-	return h + l
+	return nan()
 }
 
 // Atan2 is the angle of the point (x, y), from -pi to pi.
@@ -332,15 +312,15 @@ func Atan2(y, x float64) float64 {
 	}
 	switch {
 	case a > b:
-		h, l := atanPair(b, 0, a, 0)
+		h, l := atanPair(quotient(b, 0, a, 0))
 		if left {
 			h, l = -h, -l
 		}
 		return withSign(less(halfPi0, halfPi1, h, l), y)
 	case left:
-		h, l := atanPair(a, 0, b, 0)
+		h, l := atanPair(quotient(a, 0, b, 0))
 		return withSign(less(pi0, pi1, h, l), y)
 	}
-	h, l := atanPair(a, 0, b, 0)
+	h, l := atanPair(quotient(a, 0, b, 0))
 	return withSign(h+l, y)
 }

@@ -68,10 +68,10 @@ func trigonometric64() {
 	pi := mp.Pi(prec)
 	half := mp.Scale(pi, -1)
 	two("pi is the ratio of circle and diameter.", "pi", pi)
-	constants("twoOverPi is 2/pi.", "twoOverPi", nearest(mp.Div(num(1), half)))
 	two("halfPi is pi/2.", "halfPi", half)
-	parts("halfPi_ is pi/2 in parts whose products with 27 bits are exact, but for the last.", "halfPi_", half,
-		25, 51, 77)
+	step := mp.Scale(pi, -6)
+	constants("stepInv is 64/pi.", "stepInv", nearest(mp.Div(num(1), step)))
+	parts("step_ is pi/64 in parts whose products with 27 bits are exact, but for the last.", "step_", step, 30, 56, 82)
 	x := mp.Div(mp.New(1400, 2), mp.Pi(1400))
 	out.WriteString("\n// twoOverPiWords is 2/pi in words of 64 bits, the integer part first.\n" +
 		"var twoOverPiWords = [...]uint64{")
@@ -84,37 +84,73 @@ func trigonometric64() {
 		x = mp.Scale(mp.Sub(x, new(big.Float).SetUint64(w)), 64)
 	}
 	out.WriteString("\n}\n")
-	parts("sixth is 1/6; the first part has 22 bits.", "sixth", mp.Quo64(prec, 1, 6), 24)
-	parts("over24 is 1/24; the first part has 12 bits.", "over24_", mp.Quo64(prec, 1, 24), 16)
-	sine := func(u mp.Num) mp.Num { // in u = r^2
-		r := mp.Sqrt(u)
-		s, _ := mp.SinCos(r)
-		s = mp.Add(mp.Sub(s, r), mp.Div(mp.Mul(u, r), num(6)))
-		return mp.Div(s, mp.Mul(mp.Mul(u, u), r))
-	}
-	h := nearest(mp.Scale(pi, -2)) * 1.0001
-	polynomial("sinPoly is (sin(r) - r + r^3/6) / r^5 in r^2, relative to r", "sinPoly", sine, power(2), 0, h*h, 6)
-	cosine := func(u mp.Num) mp.Num {
-		_, c := mp.SinCos(mp.Sqrt(u))
-		uu := mp.Mul(u, u)
-		c = mp.Sub(mp.Add(mp.Sub(c, num(1)), mp.Scale(u, -1)), mp.Div(uu, num(24)))
-		return mp.Div(c, mp.Mul(uu, u))
-	}
-	polynomial("cosPoly is (cos(r) - 1 + r^2/2 - r^4/24) / r^6 in r^2, relative to 1", "cosPoly", cosine, power(3),
-		0, h*h, 6)
-
 	var table []float64
-	for i := range 65 {
-		t := mp.Atan(mp.Quo64(prec, int64(i), 64))
-		table = append(table, nearest(t), nearest(mp.Sub(t, num(nearest(t)))))
+	for i := range 128 {
+		s, _ := mp.SinCosPi(mp.Quo64(prec, int64(i), 64))
+		table = append(table, split(s)...)
 	}
-	rows("atanTable", "atanTable[i] is the arc tangent of i/64, the sum of two parts.", 2, table)
-	arc := func(u mp.Num) mp.Num {
-		d := mp.Sqrt(u)
-		return mp.Div(mp.Sub(mp.Atan(d), d), mp.Mul(u, d))
+	rows("sinTable", "sinTable[i] is sin(i pi/64), the sum of two parts.", 2, table)
+	addition("sinPoly is (sin(r) - r) / r^3", "cosPoly is (cos(r) - 1) / r^2", "sinPoly", "cosPoly", mp.SinCos,
+		nearest(mp.Scale(step, -1)))
+	addition("sinhPoly is (sinh(r) - r) / r^3", "coshPoly is (cosh(r) - 1) / r^2", "sinhPoly", "coshPoly", sinhCosh,
+		math.Ln2/128)
+	table = nil
+	for i := range 32 {
+		s, c := mp.SinCosPi(mp.Quo64(prec, int64(i-16), 64))
+		table = append(table, split(mp.Div(s, c))...)
 	}
-	h = 1.01 / 128
-	polynomial("atanPoly is (atan(d) - d) / d^3 in d^2, relative to d", "atanPoly", arc, power(1), 0, h*h, 4)
+	rows("tanTable", "tanTable[i] is tan((i-16) pi/64), the sum of two parts.", 2, table)
+	h := nearest(mp.Scale(step, -1)) * 1.0001
+	polynomial("tanPoly is (tan(r) - r) / r^3 in r^2, relative to r", "tanPoly", func(u mp.Num) mp.Num {
+		r := mp.Sqrt(u)
+		s, c := mp.SinCos(r)
+		return mp.Div(mp.Sub(mp.Div(s, c), r), mp.Mul(u, r))
+	}, power(1), 0, h*h, 4)
+	series("atanTable", "atanTable[i] is the arc tangent", 64, 64, 7, mp.Series.Atan)
+	series("asinTable", "asinTable[i] is the arc sine", 64, 32, 8, mp.Series.Asin)
+	series("tanhTable", "tanhTable[i] is the hyperbolic tangent", 16, 48, 10, func(x mp.Series) mp.Series {
+		e := x.Times(num(2)).Exp()
+		return e.Plus(-1).Div(e.Plus(1))
+	})
+}
+
+// addition writes polynomials in r^2 for the sine and the cosine of r, circular or hyperbolic.
+func addition(sineText, cosineText, sineName, cosineName string, f func(mp.Num) (mp.Num, mp.Num), h float64) {
+	h *= 1.0001
+	polynomial(sineText+" in r^2, relative to r", sineName, func(u mp.Num) mp.Num {
+		r := mp.Sqrt(u)
+		s, _ := f(r)
+		return mp.Div(mp.Sub(s, r), mp.Mul(u, r))
+	}, power(1), 0, h*h, 3)
+	polynomial(cosineText+" in r^2, relative to 1", cosineName, func(u mp.Num) mp.Num {
+		_, c := f(mp.Sqrt(u))
+		return mp.Div(mp.Sub(c, num(1)), u)
+	}, power(1), 0, h*h, 3)
+}
+
+func sinhCosh(r mp.Num) (sinh, cosh mp.Num) {
+	e := mp.Exp(r)
+	i := mp.Div(num(1), e)
+	return mp.Scale(mp.Sub(e, i), -1), mp.Scale(mp.Add(e, i), -1)
+}
+
+// series writes Taylor's series of f around the multiples of 1/m up to last/m: two terms in two
+// parts, and a polynomial of n coefficients for the rest.
+func series(name, comment string, m, last, n int, f func(mp.Series) mp.Series) {
+	const terms = 24 // of Taylor series that stand for the functions
+	var table []float64
+	worst := 0.0
+	for i := range last + 1 {
+		s := f(mp.Variable(mp.Quo64(prec, int64(i), int64(m)), terms))
+		rest := func(d mp.Num) mp.Num { return evaluate(s[2:], d) }
+		h := 0.5 / float64(m)
+		p := fit(rest, -h, h, n)
+		weight := func(d mp.Num) mp.Num { return mp.Div(mp.Mul(d, d), evaluate(s, d)) }
+		worst = max(worst, distance(p, rest, weight, -h, h, 2*n))
+		table = append(table, slices.Concat(split(s[0]), split(s[1]), p)...)
+	}
+	rows(name, fmt.Sprintf("%s of i/%d and its derivative, both in two parts, and a\n// polynomial for what is left "+
+		"at a distance, divided by its square%s", comment, m, errorText(worst)), 4+n, table)
 }
 
 func roots() {
