@@ -15,7 +15,7 @@ import (
 // A Case is one operation on one set of inputs.
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
-	// "transpose_tiled", "add" or "scale"
+	// "transpose_tiled", "add", "scale", or an elementary function, such as "gpu.Exp"
 	Kernel string
 	Type   kernels.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -53,6 +53,20 @@ func (c *Case) Name() string {
 
 func (c *Case) product() bool {
 	return c.Kernel == "matmul" || c.Kernel == "addmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
+}
+
+// function is the elementary function's number, -1 where it is none.
+func (c *Case) function() int {
+	name, ok := strings.CutPrefix(c.Kernel, "gpu.")
+	if !ok {
+		return -1
+	}
+	return slices.Index(functions[:], name)
+}
+
+// supported tells whether the device of info can run the case: functions for float32 need float64.
+func (c *Case) supported(info *backend.Info) bool {
+	return c.Type.Supported(info) && (c.function() < 0 || info.Float64)
 }
 
 func (c *Case) transpose() bool {
@@ -178,6 +192,16 @@ func makeCases() (cases []*Case) {
 			naive.Kernel, tiled.Kernel = "matmul_naive", "matmul_tiled"
 			cases = append(cases, &c, &naive, &tiled)
 		}
+		if !t.Integer() {
+			for i, name := range functions {
+				for j, kind := range kinds {
+					cases = append(cases, &Case{
+						Kernel: "gpu." + name, Type: t, M: 9, N: 31, Quick: kind == uniform || kind == special,
+						values: kind, gap: 1 + (i+j)%4, offset: i % 7, alpha: 1,
+					})
+				}
+			}
+		}
 		for i, s := range matrices {
 			for j, kind := range kinds {
 				for _, name := range []string{"transpose", "transpose_naive", "transpose_tiled", "add", "scale"} {
@@ -257,6 +281,11 @@ func reference[T kernels.Element](c *Case) matrix[T] {
 		for i := range out.data {
 			out.data[i] = host.Add(a.data[i], b.data[i])
 		}
+	case c.function() >= 0:
+		f, n := in(c.Type).function, c.function()
+		for i := range out.data {
+			out.data[i] = f(n, a.data[i], b.data[i]).(T)
+		}
 	default:
 		for i := range out.data {
 			out.data[i] = host.Mul(T(c.alpha), a.data[i])
@@ -312,10 +341,12 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		return []variant{{"", kernels.TransposeNaive(t), kernels.NaiveGrid(c.M, c.N)}}
 	case "transpose_tiled":
 		return []variant{{"", kernels.TransposeTiled(t), kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)}}
+	case "scale":
+		return []variant{{"", kernels.Scale(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
 	case "add":
 		return []variant{{"", kernels.Add(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
 	}
-	return []variant{{"", kernels.Scale(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
+	return []variant{{"", o.Elementary(t), kernels.NaiveGrid(c.M, c.N)}}
 }
 
 // A variant is a kernel and the grid that covers the case.

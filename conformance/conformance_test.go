@@ -18,6 +18,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/conformance/elementary"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
@@ -115,6 +116,31 @@ func TestEveryPTXFile(t *testing.T) {
 	}
 }
 
+// Functions for float32 are left to devices with float64, and all to those who ask for them.
+func TestElementary(t *testing.T) {
+	match := func(c *conformance.Case) bool { return strings.HasPrefix(c.Name(), "gpu.") }
+	dev := open(t, "cpu")
+	all := run(t, dev, conformance.Options{Match: match, Elementary: elementary.Kernel})
+	if all.Cases < 300 || !all.Passed() {
+		t.Errorf("%d cases: %+v", all.Cases, all.Failures)
+	}
+	if r := run(t, dev, conformance.Options{Match: match}); r.Cases != 0 {
+		t.Errorf("%d cases without their kernels", r.Cases)
+	}
+	r := run(t, withoutFloat64{dev}, conformance.Options{Match: match, Elementary: elementary.Kernel})
+	if r.Cases != 0 || r.Skipped != all.Cases {
+		t.Errorf("without float64 %d cases of %d are run, %d skipped", r.Cases, all.Cases, r.Skipped)
+	}
+}
+
+type withoutFloat64 struct{ backend.Device }
+
+func (d withoutFloat64) Info() backend.Info {
+	info := d.Device.Info()
+	info.Float64 = false
+	return info
+}
+
 func run(t *testing.T, dev backend.Device, o conformance.Options) *conformance.Report {
 	t.Helper()
 	r, err := conformance.Run(context.Background(), dev, o)
@@ -136,10 +162,10 @@ func open(t *testing.T, spec string) backend.Device {
 
 func TestCPU(t *testing.T) {
 	dev := open(t, "cpu")
-	quick := run(t, dev, conformance.Options{Quick: true})
+	quick := run(t, dev, conformance.Options{Quick: true, Elementary: elementary.Kernel})
 	full := quick
 	if !testing.Short() {
-		full = run(t, dev, conformance.Options{})
+		full = run(t, dev, conformance.Options{Elementary: elementary.Kernel})
 		if full.Cases != len(conformance.Cases()) || quick.Cases >= full.Cases {
 			t.Errorf("%d and %d cases run of %d", full.Cases, quick.Cases, len(conformance.Cases()))
 		}

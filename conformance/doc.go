@@ -1,6 +1,7 @@
 // Package conformance shows that a device keeps the numerics contract: it runs every built-in
 // kernel over inputs that anyone can reproduce, and compares SHA-256 digests of the results with
-// golden ones, which the plain reference of package internal/host made.
+// golden ones, which the plain reference of package internal/host made. With package elementary it
+// runs a kernel of the elementary functions too.
 //
 // # Cases
 //
@@ -11,7 +12,9 @@
 //	        the sign of A's elements, and BETA 1;
 //	        matmul_naive, matmul_tiled: C = A*B;
 //	        transpose, transpose_naive, transpose_tiled: C = A', with A of M by N;
-//	        add: C = A + B; scale: C = ALPHA*A; all of M by N
+//	        add: C = A + B; scale: C = ALPHA*A; all of M by N;
+//	        gpu.Exp, gpu.Pow and so on: C is that function of package gpu, element by element: of
+//	        A's elements, or of A's and B's, by packages rmath/f32 and rmath
 //	TYPE    float32, float64 or int32
 //	VALUES  uniform, subnormal, underflow, wide or special: what the operands hold
 //	SHAPE   MxNxK for products, MxN for the others

@@ -34,6 +34,9 @@ type Options struct {
 	// not Quick: every set of parameters of the tuning data that the device can run, instead of
 	// those that it may be given
 	Every bool
+	// Elementary has the kernels of elementary functions: those of package conformance/elementary.
+	// nil leaves their cases out.
+	Elementary func(t kernels.Type) *backend.Source
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
 	// Limit is how long one run, and the compilation before it, may take; 0 is without end. Beyond
@@ -50,7 +53,7 @@ type Report struct {
 	Device   backend.Info `json:"device"`
 	Cases    int          `json:"cases"`    // run
 	Variants int          `json:"variants"` // run: a case for each set of parameters
-	Skipped  int          `json:"skipped"`  // cases of types that the device refuses, as its Info says
+	Skipped  int          `json:"skipped"`  // cases of types that the device refuses, or that need them
 	NotRun   int          `json:"not_run"`  // variants that were left when an error stopped everything
 	Failures []Failure    `json:"failures"`
 	Digest   string       `json:"digest"` // the overall digest of the cases run, as the package says
@@ -143,9 +146,9 @@ type result struct {
 func (r *Report) plan(o Options) (jobs []*job) {
 	for _, c := range Cases() {
 		switch {
-		case o.Quick && !c.Quick || o.Match != nil && !o.Match(c):
+		case o.Quick && !c.Quick || o.Elementary == nil && c.function() >= 0 || o.Match != nil && !o.Match(c):
 			continue
-		case !c.Type.Supported(&r.Device):
+		case !c.supported(&r.Device):
 			r.Skipped++
 			continue
 		}
@@ -406,6 +409,8 @@ func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 		return kernels.TransposeArgs(nil, c.M, c.N, a, out)
 	case c.Kernel == "add":
 		return kernels.AddArgs(nil, rows, cols, a, b, out)
+	case c.function() >= 0:
+		return kernels.AddArgs([]backend.Arg{backend.Int64(int64(c.function()))}, rows, cols, a, b, out)
 	}
 	return kernels.ScaleArgs(nil, rows, cols, alpha, a, out)
 }

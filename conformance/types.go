@@ -15,13 +15,22 @@ import (
 type computation struct {
 	run       func(c *Case, x *session, k backend.Kernel, v variant) (string, error)
 	reference func(c *Case) string
+	function  func(f int, x, y any) any // Function, of two elements; nil for integers
 }
 
-func computationOf[T kernels.Element]() computation { return computation{runOf[T], referenceDigest[T]} }
+func computationOf[T kernels.Element]() computation {
+	return computation{run: runOf[T], reference: referenceDigest[T]}
+}
+
+func computationOfFloat[T float32 | float64]() computation {
+	c := computationOf[T]()
+	c.function = func(f int, x, y any) any { return Function(f, x.(T), y.(T)) }
+	return c
+}
 
 // in chooses the computation of a type.
 func in(t kernels.Type) computation {
-	return kernels.ByType(t, computationOf[float32], computationOf[float64], computationOf[int32])()
+	return kernels.ByType(t, computationOfFloat[float32], computationOfFloat[float64], computationOf[int32])()
 }
 
 // element makes an element of u, as the package says. operand is "a", "b" or "c".

@@ -98,7 +98,8 @@ var rules = []rule{
 	{pkg: "kernels/tuning", may: []string{"backend", "kernels", "internal/host"}},
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
-	{pkg: "conformance", may: []string{"backend", "kernels/...", "internal/host"}},
+	{pkg: "conformance", may: []string{"backend", "kernels/...", "gpu", "internal/host"}},
+	{pkg: "conformance/elementary", may: []string{"backend", "conformance", "kernels", "gpu", "gpu/support"}},
 
 	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},
 	{
@@ -137,7 +138,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/...",
 		may: []string{
-			"backend", "kernels/...", "conformance", "linalg/...", "bench/...", "cluster",
+			"backend", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
 			"internal/npy", "internal/compiler", "backend/driverkit/diskcache",
 		},
 		mods: []string{
