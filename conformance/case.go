@@ -239,9 +239,10 @@ func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 	return a, b, out
 }
 
-// Product is what a case of kernel "matmul" multiplies, packed: c, which holds what was there
-// before, is to be alpha*a*b + beta*c.
-func Product[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
+// Operands are what a case computes with, packed. For kernel "matmul" c, which holds what was there
+// before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; "add" and
+// "scale" make it a + b and alpha*a, and the transposes a's transpose.
+func Operands[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
 	ma, mb, mc := operands[T](x)
 	return T(x.alpha), ma.data, mb.data, T(x.beta), mc.data
 }

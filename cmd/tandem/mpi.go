@@ -230,7 +230,7 @@ type clusterCase func(ctx context.Context, s *linalg.Session, g *cluster.Grid, x
 
 func caseMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, x *conformance.Case,
 ) (string, error) {
-	alpha, a, b, beta, c := conformance.Product[T](x)
+	alpha, a, b, beta, c := conformance.Operands[T](x)
 	var d [3]*cluster.Matrix[T]
 	for i, m := range []linalg.Matrix[T]{
 		linalg.NewMatrix(x.M, x.K, a), linalg.NewMatrix(x.K, x.N, b), linalg.NewMatrix(x.M, x.N, c),
