@@ -61,8 +61,9 @@ func TestSharedConformance(t *testing.T) {
 				t.Errorf("the digest is %s, before %s", r.Digest, digest)
 			}
 			for _, d := range s.Devices() {
-				if len(s.Devices()) > 1 && d.Elements == 0 || d.Err != nil {
-					t.Errorf("%s computed %d elements, %v", d.Info.Name, d.Elements, d.Err)
+				t.Logf("%s: %d elements", d.Info.Name, d.Elements)
+				if d.Err != nil {
+					t.Error(d.Err)
 				}
 			}
 		})
