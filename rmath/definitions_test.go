@@ -148,7 +148,30 @@ var hard = map[string][]float64{
 		0x1.0004b89dcb553p-11, 0x1.00452f0e0134dp-13, 0x1.005c4ae44e6cp+0, 0x1.00ddeead167aap-4, 0x1.02a3ad2ef6f44p-24,
 		0x1.0807c9374cc91p-1, 0x1.0a402fcc79298p-25, 0x1.0dffffffd7f47p-16, 0x1.49ffffffb6e2dp-16,
 	},
-	"Atan": {0x1.b880844f10722p+7},
+	"Atan":  {0x1.b880844f10722p+7},
+	"Acosh": {0x1.099318a43ac8p+0, 0x1.d143b7f2ab9e2p+0, 0x1.010e834498e0fp+1, 0x1.17433b9276562p+4, 0x1.0f9afa701ec75p+11},
+	"Asinh": {
+		0x1.d12ed0af1a239p-26, 0x1.8000000000001p-24, 0x1.e000000003f48p-19, 0x1.680000006ac98p-16, 0x1.5949cd30315acp-3,
+		0x1.fddf5ce36345ep-1,
+	},
+	"Atanh": {0x1.d12ed0af1a27fp-27, 0x1.250bfe1b08232p-26, 0x1.dfffffffffabap-21},
+	"Log10": {
+		0x1.127ed722a5b8p-1028, 0x1.0341fa5659dbp-987, 0x1.ffe643c47dd6bp-977, 0x1.011a4fedfe3e6p-959,
+		0x1.0baf8e9d433a9p-955, 0x1.ff36e6f3593c1p-952,
+	},
+	"Log2": {
+		0x1.e342239a2ap-1035, 0x1.90564eb47015dp+0, 0x1.a04b5bbfeff7fp+0, 0x1.cfe517642410cp+0, 0x1.ffbd7d92d917ap+0,
+		0x1.2dfca5419f0a4p-1024,
+	},
+	"Cosh": {
+		0x1.003c1d82e8bb4p+0, 0x1.1fffffffffffcp-23, 0x1.3ffffffffffffp-24, 0x1.013065f3561b2p+4, 0x1.03fdf3603656dp+5,
+		0x1.11aa0455a1679p-7,
+	},
+	"Tanh": {
+		0x1.000b47bdb383fp-9, 0x1.0e000000280b9p-16, 0x1.30fc1931f09c9p+4, 0x1.00a0f3cf999acp+2, 0x1.015cee8026857p+1,
+		0x1.3a4c651a4bdb6p+2, 0x1.01885ae3c818ap+0,
+	},
+	"Erf": {0x1.6d5ad4307dd52p-7},
 	"Cbrt": {
 		0x1.577a288016fdap1, 0x1.8781debec4298p1, 0x1.9b77e69493ba8p1, 0x1.9b78223aa307cp1, 0x1.7b97ec4239e11p1,
 		0x1.d3954d3f1546ep1, 0x1.c7aa59329fd9ap1, 0x1.f7a68b92cbbafp1, 0x1.b7abfd282ff33p1, 0x1.6ff9143ff58a7p1,

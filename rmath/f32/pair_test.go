@@ -163,12 +163,65 @@ func TestSpecialPairs(t *testing.T) {
 	}
 }
 
+// hardest is pairs whose values lie closest to the middle of two float32, or at the edges: some of
+// those that the CORE-MATH project found and collects, for each of pairFunctions.
+var hardest = [][][2]float32{
+	{
+		{0x1.2e9178p-119, 0x1.023178p+0},
+		{0x1.aa25fp-122, 0x1.04d8e4p+0},
+		{0x1.d6a9eap-89, 0x1.1249fcp+0},
+		{0x1.49b684p-69, 0x1.1509f6p+0},
+		{0x1.cc53e8p-96, 0x1.1bb752p+0},
+		{0x1.95c6c2p+113, 0x1.1f771cp+0},
+		{0x1.4ec09p-72, 0x1.27766ep+0},
+		{0x1.f4ff26p-81, 0x1.2a584p+0},
+		{0x1.1058p+0, 0x1.ap+64},
+		{0x1.9a1p-20, 0x1.ep+0},
+		{0x1.9a1p-76, 0x1.ep+0},
+		{0x1.7632cp-45, -0x1.5f9314p-23},
+		{0x1.8fdb0ep-21, 0x1.a31bp-102},
+	},
+	{
+		{0x1.b8748cp-2, -0x1.9cf606p23},
+		{0x1.b874ecp5, -0x1.f2a172p23},
+		{0x1.5f325p3, -0x1.09e3e8p21},
+		{0x1.da330cp+8, -0x1.069bb8p23},
+		{0x1.3fe47ap10, -0x1.4cce5ap23},
+		{0x1.0d70ap11, -0x1.618a88p21},
+		{0x1.507ebp15, -0x1.f62514p22},
+		{0x1.c84ca8p21, -0x1.00b24ap23},
+		{0x1.9cf606p49, 0x1.b8748cp23},
+		{0x1.24c4e8p45, 0x1.caab8ap23},
+		{0x1.824c46p37, 0x1.96c50cp23},
+		{0x1.3ee9f4p37, 0x1.7e87d2p23},
+	},
+	{
+		{0x1.0000ap+26, 0x1.db0a7ap+23},
+		{0x1.0001p+26, 0x1.664caap+23},
+		{0x1.00010ap+28, 0x1.bd6d6ap+23},
+		{0x1.9c4478p+32, 0x1.85816ap+23},
+		{0x1.c279e4p+35, 0x1.e040fep+23},
+		{0x1.87fffcp+35, 0x1.bffffep+23},
+		{0x1.900004p+34, 0x1.400002p+23},
+		{0x1.34003p+32, 0x1.cefffep+23},
+		{0x1.6b05c4p-127, 0x1.6b3146p-126},
+		{0x1.26b188p-127, 0x1.a4f2fp-128},
+		{0x1.fffffep127, 0x1.fffffep115},
+		{0x1.fffffep127, 0x1p-149},
+	},
+}
+
 // Pairs whose values lie close to the middle of two float32, or there.
 func TestHardPairs(t *testing.T) {
 	check := func(p *pairFunction, x, y float32) {
 		want, _ := p.want(x, y)
 		if got := p.f(x, y); !sameBits(got, want) {
 			t.Errorf("%s(%x, %x) = %x, want %x", p.name, x, y, got, want)
+		}
+	}
+	for i, p := range pairFunctions {
+		for _, h := range hardest[i] {
+			check(p, h[0], h[1])
 		}
 	}
 	power, atan2, hypot := pairFunctions[0], pairFunctions[1], pairFunctions[2]
