@@ -275,6 +275,7 @@ func (g *generator) body(base map[string]string) {
 			reg[value(n)] = take()
 			mask := take()
 			g.line("VPCMPEQD Y%d, Y%[1]d, Y%[1]d", mask)
+			g.line("VXORPD Y%d, Y%[1]d, Y%[1]d", reg[value(n)]) // else the gather waits for what is in it
 			g.line("VGATHERQPD Y%d, %d(%s)(%s*8), Y%d", mask, i.offset, base[i.table], text[0], reg[value(n)])
 			free = append(free, mask)
 			free = append(free, release...)
