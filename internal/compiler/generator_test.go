@@ -19,6 +19,7 @@ type generator struct {
 	indent int
 	depth  int      // of statements
 	vars   []genVar // that are in scope
+	outer  int      // those of them that were declared outside of the innermost block
 	names  int
 	jumps  []genJump
 	funcs  []genFunc
@@ -533,13 +534,14 @@ func (g *generator) stmts(n int) {
 }
 
 func (g *generator) block(n int) {
-	outer := len(g.vars)
+	before := g.outer
+	g.outer = len(g.vars)
 	g.indent++
 	g.depth++
 	g.stmts(n)
 	g.depth--
 	g.indent--
-	g.vars = g.vars[:outer]
+	g.vars, g.outer = g.vars[:g.outer], before
 }
 
 func (g *generator) stmt() {
@@ -591,7 +593,8 @@ func (g *generator) stmt() {
 
 func (g *generator) declare() {
 	t, name := g.valueType(), g.name("v")
-	if old := g.vars[g.r.IntN(len(g.vars))]; g.depth > 0 && g.chance(8) && old.typ == t && !old.fixed {
+	i := g.r.IntN(len(g.vars))
+	if old := g.vars[i]; g.depth > 0 && g.chance(8) && old.typ == t && !old.fixed && i < g.outer {
 		name = old.name // hides it
 	}
 	switch {
