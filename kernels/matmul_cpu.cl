@@ -48,8 +48,8 @@
 #define STORE(v, p) PASTE(vstore, VW)(v, 0, p)
 #endif
 #define NV (TN / VW) /* vectors across a block */
-#ifdef __has_builtin /* simulators, which compile to SPIR, do not know it */
-#if __has_builtin(__builtin_prefetch) && !defined(__SPIR__)
+#ifdef __has_builtin /* what compiles to SPIR does not know it, and Mesa then ends the program */
+#if __has_builtin(__builtin_prefetch) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define PREFETCH(p) __builtin_prefetch(p)
 #endif
 #endif
