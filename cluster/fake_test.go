@@ -25,7 +25,7 @@ type fake struct {
 	messages map[letter][][]byte
 	meetings map[meeting]*gathering
 	memory   map[unsafe.Pointer][]uint64
-	delay    time.Duration // of a broadcast
+	delay    func(bytes, ranks int) time.Duration // of a broadcast; nil for none
 }
 
 // A letter is the address of a message.
@@ -236,7 +236,10 @@ func (r *fakeRank) broadcast(
 	g := r.meet(c, "broadcast")
 	if c.me == root {
 		g.parts[root] = slices.Clone(m)
-		g.ready = time.Now().Add(f.delay)
+		g.ready = time.Now()
+		if f.delay != nil {
+			g.ready = g.ready.Add(f.delay(len(m), len(c.members)))
+		}
 	}
 	return r.begin(q, func() (bool, int32) {
 		sent, ok := g.parts[root]

@@ -14,7 +14,7 @@ type product[T linalg.Element] struct {
 	s       *linalg.Session
 	m, a, b *Matrix[T]
 	width   int // of a panel
-	panels  [2]panel[T]
+	panels  [3]panel[T]
 	c       held[T]
 }
 
@@ -111,24 +111,25 @@ func (p *product[T]) release() {
 	p.c.free()
 }
 
-// run multiplies panel after panel. While one is multiplied, the next one is on its way.
+// run multiplies panel after panel. While one is multiplied, the next one is on its way: it is sent
+// first, as a cpu device multiplies before AddMul returns. A device with a queue works on the one
+// before meanwhile, so that there are three.
 func (p *product[T]) run(ctx context.Context) error {
 	report := linalg.Progress(ctx)
 	steps := (p.a.cols + p.width - 1) / p.width
 	p.send(0)
 	for step := range steps {
-		x := &p.panels[step%2]
-		if err := p.m.g.c.wait(ctx, x.requests...); err != nil {
-			return err
-		}
-		if err := p.multiply(step); err != nil {
+		if err := p.m.g.c.wait(ctx, p.panel(step).requests...); err != nil {
 			return err
 		}
 		if step+1 < steps {
-			if err := p.panels[(step+1)%2].wait(); err != nil {
+			if err := p.panel(step + 1).wait(); err != nil {
 				return err
 			}
 			p.send(step + 1)
+		}
+		if err := p.multiply(step); err != nil {
+			return err
 		}
 		if report != nil {
 			report(float64(step) / float64(steps))
@@ -143,10 +144,13 @@ func (p *product[T]) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// panel is the one of a step.
+func (p *product[T]) panel(step int) *panel[T] { return &p.panels[step%len(p.panels)] }
+
 // send starts to send a panel: A's part along the rows of the grid from the ranks that have these
 // columns, B's along the columns from those that have these rows.
 func (p *product[T]) send(step int) {
-	x, g := &p.panels[step%2], p.m.g
+	x, g := p.panel(step), p.m.g
 	x.requests = x.requests[:0]
 	k := p.steps(step)
 	fromCol, fromRow := step%g.cols, step%g.rows
@@ -172,7 +176,7 @@ func (p *product[T]) steps(step int) int { return min(p.width, p.a.cols-step*p.w
 
 // multiply enqueues the next steps of every chain.
 func (p *product[T]) multiply(step int) (err error) {
-	x, k := &p.panels[step%2], p.steps(step)
+	x, k := p.panel(step), p.steps(step)
 	if err := x.a.toDevice(); err != nil {
 		return err
 	}

@@ -121,6 +121,7 @@ var rules = []rule{
 	},
 	// for tests
 	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
+	{pkg: "internal/modeltest", may: []string{"backend"}},
 	{
 		pkg:  "internal/faulttest",
 		may:  []string{"backend", "backend/driverkit/diskcache", "linalg/...", "internal/faulttest/fault"},
