@@ -78,17 +78,14 @@ func addition(s, sl, c, cl, r, q, w float64) (h, l float64) {
 	return h, l + (e + sl + (mad(c, q, float64(cl*r)) + float64(s*w)))
 }
 
-// sinCos gives sin(r+v) = r+q and cos(r+v) = 1+w for |r| <= pi/128.
-func sinCos(r, v float64) (q, w float64) {
+// turned is sin(k pi/64 + r + v) for |r| <= pi/128: sin(r+v) is r+q, and cos(r+v) is 1+w.
+func turned(k uint64, r, v float64) float64 {
 	u := float64(r * r)
-	w = float64(u * mad(mad(cosPoly2, u, cosPoly1), u, cosPoly0))
-	return mad(float64(u*r), mad(mad(sinPoly2, u, sinPoly1), u, sinPoly0), v), w
-}
-
-// turned is sin(k pi/64 + t), where sin(t) is r+q and cos(t) is 1+w.
-func turned(k uint64, r, q, w float64) (h, l float64) {
+	w := float64(u * mad(mad(cosPoly2, u, cosPoly1), u, cosPoly0))
+	q := mad(float64(u*r), mad(mad(sinPoly2, u, sinPoly1), u, sinPoly0), v)
 	s, c := k&127, (k+32)&127
-	return addition(sinTable[s][0], sinTable[s][1], sinTable[c][0], sinTable[c][1], r, q, w)
+	h, l := addition(sinTable[s][0], sinTable[s][1], sinTable[c][0], sinTable[c][1], r, q, w)
+	return h + l
 }
 
 // Sin is the sine of x.
@@ -101,9 +98,7 @@ func Sin(x float64) float64 {
 		return x
 	}
 	k, r, v := reduce(a)
-	q, w := sinCos(r, v)
-	h, l := turned(k+math.Float64bits(x)>>63<<6, r, q, w)
-	return h + l
+	return turned(k+math.Float64bits(x)>>63<<6, r, v)
 }
 
 // Cos is the cosine of x.
@@ -113,9 +108,7 @@ func Cos(x float64) float64 {
 		return nan()
 	}
 	k, r, v := reduce(a)
-	q, w := sinCos(r, v)
-	h, l := turned(k+32, r, q, w)
-	return h + l
+	return turned(k+32, r, v)
 }
 
 // Tan is the tangent of x, by the addition theorem.
@@ -167,9 +160,7 @@ func SinPi(x float64) float64 {
 		return withSign(scale(h, l+float64(float64(a*0x1p600)*pi1), -600), x)
 	}
 	k, r, v := reduceHalf(a)
-	q, w := sinCos(r, v)
-	h, l := turned(k+math.Float64bits(x)>>63<<6, r, q, w)
-	return h + l
+	return turned(k+math.Float64bits(x)>>63<<6, r, v)
 }
 
 // CosPi is the cosine of pi x. That of an integer and a half is 0.
@@ -182,9 +173,7 @@ func CosPi(x float64) float64 {
 	if r == 0 && k&63 == 32 {
 		return 0
 	}
-	q, w := sinCos(r, v)
-	h, l := turned(k+32, r, q, w)
-	return h + l
+	return turned(k+32, r, v)
 }
 
 // atanPair is the arc tangent of x+y, the sum of two parts, for x from 0 to 1 and y below its last

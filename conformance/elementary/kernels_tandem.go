@@ -6208,18 +6208,9 @@ FN f109_reduce_results f109_reduce(CHECKER f64 x_) {
   }
   { f109_reduce_results r = {t3_, t4_, t5_}; return r; }
 }
-typedef struct { f64 r0; f64 r1; } f112_sinCos_results;
-FN f112_sinCos_results f112_sinCos(CHECKER f64 r_, f64 v_) {
-  f64 q_ = {0};
-  f64 w_ = {0};
-  f64 u_ = r_ * r_;
-  w_ = u_ * f85_mad(CHECK f85_mad(CHECK -0x1.6c154056ecaf1p-10, u_, 0x1.55555554a324fp-05), u_, -0x1.ffffffffffffdp-02);
-  { f112_sinCos_results r = {f85_mad(CHECK u_ * r_, f85_mad(CHECK f85_mad(CHECK -0x1.a018ab5447ab4p-13, u_, 0x1.11111110c1df1p-07), u_, -0x1.5555555555555p-03), v_), w_}; return r; }
-}
-typedef struct { f64 r0; f64 r1; } f113_turned_results;
 TABLE a128_a2_f64 c_sinTable12 = {{{{0.0, 0.0}}, {{0x1.91f65f10dd814p-05, -0x1.912bd0d569a9p-61}}, {{0x1.917a6bc29b42cp-04, -0x1.e2718d26ed688p-60}}, {{0x1.2c8106e8e613ap-03, 0x1.13000a89a11ep-58}}, {{0x1.8f8b83c69a60bp-03, -0x1.26d19b9ff8d82p-57}}, {{0x1.f19f97b215f1bp-03, -0x1.42deef11da2c4p-57}}, {{0x1.294062ed59f06p-02, -0x1.5d28da2c4612dp-56}}, {{0x1.58f9a75ab1fddp-02, -0x1.efdc0d58cf62p-62}}, {{0x1.87de2a6aea963p-02, -0x1.72cedd3d5a61p-57}}, {{0x1.b5d1009e15ccp-02, 0x1.5b362cb974183p-57}}, {{0x1.e2b5d3806f63bp-02, 0x1.e0d891d3c6841p-58}}, {{0x1.073879922ffeep-01, -0x1.a5a014347406cp-55}}, {{0x1.1c73b39ae68c8p-01, 0x1.b25dd267f66p-55}}, {{0x1.30ff7fce17035p-01, -0x1.efcc626f74a6fp-57}}, {{0x1.44cf325091dd6p-01, 0x1.8076a2cfdc6b3p-57}}, {{0x1.57d69348cecap-01, -0x1.75720992bfbb2p-55}}, {{0x1.6a09e667f3bcdp-01, -0x1.bdd3413b26456p-55}}, {{0x1.7b5df226aafafp-01, -0x1.0f537acdf0ad7p-56}}, {{0x1.8bc806b151741p-01, -0x1.2c5e12ed1336dp-55}}, {{0x1.9b3e047f38741p-01, -0x1.30ee286712474p-55}}, {{0x1.a9b66290ea1a3p-01, 0x1.9f630e8b6dac8p-60}}, {{0x1.b728345196e3ep-01, -0x1.bc69f324e6d61p-55}}, {{0x1.c38b2f180bdb1p-01, -0x1.6e0b1757c8d07p-56}}, {{0x1.ced7af43cc773p-01, -0x1.e7b6bb5ab58aep-58}}, {{0x1.d906bcf328d46p-01, 0x1.457e610231ac2p-56}}, {{0x1.e212104f686e5p-01, -0x1.014c76c126527p-55}}, {{0x1.e9f4156c62ddap-01, 0x1.760b1e2e3f81ep-55}}, {{0x1.f0a7efb9230d7p-01, 0x1.52c7adc6b4989p-56}}, {{0x1.f6297cff75cbp-01, 0x1.562172a361fd3p-56}}, {{0x1.fa7557f08a517p-01, -0x1.7a0a8ca13571fp-55}}, {{0x1.fd88da3d12526p-01, -0x1.87df6378811c7p-55}}, {{0x1.ff621e3796d7ep-01, -0x1.c57bc2e24aa15p-57}}, {{1.0, 0.0}}, {{0x1.ff621e3796d7ep-01, -0x1.c57bc2e24aa15p-57}}, {{0x1.fd88da3d12526p-01, -0x1.87df6378811c7p-55}}, {{0x1.fa7557f08a517p-01, -0x1.7a0a8ca13571fp-55}}, {{0x1.f6297cff75cbp-01, 0x1.562172a361fd3p-56}}, {{0x1.f0a7efb9230d7p-01, 0x1.52c7adc6b4989p-56}}, {{0x1.e9f4156c62ddap-01, 0x1.760b1e2e3f81ep-55}}, {{0x1.e212104f686e5p-01, -0x1.014c76c126527p-55}}, {{0x1.d906bcf328d46p-01, 0x1.457e610231ac2p-56}}, {{0x1.ced7af43cc773p-01, -0x1.e7b6bb5ab58aep-58}}, {{0x1.c38b2f180bdb1p-01, -0x1.6e0b1757c8d07p-56}}, {{0x1.b728345196e3ep-01, -0x1.bc69f324e6d61p-55}}, {{0x1.a9b66290ea1a3p-01, 0x1.9f630e8b6dac8p-60}}, {{0x1.9b3e047f38741p-01, -0x1.30ee286712474p-55}}, {{0x1.8bc806b151741p-01, -0x1.2c5e12ed1336dp-55}}, {{0x1.7b5df226aafafp-01, -0x1.0f537acdf0ad7p-56}}, {{0x1.6a09e667f3bcdp-01, -0x1.bdd3413b26456p-55}}, {{0x1.57d69348cecap-01, -0x1.75720992bfbb2p-55}}, {{0x1.44cf325091dd6p-01, 0x1.8076a2cfdc6b3p-57}}, {{0x1.30ff7fce17035p-01, -0x1.efcc626f74a6fp-57}}, {{0x1.1c73b39ae68c8p-01, 0x1.b25dd267f66p-55}}, {{0x1.073879922ffeep-01, -0x1.a5a014347406cp-55}}, {{0x1.e2b5d3806f63bp-02, 0x1.e0d891d3c6841p-58}}, {{0x1.b5d1009e15ccp-02, 0x1.5b362cb974183p-57}}, {{0x1.87de2a6aea963p-02, -0x1.72cedd3d5a61p-57}}, {{0x1.58f9a75ab1fddp-02, -0x1.efdc0d58cf62p-62}}, {{0x1.294062ed59f06p-02, -0x1.5d28da2c4612dp-56}}, {{0x1.f19f97b215f1bp-03, -0x1.42deef11da2c4p-57}}, {{0x1.8f8b83c69a60bp-03, -0x1.26d19b9ff8d82p-57}}, {{0x1.2c8106e8e613ap-03, 0x1.13000a89a11ep-58}}, {{0x1.917a6bc29b42cp-04, -0x1.e2718d26ed688p-60}}, {{0x1.91f65f10dd814p-05, -0x1.912bd0d569a9p-61}}, {{0.0, 0.0}}, {{-0x1.91f65f10dd814p-05, 0x1.912bd0d569a9p-61}}, {{-0x1.917a6bc29b42cp-04, 0x1.e2718d26ed688p-60}}, {{-0x1.2c8106e8e613ap-03, -0x1.13000a89a11ep-58}}, {{-0x1.8f8b83c69a60bp-03, 0x1.26d19b9ff8d82p-57}}, {{-0x1.f19f97b215f1bp-03, 0x1.42deef11da2c4p-57}}, {{-0x1.294062ed59f06p-02, 0x1.5d28da2c4612dp-56}}, {{-0x1.58f9a75ab1fddp-02, 0x1.efdc0d58cf62p-62}}, {{-0x1.87de2a6aea963p-02, 0x1.72cedd3d5a61p-57}}, {{-0x1.b5d1009e15ccp-02, -0x1.5b362cb974183p-57}}, {{-0x1.e2b5d3806f63bp-02, -0x1.e0d891d3c6841p-58}}, {{-0x1.073879922ffeep-01, 0x1.a5a014347406cp-55}}, {{-0x1.1c73b39ae68c8p-01, -0x1.b25dd267f66p-55}}, {{-0x1.30ff7fce17035p-01, 0x1.efcc626f74a6fp-57}}, {{-0x1.44cf325091dd6p-01, -0x1.8076a2cfdc6b3p-57}}, {{-0x1.57d69348cecap-01, 0x1.75720992bfbb2p-55}}, {{-0x1.6a09e667f3bcdp-01, 0x1.bdd3413b26456p-55}}, {{-0x1.7b5df226aafafp-01, 0x1.0f537acdf0ad7p-56}}, {{-0x1.8bc806b151741p-01, 0x1.2c5e12ed1336dp-55}}, {{-0x1.9b3e047f38741p-01, 0x1.30ee286712474p-55}}, {{-0x1.a9b66290ea1a3p-01, -0x1.9f630e8b6dac8p-60}}, {{-0x1.b728345196e3ep-01, 0x1.bc69f324e6d61p-55}}, {{-0x1.c38b2f180bdb1p-01, 0x1.6e0b1757c8d07p-56}}, {{-0x1.ced7af43cc773p-01, 0x1.e7b6bb5ab58aep-58}}, {{-0x1.d906bcf328d46p-01, -0x1.457e610231ac2p-56}}, {{-0x1.e212104f686e5p-01, 0x1.014c76c126527p-55}}, {{-0x1.e9f4156c62ddap-01, -0x1.760b1e2e3f81ep-55}}, {{-0x1.f0a7efb9230d7p-01, -0x1.52c7adc6b4989p-56}}, {{-0x1.f6297cff75cbp-01, -0x1.562172a361fd3p-56}}, {{-0x1.fa7557f08a517p-01, 0x1.7a0a8ca13571fp-55}}, {{-0x1.fd88da3d12526p-01, 0x1.87df6378811c7p-55}}, {{-0x1.ff621e3796d7ep-01, 0x1.c57bc2e24aa15p-57}}, {{-1.0, 0.0}}, {{-0x1.ff621e3796d7ep-01, 0x1.c57bc2e24aa15p-57}}, {{-0x1.fd88da3d12526p-01, 0x1.87df6378811c7p-55}}, {{-0x1.fa7557f08a517p-01, 0x1.7a0a8ca13571fp-55}}, {{-0x1.f6297cff75cbp-01, -0x1.562172a361fd3p-56}}, {{-0x1.f0a7efb9230d7p-01, -0x1.52c7adc6b4989p-56}}, {{-0x1.e9f4156c62ddap-01, -0x1.760b1e2e3f81ep-55}}, {{-0x1.e212104f686e5p-01, 0x1.014c76c126527p-55}}, {{-0x1.d906bcf328d46p-01, -0x1.457e610231ac2p-56}}, {{-0x1.ced7af43cc773p-01, 0x1.e7b6bb5ab58aep-58}}, {{-0x1.c38b2f180bdb1p-01, 0x1.6e0b1757c8d07p-56}}, {{-0x1.b728345196e3ep-01, 0x1.bc69f324e6d61p-55}}, {{-0x1.a9b66290ea1a3p-01, -0x1.9f630e8b6dac8p-60}}, {{-0x1.9b3e047f38741p-01, 0x1.30ee286712474p-55}}, {{-0x1.8bc806b151741p-01, 0x1.2c5e12ed1336dp-55}}, {{-0x1.7b5df226aafafp-01, 0x1.0f537acdf0ad7p-56}}, {{-0x1.6a09e667f3bcdp-01, 0x1.bdd3413b26456p-55}}, {{-0x1.57d69348cecap-01, 0x1.75720992bfbb2p-55}}, {{-0x1.44cf325091dd6p-01, -0x1.8076a2cfdc6b3p-57}}, {{-0x1.30ff7fce17035p-01, 0x1.efcc626f74a6fp-57}}, {{-0x1.1c73b39ae68c8p-01, -0x1.b25dd267f66p-55}}, {{-0x1.073879922ffeep-01, 0x1.a5a014347406cp-55}}, {{-0x1.e2b5d3806f63bp-02, -0x1.e0d891d3c6841p-58}}, {{-0x1.b5d1009e15ccp-02, -0x1.5b362cb974183p-57}}, {{-0x1.87de2a6aea963p-02, 0x1.72cedd3d5a61p-57}}, {{-0x1.58f9a75ab1fddp-02, 0x1.efdc0d58cf62p-62}}, {{-0x1.294062ed59f06p-02, 0x1.5d28da2c4612dp-56}}, {{-0x1.f19f97b215f1bp-03, 0x1.42deef11da2c4p-57}}, {{-0x1.8f8b83c69a60bp-03, 0x1.26d19b9ff8d82p-57}}, {{-0x1.2c8106e8e613ap-03, -0x1.13000a89a11ep-58}}, {{-0x1.917a6bc29b42cp-04, 0x1.e2718d26ed688p-60}}, {{-0x1.91f65f10dd814p-05, 0x1.912bd0d569a9p-61}}}};
-typedef struct { f64 r0; f64 r1; } f114_addition_results;
-FN f114_addition_results f114_addition(CHECKER f64 s_, f64 sl_, f64 c_, f64 cl_, f64 r_, f64 q_, f64 w_) {
+typedef struct { f64 r0; f64 r1; } f113_addition_results;
+FN f113_addition_results f113_addition(CHECKER f64 s_, f64 sl_, f64 c_, f64 cl_, f64 r_, f64 q_, f64 w_) {
   f64 h_ = {0};
   f64 l_ = {0};
   f64 t_ = {0};
@@ -6238,24 +6229,27 @@ FN f114_addition_results f114_addition(CHECKER f64 s_, f64 sl_, f64 c_, f64 cl_,
   }
   h_ = t3_;
   l_ = t4_;
-  { f114_addition_results r = {h_, l_ + ((e_ + sl_) + (f85_mad(CHECK c_, q_, cl_ * r_) + (s_ * w_)))}; return r; }
+  { f113_addition_results r = {h_, l_ + ((e_ + sl_) + (f85_mad(CHECK c_, q_, cl_ * r_) + (s_ * w_)))}; return r; }
 }
-FN f113_turned_results f113_turned(CHECKER u64 k_, f64 r_, f64 q_, f64 w_) {
-  f64 h_ = {0};
-  f64 l_ = {0};
+FN f64 f112_turned(CHECKER u64 k_, f64 r_, f64 v_) {
+  f64 u_ = r_ * r_;
+  f64 w_ = u_ * f85_mad(CHECK f85_mad(CHECK -0x1.6c154056ecaf1p-10, u_, 0x1.55555554a324fp-05), u_, -0x1.ffffffffffffdp-02);
+  f64 q_ = f85_mad(CHECK u_ * r_, f85_mad(CHECK f85_mad(CHECK -0x1.a018ab5447ab4p-13, u_, 0x1.11111110c1df1p-07), u_, -0x1.5555555555555p-03), v_);
   u64 s_ = k_ & 127ul;
   u64 c_ = (k_ + 32ul) & 127ul;
-  a2_f64 t_ = c_sinTable12.v[AT(s_, 128, 3000091)];
-  a2_f64 t2_ = c_sinTable12.v[AT(s_, 128, 3000091)];
-  a2_f64 t3_ = c_sinTable12.v[AT(c_, 128, 3000091)];
-  a2_f64 t4_ = c_sinTable12.v[AT(c_, 128, 3000091)];
+  a2_f64 t_ = c_sinTable12.v[AT(s_, 128, 3000087)];
+  a2_f64 t2_ = c_sinTable12.v[AT(s_, 128, 3000087)];
+  a2_f64 t3_ = c_sinTable12.v[AT(c_, 128, 3000087)];
+  a2_f64 t4_ = c_sinTable12.v[AT(c_, 128, 3000087)];
   f64 t5_ = {0};
   f64 t6_ = {0};
-  { f114_addition_results r = f114_addition(CHECK t_.v[(i64)0], t2_.v[(i64)1], t3_.v[(i64)0], t4_.v[(i64)1], r_, q_, w_);
+  { f113_addition_results r = f113_addition(CHECK t_.v[(i64)0], t2_.v[(i64)1], t3_.v[(i64)0], t4_.v[(i64)1], r_, q_, w_);
     t5_ = r.r0;
     t6_ = r.r1;
   }
-  { f113_turned_results r = {t5_, t6_}; return r; }
+  f64 h_ = t5_;
+  f64 l_ = t6_;
+  return h_ + l_;
 }
 FN f64 f108_Sin(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
@@ -6279,25 +6273,9 @@ FN f64 f108_Sin(CHECKER f64 x_) {
   u64 k_ = t_;
   f64 r_ = t2_;
   f64 v_ = t3_;
-  f64 t4_ = {0};
-  f64 t5_ = {0};
-  { f112_sinCos_results r = f112_sinCos(CHECK r_, v_);
-    t4_ = r.r0;
-    t5_ = r.r1;
-  }
-  f64 q_ = t4_;
-  f64 w_ = t5_;
-  f64 t6_ = {0};
-  f64 t7_ = {0};
-  { f113_turned_results r = f113_turned(CHECK k_ + ((u64)((u64)(as_ulong(x_) >> 63) << 6)), r_, q_, w_);
-    t6_ = r.r0;
-    t7_ = r.r1;
-  }
-  f64 h_ = t6_;
-  f64 l_ = t7_;
-  return h_ + l_;
+  return f112_turned(CHECK k_ + ((u64)((u64)(as_ulong(x_) >> 63) << 6)), r_, v_);
 }
-FN f64 f115_Cos(CHECKER f64 x_) {
+FN f64 f114_Cos(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   if (!(a_ <= 0x1.fffffffffffffp+1023)) {
     return f100_nan(CHECK_ALONE);
@@ -6313,36 +6291,20 @@ FN f64 f115_Cos(CHECKER f64 x_) {
   u64 k_ = t_;
   f64 r_ = t2_;
   f64 v_ = t3_;
-  f64 t4_ = {0};
-  f64 t5_ = {0};
-  { f112_sinCos_results r = f112_sinCos(CHECK r_, v_);
-    t4_ = r.r0;
-    t5_ = r.r1;
-  }
-  f64 q_ = t4_;
-  f64 w_ = t5_;
-  f64 t6_ = {0};
-  f64 t7_ = {0};
-  { f113_turned_results r = f113_turned(CHECK k_ + 32ul, r_, q_, w_);
-    t6_ = r.r0;
-    t7_ = r.r1;
-  }
-  f64 h_ = t6_;
-  f64 l_ = t7_;
-  return h_ + l_;
+  return f112_turned(CHECK k_ + 32ul, r_, v_);
 }
 typedef struct { a2_f64 v[32]; } a32_a2_f64;
 typedef char size_a32_a2_f64[sizeof(a32_a2_f64) == 512 ? 1 : -1];
 TABLE a32_a2_f64 c_tanTable13 = {{{{-1.0, 0.0}}, {{-0x1.d00cbc7384d2ep-01, -0x1.8dcad85e60fbep-56}}, {{-0x1.a43002ae4285p-01, 0x1.a6db80fe796fep-56}}, {{-0x1.7bb99ed2990cfp-01, 0x1.aa7538e44e996p-55}}, {{-0x1.561b82ab7f99p-01, -0x1.7a8c52172b675p-55}}, {{-0x1.32e1889047ffdp-01, 0x1.10b4421e6a4f8p-55}}, {{-0x1.11ab7190834ecp-01, 0x1.e564bcd1e635dp-55}}, {{-0x1.e450e0d273e7ap-02, -0x1.41522f15e53c5p-56}}, {{-0x1.a827999fcef32p-02, -0x1.08b2fb1366ea9p-56}}, {{-0x1.6e649f7d78649p-02, -0x1.78e945dc3913cp-57}}, {{-0x1.36a08355c63dcp-02, 0x1.d704d1bfdb6e8p-57}}, {{-0x1.007fa758626aep-02, -0x1.5a6d6c3c8b6a7p-57}}, {{-0x1.975f5e0553158p-03, -0x1.ef5d367441946p-61}}, {{-0x1.2fcac73a6064p-03, -0x1.2cfb5a746f62cp-58}}, {{-0x1.936bb8c5b2da2p-04, -0x1.87d054f689d7ap-58}}, {{-0x1.927278a3b1162p-05, -0x1.ada13ceebab9dp-64}}, {{0.0, 0.0}}, {{0x1.927278a3b1162p-05, 0x1.ada13ceebab9dp-64}}, {{0x1.936bb8c5b2da2p-04, 0x1.87d054f689d7ap-58}}, {{0x1.2fcac73a6064p-03, 0x1.2cfb5a746f62cp-58}}, {{0x1.975f5e0553158p-03, 0x1.ef5d367441946p-61}}, {{0x1.007fa758626aep-02, 0x1.5a6d6c3c8b6a7p-57}}, {{0x1.36a08355c63dcp-02, -0x1.d704d1bfdb6e8p-57}}, {{0x1.6e649f7d78649p-02, 0x1.78e945dc3913cp-57}}, {{0x1.a827999fcef32p-02, 0x1.08b2fb1366ea9p-56}}, {{0x1.e450e0d273e7ap-02, 0x1.41522f15e53c5p-56}}, {{0x1.11ab7190834ecp-01, -0x1.e564bcd1e635dp-55}}, {{0x1.32e1889047ffdp-01, -0x1.10b4421e6a4f8p-55}}, {{0x1.561b82ab7f99p-01, 0x1.7a8c52172b675p-55}}, {{0x1.7bb99ed2990cfp-01, -0x1.aa7538e44e996p-55}}, {{0x1.a43002ae4285p-01, -0x1.a6db80fe796fep-56}}, {{0x1.d00cbc7384d2ep-01, 0x1.8dcad85e60fbep-56}}}};
-typedef struct { f64 r0; f64 r1; } f117_quotient_results;
-FN f117_quotient_results f117_quotient(CHECKER f64 ah_, f64 al_, f64 bh_, f64 bl_) {
+typedef struct { f64 r0; f64 r1; } f116_quotient_results;
+FN f116_quotient_results f116_quotient(CHECKER f64 ah_, f64 al_, f64 bh_, f64 bl_) {
   f64 h_ = {0};
   f64 l_ = {0};
   h_ = ah_ / bh_;
   f64 inverse_ = 1.0 / bh_;
-  { f117_quotient_results r = {h_, (fma(-h_, bh_, ah_) + (al_ - (h_ * bl_))) * inverse_}; return r; }
+  { f116_quotient_results r = {h_, (fma(-h_, bh_, ah_) + (al_ - (h_ * bl_))) * inverse_}; return r; }
 }
-FN f64 f116_Tan(CHECKER f64 x_) {
+FN f64 f115_Tan(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (!(a_ <= 0x1.fffffffffffffp+1023)) {
@@ -6368,8 +6330,8 @@ FN f64 f116_Tan(CHECKER f64 x_) {
   f64 q_ = f85_mad(CHECK f85_mad(CHECK 0x1.667c18646c0cdp-06, u_, 0x1.ba1b9f9117f79p-05), u_ * u_, f85_mad(CHECK 0x1.111111111554fp-03, u_, 0x1.5555555555555p-02));
   q_ = f85_mad(CHECK u_ * r_, q_, v_);
   k_ = k_ + 16ul;
-  a2_f64 t4_ = c_tanTable13.v[AT(k_ & 31ul, 32, 3000135)];
-  a2_f64 t5_ = c_tanTable13.v[AT(k_ & 31ul, 32, 3000135)];
+  a2_f64 t4_ = c_tanTable13.v[AT(k_ & 31ul, 32, 3000128)];
+  a2_f64 t5_ = c_tanTable13.v[AT(k_ & 31ul, 32, 3000128)];
   f64 t6_ = t4_.v[(i64)0];
   f64 tl_ = t5_.v[(i64)1];
   f64 t7_ = {0};
@@ -6424,7 +6386,7 @@ FN f64 f116_Tan(CHECKER f64 x_) {
   }
   f64 t21_ = {0};
   f64 t22_ = {0};
-  { f117_quotient_results r = f117_quotient(CHECK n_, nl_, d_, dl_);
+  { f116_quotient_results r = f116_quotient(CHECK n_, nl_, d_, dl_);
     t21_ = r.r0;
     t22_ = r.r1;
   }
@@ -6437,8 +6399,8 @@ FN f64 trunc_f64(f64 x) { return __builtin_trunc(x); }
 #else
 FN f64 trunc_f64(f64 x) { return trunc(x); }
 #endif
-typedef struct { u64 r0; f64 r1; f64 r2; } f119_reduceHalf_results;
-FN f119_reduceHalf_results f119_reduceHalf(CHECKER f64 x_) {
+typedef struct { u64 r0; f64 r1; f64 r2; } f118_reduceHalf_results;
+FN f118_reduceHalf_results f118_reduceHalf(CHECKER f64 x_) {
   u64 k_ = {0};
   f64 r_ = {0};
   f64 v_ = {0};
@@ -6453,9 +6415,9 @@ FN f119_reduceHalf_results f119_reduceHalf(CHECKER f64 x_) {
   }
   r_ = t_;
   v_ = t2_;
-  { f119_reduceHalf_results r = {as_ulong(n_), r_, v_ + (x_ * 0x1.1a62633145c07p-53)}; return r; }
+  { f118_reduceHalf_results r = {as_ulong(n_), r_, v_ + (x_ * 0x1.1a62633145c07p-53)}; return r; }
 }
-FN f64 f118_SinPi(CHECKER f64 x_) {
+FN f64 f117_SinPi(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (!(a_ <= 0x1.fffffffffffffp+1023)) {
@@ -6481,7 +6443,7 @@ FN f64 f118_SinPi(CHECKER f64 x_) {
   u64 t3_ = {0};
   f64 t4_ = {0};
   f64 t5_ = {0};
-  { f119_reduceHalf_results r = f119_reduceHalf(CHECK a_);
+  { f118_reduceHalf_results r = f118_reduceHalf(CHECK a_);
     t3_ = r.r0;
     t4_ = r.r1;
     t5_ = r.r2;
@@ -6489,25 +6451,9 @@ FN f64 f118_SinPi(CHECKER f64 x_) {
   u64 k_ = t3_;
   f64 r_ = t4_;
   f64 v_ = t5_;
-  f64 t6_ = {0};
-  f64 t7_ = {0};
-  { f112_sinCos_results r = f112_sinCos(CHECK r_, v_);
-    t6_ = r.r0;
-    t7_ = r.r1;
-  }
-  f64 q_ = t6_;
-  f64 w_ = t7_;
-  f64 t8_ = {0};
-  f64 t9_ = {0};
-  { f113_turned_results r = f113_turned(CHECK k_ + ((u64)((u64)(as_ulong(x_) >> 63) << 6)), r_, q_, w_);
-    t8_ = r.r0;
-    t9_ = r.r1;
-  }
-  f64 h2_ = t8_;
-  f64 l2_ = t9_;
-  return h2_ + l2_;
+  return f112_turned(CHECK k_ + ((u64)((u64)(as_ulong(x_) >> 63) << 6)), r_, v_);
 }
-FN f64 f120_CosPi(CHECKER f64 x_) {
+FN f64 f119_CosPi(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   if (!(a_ <= 0x1.fffffffffffffp+1023)) {
     return f100_nan(CHECK_ALONE);
@@ -6515,7 +6461,7 @@ FN f64 f120_CosPi(CHECKER f64 x_) {
   u64 t_ = {0};
   f64 t2_ = {0};
   f64 t3_ = {0};
-  { f119_reduceHalf_results r = f119_reduceHalf(CHECK a_);
+  { f118_reduceHalf_results r = f118_reduceHalf(CHECK a_);
     t_ = r.r0;
     t2_ = r.r1;
     t3_ = r.r2;
@@ -6526,48 +6472,32 @@ FN f64 f120_CosPi(CHECKER f64 x_) {
   if ((r_ == 0.0) && ((k_ & 63ul) == 32ul)) {
     return 0.0;
   }
-  f64 t4_ = {0};
-  f64 t5_ = {0};
-  { f112_sinCos_results r = f112_sinCos(CHECK r_, v_);
-    t4_ = r.r0;
-    t5_ = r.r1;
-  }
-  f64 q_ = t4_;
-  f64 w_ = t5_;
-  f64 t6_ = {0};
-  f64 t7_ = {0};
-  { f113_turned_results r = f113_turned(CHECK k_ + 32ul, r_, q_, w_);
-    t6_ = r.r0;
-    t7_ = r.r1;
-  }
-  f64 h_ = t6_;
-  f64 l_ = t7_;
-  return h_ + l_;
+  return f112_turned(CHECK k_ + 32ul, r_, v_);
 }
-typedef struct { f64 r0; f64 r1; } f122_asinPair_results;
+typedef struct { f64 r0; f64 r1; } f121_asinPair_results;
 typedef struct { f64 v[12]; } a12_f64;
 typedef char size_a12_f64[sizeof(a12_f64) == 96 ? 1 : -1];
 typedef struct { a12_f64 v[33]; } a33_a12_f64;
 typedef char size_a33_a12_f64[sizeof(a33_a12_f64) == 3168 ? 1 : -1];
 TABLE a33_a12_f64 c_asinTable14 = {{{{0.0, 0.0, 1.0, 0.0, 0.0, 0x1.5555555555555p-03, 0x1p-330, 0x1.333333333338fp-04, 0x1p-331, 0x1.6db6db5f65172p-05, 0.0, 0x1.f1d290ffbca6p-06}}, {{0x1.0002aabdde94cp-06, 0x1.130cd26cdfa37p-62, 0x1.0008006005004p+00, 0x1.80fc0e70d68c9p-54, 0x1.001801e023027p-07, 0x1.55b561d69c1d9p-03, 0x1.80640f51d8c18p-08, 0x1.3423707d8a9e8p-04, 0x1.40a37ea0fecc9p-08, 0x1.6fe7c7dac7ff2p-05, 0x1.18f48385b62bp-08, 0x1.f6c1d79ecb53dp-06}}, {{0x1.000aabde0b9c8p-05, 0x1.d6d94551be3e9p-61, 0x1.0020060140461p+00, -0x1.e3194a6d70f37p-59, 0x1.00601e08c276bp-06, 0x1.56d61da71d91fp-03, 0x1.8190f57651c42p-07, 0x1.36f709ca19355p-04, 0x1.428fec9ec8ddbp-07, 0x1.7685ae4d4c2d7p-05, 0x1.1bbea32357c82p-07, 0x1.02da93eacf6eap-05}}, {{0x1.8024091fdb0a9p-05, 0x1.80650020adbcap-60, 0x1.00481e6e44059p+00, 0x1.03acae7576bffp-54, 0x1.8144e465df56p-06, 0x1.58b94d7a886dep-03, 0x1.22a6a630e09adp-06, 0x1.3bb6b2060514fp-04, 0x1.e8b0bf1bafe05p-07, 0x1.81b2465646c21p-05, 0x1.b0ac7f3afb6a3p-07, 0x1.0f8f42b1e86cdp-05}}, {{0x1.002abde953619p-04, 0x1.182e2dc6ddeedp-58, 0x1.00806050463f4p+00, -0x1.828b6295ee621p-54, 0x1.0181e23278b7fp-05, 0x1.5b61e9ddafe71p-03, 0x1.864f6db9edbf2p-06, 0x1.427119fb2ab4dp-04, 0x1.4a5f2575dde1p-06, 0x1.91a6df93c8b6ep-05, 0x1.2727453a323bbp-06, 0x1.21e09ed2a0a88p-05}}, {{0x1.405390240e6fdp-04, 0x1.1ed0159037972p-58, 0x1.00c8eb92d0899p+00, -0x1.21bd3807a2df1p-56, 0x1.42f3c358bf56fp-05, 0x1.5ed42868f5c98p-03, 0x1.ec64492a26dcep-06, 0x1.4b3b3bb8bb57ep-04, 0x1.a470968f5b733p-06, 0x1.a6b61a84da4e3p-05, 0x1.7bf960d529e5p-06, 0x1.3a5d109e20ccap-05}}, {{0x1.809092913e52ep-04, 0x1.cf6b1f9befb16p-60, 0x1.0121e99650547p+00, -0x1.ef574385b7b2ap-54, 0x1.851e62bfa7b8p-05, 0x1.631588e23b648p-03, 0x1.2ac723cfd771dp-05, 0x1.5630c74c112ccp-04, 0x1.01db08fabeeb3p-05, 0x1.c14e6b84e26cp-05, 0x1.d8a299cb4af9ep-06, 0x1.59c5d5ea381bp-05}}, {{0x1.c0e5e80f7172dp-04, 0x1.d8eeba8bc003p-58, 0x1.018b8d7225808p+00, 0x1.5f957888f35b7p-56, 0x1.c82935bc525d2p-05, 0x1.682ce69278d34p-03, 0x1.61401f0b48262p-05, 0x1.6374b418a2246p-04, 0x1.34ba3c502b7f4p-05, 0x1.e1fd83591e374p-05, 0x1.1f9bb5c377708p-05, 0x1.811765fce97fbp-05}}, {{0x1.00abe0c129e1ep-03, 0x1.7ceb0ee49d42ap-60, 0x1.02061446ffa9ap+00, -0x1.3e4dd7a0f0c8dp-54, 0x1.061e8e8103b88p-04, 0x1.6e228e2a0d52fp-03, 0x1.99fc94d9044a7p-05, 0x1.7331fb4c6e20fp-04, 0x1.6b89bd0186ae1p-05, 0x1.04ba619f03e0dp-04, 0x1.590e771a46d26p-05, 0x1.b194a2c0be06cp-05}}, {{0x1.20f530308cc2p-03, -0x1.ed63934b583b4p-57, 0x1.0291c5a2914b9p+00, -0x1.99132ef934ec5p-54, 0x1.28c2562b1dbb8p-04, 0x1.750058a89f789p-03, 0x1.d56369ba8f2c3p-05, 0x1.859c814ebeb5ep-04, 0x1.a712fde501f23p-05, 0x1.1c4777873ac79p-04, 0x1.9a0f4ed1e159cp-05, 0x1.ecd5823861879p-05}}, {{0x1.41510cb011423p-03, -0x1.15d675180eda8p-58, 0x1.032ef3f5dc32cp+00, 0x1.b9f313919470ap-57, 0x1.4c163be9c863ep-04, 0x1.7cd1cbdad651ap-03, 0x1.09f2314e3ce54p-04, 0x1.9af235aa467b9p-04, 0x1.e839f49e953c8p-05, 0x1.382bafe814c21p-04, 0x1.e4446b773b3fcp-05, 0x1.1a6d0b0f9fdebp-04}}, {{0x1.61c1ab9d55d3p-03, -0x1.95a37debb0f64p-57, 0x1.03ddfd1f9dd13p+00, -0x1.c95a31ca69f7dp-59, 0x1.7031b3ec22c6ap-04, 0x1.85a441225beb2p-03, 0x1.2afce8950ba6ap-04, 0x1.b37c72ee5a8afp-04, 0x1.180171d7acd9dp-04, 0x1.5909865a4b627p-04, 0x1.1cd25c22a3aafp-04, 0x1.46119277caad8p-04}}, {{0x1.82494ed0e78fcp-03, -0x1.443c2697a7d2fp-57, 0x1.049f4b0cadb3bp+00, 0x1.bb890653e497cp-54, 0x1.952d8a70fd76cp-04, 0x1.8f871364b45f7p-03, 0x1.4e153e6ec3535p-04, 0x1.cf91aa6f38429p-04, 0x1.3fcca01580e74p-04, 0x1.7fa5ece78e612p-04, 0x1.4e460d23d9cd9p-04, 0x1.7ae8f708fd3fep-04}}, {{0x1.a2ea462b4998ep-03, -0x1.51d494caa9d7p-57, 0x1.057354707655fp+00, 0x1.58d85a325840bp-54, 0x1.bb241663384e7p-04, 0x1.9a8bd52d07cdp-03, 0x1.7385eae2edc55p-04, 0x1.ef976acc50cecp-04, 0x1.6c2bfd1ca7718p-04, 0x1.acef5e1a5220ep-04, 0x1.87ea62a5d43dbp-04, 0x1.bae89e2aaaa78p-04}}, {{0x1.c3a6f13aae84bp-03, -0x1.7739d10fe8bc1p-57, 0x1.065a9d98132e6p+00, -0x1.549771762b513p-54, 0x1.e231717821274p-04, 0x1.a6c69045eb07ep-03, 0x1.9ba2404c9ce27p-04, 0x1.0a0269f022b2ep-03, 0x1.9de9c0ba74815p-04, 0x1.e206b6ad1d705p-04, 0x1.cb7b94535958cp-04, 0x1.0442a8d1c7df5p-03}}, {{0x1.e481c0fce7134p-03, 0x1.c9bcb7ab7132bp-62, 0x1.0755b95b10b0ep+00, -0x1.f223ae7a5bbafp-54, 0x1.0539db627862bp-03, 0x1.b44e1054d3541p-03, 0x1.c6c7a77648f39p-04, 0x1.1eb2c7b821413p-03, 0x1.d5f2fab671774p-04, 0x1.102527a88bcfbp-03, 0x1.0d8c9aed87dbfp-03, 0x1.336af0124aa15p-03}}, {{0x1.02be9ce0b87cdp-02, 0x1.e5d09da2e0f04p-58, 0x1.08654a2d4f6dbp+00, -0x1.fcd7aa9a877b8p-54, 0x1.1a05a47498fd8p-03, 0x1.c33c3a5427fcp-03, 0x1.f55f5d41102e4p-04, 0x1.362eb5f04614p-03, 0x1.0aaf842c3e108p-03, 0x1.34b1f9a474338p-03, 0x1.3cb004df8ccep-03, 0x1.6ce02c6fc06edp-03}}, {{0x1.134dfa9805147p-02, -0x1.bbe27a4ac52e2p-56, 0x1.098a035626467p+00, 0x1.079a4ca43d3c9p-57, 0x1.2f8d908e98498p-03, 0x1.d3ae732e8c418p-03, 0x1.13f03ff0ec763p-03, 0x1.50d65ee118f63p-03, 0x1.2ebc6106f072cp-03, 0x1.5fad4051511cbp-03, 0x1.74c5916693c94p-03, 0x1.b31ab4c142881p-03}}, {{0x1.23f0523c5dc2bp-02, 0x1.4fc2674a3d6b2p-59, 0x1.0ac4aa5195bf3p+00, -0x1.138c42820d226p-54, 0x1.45e49457b8d6p-03, 0x1.e5c6183ac4587p-03, 0x1.2f693e7e09b63p-03, 0x1.6f1adb5c8b16cp-03, 0x1.57e4eae15981p-03, 0x1.92541f755a376p-03, 0x1.b7cf51ad850ep-03, 0x1.049fac2337a5ep-02}}, {{0x1.34a709597aab1p-02, -0x1.70f1371722985p-56, 0x1.0c16186135911p+00, 0x1.d0c42851f934fp-54, 0x1.5d1f4f628f5f2p-03, 0x1.f9a90cf194a64p-03, 0x1.4d67fafd77a52p-03, 0x1.918176559391ap-03, 0x1.871472320d89ap-03, 0x1.ce2ba7901e016p-03, 0x1.0427cd66589d7p-02, 0x1.39a9a9018e01fp-02}}, {{0x1.457393b90e2aap-02, 0x1.b1f64d329fe98p-56, 0x1.0d7f3c53851c3p+00, -0x1.95634658de958p-59, 0x1.755446452737bp-03, 0x1.07c130faff1d6p-02, 0x1.6e451a9f5f968p-03, 0x1.b8a7ae229a3eep-03, 0x1.bd6592ea2bd88p-03, 0x1.0a8982ecf664cp-02, 0x1.34b69c7cbc3ccp-02, 0x1.7b40cdc507361p-02}}, {{0x1.565774cb66f02p-02, -0x1.c537759c5cce1p-56, 0x1.0f011c89781dap+00, -0x1.de4795ed6a448p-56, 0x1.8e9c25360fb82p-03, 0x1.13c18d3b33bfap-02, 0x1.9266aaacd137fp-03, 0x1.e548236d1ae3p-03, 0x1.fc2d492211847p-03, 0x1.34ad733e75c06p-02, 0x1.6f917bdfee8c7p-02, 0x1.ccbc00cf453e4p-02}}, {{0x1.675441329986ep-02, 0x1.d027ed2bb2edap-56, 0x1.109cd94386664p+00, -0x1.825e2e62128bcp-54, 0x1.a9120cbe5685ep-03, 0x1.20f18b0be2acp-02, 0x1.ba42a20e8bfep-03, 0x1.0c2059c61bcb1p-02, 0x1.228477f316c58p-02, 0x1.66f1d786342a6p-02, 0x1.b73f375b3288cp-02, 0x1.19393c0159ad8p-01}}, {{0x1.786ba074fef93p-02, -0x1.73b1910f90a93p-56, 0x1.1253af413d3b5p+00, 0x1.5d2143ddf7dcdp-59, 0x1.c4d3ea6338818p-03, 0x1.2f711389ff8a4p-02, 0x1.e661eb1c6a49cp-03, 0x1.294d070ff1dacp-02, 0x1.4cf803b49af98p-02, 0x1.a32265e2a7cb7p-02, 0x1.077ce0d354241p-01, 0x1.5908a7bb26507p-01}}, {{0x1.899f4edc962d3p-02, 0x1.3e919701b7c6dp-60, 0x1.1426fac0654dbp+00, -0x1.094cdd1bdfbcp-54, 0x1.e202df90fb4b1p-03, 0x1.3f64af08aaa6ap-02, 0x1.0bb20b9b6a6a6p-02, 0x1.4ac896e039c5ep-02, 0x1.7ea5747756677p-02, 0x1.eb800c1f481b1p-02, 0x1.3d730cce34a98p-01, 0x1.a9886ba782336p-01}}, {{0x1.9af11f89ba61cp-02, 0x1.a884c2416dce8p-56, 0x1.16183aeb573c3p+00, 0x1.8baf670d1405bp-56, 0x1.0061dcc826883p-02, 0x1.50f64bcbdfb22p-02, 0x1.2701f37c710a4p-02, 0x1.71519dce860bep-02, 0x1.b907f94920a63p-02, 0x1.21716319a0a74p-01, 0x1.802fd26de7d9bp-01, 0x1.07d5a42bc209bp+00}}, {{0x1.ac62fec0b2a92p-02, 0x1.cb9f9a052f11fp-56, 0x1.182915c92f066p+00, -0x1.96040f1fedc7dp-56, 0x1.109fbef7deb6ep-02, 0x1.64562d09aa292p-02, 0x1.458e6f03ee79p-02, 0x1.9dce4877829b5p-02, 0x1.fdf49f3be8441p-02, 0x1.56733b3ad2794p-01, 0x1.d32f42fd3a2dap-01, 0x1.4905a98d22ecdp+00}}, {{0x1.bdf6f47ae6904p-02, 0x1.e7bfe76547424p-56, 0x1.1a5b5cc659574p+00, -0x1.dab16f444e53ap-54, 0x1.21d207ca4ca5ep-02, 0x1.79bc0b9f13dedp-02, 0x1.67d914d3f732ep-02, 0x1.d155e1b760e83p-02, 0x1.27d96de34312dp-01, 0x1.97135fe85942bp-01, 0x1.1d80ead68ac4dp+00, 0x1.9cc4180cb1862p+00}}, {{0x1.cfaf27460fe9fp-02, -0x1.8bf75f355f723p-57, 0x1.1cb111f0a37bcp+00, -0x1.86634f69e42e2p-55, 0x1.341278d2eebedp-02, 0x1.91687471015e6p-02, 0x1.8e7b9b5b3e99fp-02, 0x1.069e7e5d3651bp-01, 0x1.588e5a27dc83p-01, 0x1.e647c022f181fp-01, 0x1.5ed6837296a4fp+00, 0x1.0489c668feb05p+01}}, {{0x1.e18ddf7da106bp-02, -0x1.58029cecb4d7bp-58, 0x1.1f2c6e07c5944p+00, -0x1.78cb398dbb5d3p-59, 0x1.477e1764a53b6p-02, 0x1.aba673c3a4c6dp-02, 0x1.ba2d38394bd76p-02, 0x1.29928bf0132e9p-01, 0x1.92e496a84f969p-01, 0x1.23f27853b744fp+00, 0x1.b198e6c1829f7p+00, 0x1.4b14c09c3a04fp+01}}, {{0x1.f3958aecddef4p-02, -0x1.fc135930a7786p-58, 0x1.21cfe78a9e62ap+00, 0x1.be6debdf33777p-55, 0x1.5c35b665d4687p-02, 0x1.c8cda1320fcb1p-02, 0x1.ebc9642da47b3p-02, 0x1.52886c9a5bcd2p-01, 0x1.d9225b964338p-01, 0x1.607457d9d5dfep+00, 0x1.0d925a0f3f6b8p+01, 0x1.a7aaa18f052a8p+01}}, {{0x1.02e46075785a1p-01, 0x1.d1c9139aa7a36p-56, 0x1.249e3af272a2fp+00, -0x1.90699e6080472p-56, 0x1.725e9b73b49e3p-02, 0x1.e944a5ba62b0ep-02, 0x1.122c37169fdeep-01, 0x1.82bf37a2f31d4p-01, 0x1.171733e4d00fap+00, 0x1.abf04dc837c3ep+00, 0x1.515c40ae7c954p+01, 0x1.11142b867dc57p+02}}, {{0x1.0c152382d7366p-01, -0x1.ee6913347c2a6p-55, 0x1.279a74590331cp+00, 0x1.34863e0792bedp-54, 0x1.8a2345cc04426p-02, 0x1.06c22e8802d6ep-01, 0x1.328d364959d33p-01, 0x1.bbc51b62df02ep-01, 0x1.4ae18f3103255p+00, 0x1.055e46077936ap+01, 0x1.a91a3d4ed4366p+01, 0x1.62cc1be4c84e7p+02}}}};
-FN f122_asinPair_results f122_asinPair(CHECKER f64 x_, f64 y_) {
+FN f121_asinPair_results f121_asinPair(CHECKER f64 x_, f64 y_) {
   f64 h_ = {0};
   f64 l_ = {0};
   f64 n_ = f85_mad(CHECK x_, 64.0, 0x1.8p+52);
   u64 i_ = as_ulong(n_) & 63ul;
   f64 d_ = x_ - ((n_ - 0x1.8p+52) * 0.015625);
   f64 dd_ = d_ * d_;
-  a12_f64 t_ = c_asinTable14.v[AT(i_, 33, 3000210)];
-  a12_f64 t2_ = c_asinTable14.v[AT(i_, 33, 3000210)];
-  a12_f64 t3_ = c_asinTable14.v[AT(i_, 33, 3000210)];
-  a12_f64 t4_ = c_asinTable14.v[AT(i_, 33, 3000210)];
+  a12_f64 t_ = c_asinTable14.v[AT(i_, 33, 3000199)];
+  a12_f64 t2_ = c_asinTable14.v[AT(i_, 33, 3000199)];
+  a12_f64 t3_ = c_asinTable14.v[AT(i_, 33, 3000199)];
+  a12_f64 t4_ = c_asinTable14.v[AT(i_, 33, 3000199)];
   f64 q_ = f85_mad(CHECK f85_mad(CHECK f85_mad(CHECK t_.v[(i64)11], d_, t2_.v[(i64)10]), d_, t3_.v[(i64)9]), d_, t4_.v[(i64)8]);
-  a12_f64 t5_ = c_asinTable14.v[AT(i_, 33, 3000211)];
-  a12_f64 t6_ = c_asinTable14.v[AT(i_, 33, 3000211)];
-  a12_f64 t7_ = c_asinTable14.v[AT(i_, 33, 3000211)];
-  a12_f64 t8_ = c_asinTable14.v[AT(i_, 33, 3000211)];
+  a12_f64 t5_ = c_asinTable14.v[AT(i_, 33, 3000200)];
+  a12_f64 t6_ = c_asinTable14.v[AT(i_, 33, 3000200)];
+  a12_f64 t7_ = c_asinTable14.v[AT(i_, 33, 3000200)];
+  a12_f64 t8_ = c_asinTable14.v[AT(i_, 33, 3000200)];
   q_ = f85_mad(CHECK f85_mad(CHECK q_, dd_, f85_mad(CHECK t5_.v[(i64)7], d_, t6_.v[(i64)6])), dd_, f85_mad(CHECK t7_.v[(i64)5], d_, t8_.v[(i64)4]));
-  a12_f64 t9_ = c_asinTable14.v[AT(i_, 33, 3000212)];
+  a12_f64 t9_ = c_asinTable14.v[AT(i_, 33, 3000201)];
   f64 t10_ = {0};
   f64 t11_ = {0};
   { f96_twoMul_results r = f96_twoMul(CHECK d_, t9_.v[(i64)2]);
@@ -6576,7 +6506,7 @@ FN f122_asinPair_results f122_asinPair(CHECKER f64 x_, f64 y_) {
   }
   f64 p_ = t10_;
   f64 e_ = t11_;
-  a12_f64 t12_ = c_asinTable14.v[AT(i_, 33, 3000213)];
+  a12_f64 t12_ = c_asinTable14.v[AT(i_, 33, 3000202)];
   f64 t13_ = {0};
   f64 t14_ = {0};
   { f91_fastSum_results r = f91_fastSum(CHECK t12_.v[(i64)0], p_);
@@ -6585,25 +6515,25 @@ FN f122_asinPair_results f122_asinPair(CHECKER f64 x_, f64 y_) {
   }
   h_ = t13_;
   l_ = t14_;
-  a12_f64 t15_ = c_asinTable14.v[AT(i_, 33, 3000214)];
-  a12_f64 t16_ = c_asinTable14.v[AT(i_, 33, 3000214)];
-  a12_f64 t17_ = c_asinTable14.v[AT(i_, 33, 3000214)];
-  { f122_asinPair_results r = {h_, l_ + ((e_ + t15_.v[(i64)1]) + f85_mad(CHECK dd_, q_, f85_mad(CHECK d_, t16_.v[(i64)3], y_ * t17_.v[(i64)2])))}; return r; }
+  a12_f64 t15_ = c_asinTable14.v[AT(i_, 33, 3000203)];
+  a12_f64 t16_ = c_asinTable14.v[AT(i_, 33, 3000203)];
+  a12_f64 t17_ = c_asinTable14.v[AT(i_, 33, 3000203)];
+  { f121_asinPair_results r = {h_, l_ + ((e_ + t15_.v[(i64)1]) + f85_mad(CHECK dd_, q_, f85_mad(CHECK d_, t16_.v[(i64)3], y_ * t17_.v[(i64)2])))}; return r; }
 }
-typedef struct { f64 r0; f64 r1; } f123_root_results;
+typedef struct { f64 r0; f64 r1; } f122_root_results;
 #ifdef __NVPTX__
 FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
 #else
 FN f64 sqrt_f64(f64 x) { return sqrt(x); }
 #endif
-FN f123_root_results f123_root(CHECKER f64 ah_, f64 al_) {
+FN f122_root_results f122_root(CHECKER f64 ah_, f64 al_) {
   f64 h_ = {0};
   f64 l_ = {0};
   h_ = sqrt_f64(ah_);
   f64 inverse_ = 0.5 / h_;
-  { f123_root_results r = {h_, (fma(-h_, h_, ah_) + al_) * inverse_}; return r; }
+  { f122_root_results r = {h_, (fma(-h_, h_, ah_) + al_) * inverse_}; return r; }
 }
-FN f64 f124_less(CHECKER f64 ah_, f64 al_, f64 bh_, f64 bl_) {
+FN f64 f123_less(CHECKER f64 ah_, f64 al_, f64 bh_, f64 bl_) {
   f64 t_ = {0};
   f64 t2_ = {0};
   { f91_fastSum_results r = f91_fastSum(CHECK ah_, -bh_);
@@ -6614,7 +6544,7 @@ FN f64 f124_less(CHECKER f64 ah_, f64 al_, f64 bh_, f64 bl_) {
   f64 l_ = t2_;
   return h_ + (l_ + (al_ - bl_));
 }
-FN f64 f121_Asin(CHECKER f64 x_) {
+FN f64 f120_Asin(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (a_ < 0x1p-27) {
@@ -6623,7 +6553,7 @@ FN f64 f121_Asin(CHECKER f64 x_) {
       if (a_ <= 0.5) {
         f64 t_ = {0};
         f64 t2_ = {0};
-        { f122_asinPair_results r = f122_asinPair(CHECK a_, 0.0);
+        { f121_asinPair_results r = f121_asinPair(CHECK a_, 0.0);
           t_ = r.r0;
           t2_ = r.r1;
         }
@@ -6634,19 +6564,19 @@ FN f64 f121_Asin(CHECKER f64 x_) {
         if (a_ < 1.0) {
           f64 t3_ = {0};
           f64 t4_ = {0};
-          { f123_root_results r = f123_root(CHECK (1.0 - a_) / 2.0, 0.0);
+          { f122_root_results r = f122_root(CHECK (1.0 - a_) / 2.0, 0.0);
             t3_ = r.r0;
             t4_ = r.r1;
           }
           f64 t5_ = {0};
           f64 t6_ = {0};
-          { f122_asinPair_results r = f122_asinPair(CHECK t3_, t4_);
+          { f121_asinPair_results r = f121_asinPair(CHECK t3_, t4_);
             t5_ = r.r0;
             t6_ = r.r1;
           }
           f64 h2_ = t5_;
           f64 l2_ = t6_;
-          return f89_withSign(CHECK f124_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, 2.0 * h2_, 2.0 * l2_), x_);
+          return f89_withSign(CHECK f123_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, 2.0 * h2_, 2.0 * l2_), x_);
         } else {
           if (a_ == 1.0) {
             return f89_withSign(CHECK 0x1.921fb54442d18p+00, x_);
@@ -6657,7 +6587,7 @@ FN f64 f121_Asin(CHECKER f64 x_) {
   }
   return f100_nan(CHECK_ALONE);
 }
-FN f64 f125_Acos(CHECKER f64 x_) {
+FN f64 f124_Acos(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (a_ < 0x1p-60) {
@@ -6666,7 +6596,7 @@ FN f64 f125_Acos(CHECKER f64 x_) {
       if (a_ <= 0.5) {
         f64 t_ = {0};
         f64 t2_ = {0};
-        { f122_asinPair_results r = f122_asinPair(CHECK a_, 0.0);
+        { f121_asinPair_results r = f121_asinPair(CHECK a_, 0.0);
           t_ = r.r0;
           t2_ = r.r1;
         }
@@ -6678,25 +6608,25 @@ FN f64 f125_Acos(CHECKER f64 x_) {
           h_ = t3_;
           l_ = t4_;
         }
-        return f124_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h_, l_);
+        return f123_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h_, l_);
       } else {
         if (a_ < 1.0) {
           f64 t5_ = {0};
           f64 t6_ = {0};
-          { f123_root_results r = f123_root(CHECK (1.0 - a_) / 2.0, 0.0);
+          { f122_root_results r = f122_root(CHECK (1.0 - a_) / 2.0, 0.0);
             t5_ = r.r0;
             t6_ = r.r1;
           }
           f64 t7_ = {0};
           f64 t8_ = {0};
-          { f122_asinPair_results r = f122_asinPair(CHECK t5_, t6_);
+          { f121_asinPair_results r = f121_asinPair(CHECK t5_, t6_);
             t7_ = r.r0;
             t8_ = r.r1;
           }
           f64 h2_ = t7_;
           f64 l2_ = t8_;
           if (x_ < 0.0) {
-            return f124_less(CHECK 0x1.921fb54442d18p+01, 0x1.1a62633145c07p-53, 2.0 * h2_, 2.0 * l2_);
+            return f123_less(CHECK 0x1.921fb54442d18p+01, 0x1.1a62633145c07p-53, 2.0 * h2_, 2.0 * l2_);
           }
           return 2.0 * (h2_ + l2_);
         } else {
@@ -6713,29 +6643,29 @@ FN f64 f125_Acos(CHECKER f64 x_) {
   }
   return f100_nan(CHECK_ALONE);
 }
-typedef struct { f64 r0; f64 r1; } f127_atanPair_results;
+typedef struct { f64 r0; f64 r1; } f126_atanPair_results;
 typedef struct { f64 v[11]; } a11_f64;
 typedef char size_a11_f64[sizeof(a11_f64) == 88 ? 1 : -1];
 typedef struct { a11_f64 v[65]; } a65_a11_f64;
 typedef char size_a65_a11_f64[sizeof(a65_a11_f64) == 5720 ? 1 : -1];
 TABLE a65_a11_f64 c_atanTable15 = {{{{0.0, 0.0, 1.0, 0.0, -0x1.8e2ffaf9bb034p-109, -0x1.5555555555524p-02, 0x1.8e2ffaf9bb034p-92, 0x1.9999998d2814bp-03, -0x1.8e2ffaf9bb034p-77, -0x1.248c105a780e9p-03, 0x1.c71243668c96p-64}}, {{0x1.fff555bbb729bp-07, -0x1.220c39d4dff5p-61, 0x1.ffe001ffe002p-01, -0x1.ffe001ffe002p-61, -0x1.ffc005ff800ap-07, -0x1.54d569530038ep-02, 0x1.ff601bfc40601p-07, 0x1.981a09784e133p-03, -0x1.fed5a928ff0f1p-07, -0x1.228d118c19686p-03, 0x1.fe12d944f6c24p-07}}, {{0x1.ffd55bba97625p-06, -0x1.5ec431444912cp-60, 0x1.ff801ff801ff8p-01, 0x1.ff801ff801ff8p-61, -0x1.ff005fe009fdp-06, -0x1.535694c03be71p-02, 0x1.fd81bf106dc4ep-06, 0x1.93a09450c9021p-03, -0x1.fb5a911c8893ap-06, -0x1.1c9b4526dc15bp-03, 0x1.f87e9f38e2d9bp-06}}, {{0x1.7fb818430da2ap-05, -0x1.86ef8f794f105p-63, 0x1.fee0a1a513254p-01, -0x1.3c4e1414b45a9p-55, -0x1.7e516b6f5fb61p-05, -0x1.50dba2b6521dcp-02, 0x1.7bce9d05eaaf5p-05, 0x1.8c3cce104bcaep-03, -0x1.7833cbe07d477p-05, -0x1.12d7df78d2371p-03, 0x1.737c8a5e365fbp-05}}, {{0x1.ff55bb72cfdeap-05, -0x1.c934d86d23f1dp-60, 0x1.fe01fe01fe02p-01, -0x1.fe01fe01fe02p-57, -0x1.fc05f809f40dfp-05, -0x1.4d69303ba8762p-02, 0x1.f61bc46d4b099p-05, 0x1.82084ca10a379p-03, -0x1.eda84fd158f58p-05, -0x1.057909d8a37f8p-03, 0x1.e2b5da96084f9p-05}}, {{0x1.3f59f0e7c559dp-04, 0x1.ac4ce285df847p-58, 0x1.fce4da6ab93e9p-01, -0x1.be46b18a97736p-57, -0x1.3c2114d22b635p-04, -0x1.49059c4d7400ep-02, 0x1.36662c0896a02p-04, 0x1.75261a0a6a3c7p-03, -0x1.2e4315ee8af8p-04, -0x1.e990579dcf732p-04, 0x1.23d2a7d34c74cp-04}}, {{0x1.7ee182602f10fp-04, -0x1.cfb654c0c3d98p-58, 0x1.fb8a096acfaccp-01, -0x1.2962e18495af3p-55, -0x1.7956846635c89p-04, -0x1.43b8f2037b977p-02, 0x1.6f8857900c464p-04, 0x1.65c1f438a26b5p-03, -0x1.61b651c037aaep-04, -0x1.c23f3f7051bfep-04, 0x1.502b58153e6a8p-04}}, {{0x1.be39ebe6f07c3p-04, 0x1.f7b8f29a05987p-58, 0x1.f9f2893bb9192p-01, 0x1.8260b7cd1bdabp-56, -0x1.b578772759741p-04, -0x1.3d8ccd45bbe77p-02, 0x1.a61404fa31c9p-04, 0x1.540f605fff0a3p-03, -0x1.9092dca042029p-04, -0x1.95cfd8079cbbbp-04, 0x1.759a8f1c9503bp-04}}, {{0x1.fd5ba9aac2f6ep-04, -0x1.cd37686760c17p-59, 0x1.f81f81f81f82p-01, -0x1.f81f81f81f82p-55, -0x1.f05e09d0dc11bp-04, -0x1.368c3aa76e1c3p-02, 0x1.d9b16b391c246p-04, 0x1.4048993f783a6p-03, -0x1.ba55da849f80cp-04, -0x1.65293dc04e0d3p-04, 0x1.938a63e84e8f4p-04}}, {{0x1.1e1fafb043727p-03, -0x1.b485914dacf8cp-59, 0x1.f612438a14f5ep-01, 0x1.98e9e001f6124p-56, -0x1.14f0459d3fb7cp-03, -0x1.2ec3931219b26p-02, 0x1.05092687362c2p-03, 0x1.2aad607b4704cp-03, -0x1.de969e05fd515p-04, -0x1.3141da5c3a0fbp-04, 0x1.a99c2ed745074p-04}}, {{0x1.3d6eee8c6626cp-03, 0x1.61a3b0ce9281bp-57, 0x1.f3cc435b0713cp-01, 0x1.1d0a7e69ea094p-55, -0x1.30eddb7d169fp-03, -0x1.264053fd62b34p-02, 0x1.1b795e8e57e93p-03, 0x1.1381bbe74795fp-03, -0x1.fd07f381085bap-04, -0x1.f630db8e89311p-05, 0x1.b7a921929a34ep-04}}, {{0x1.5c9811e3ec26ap-03, -0x1.054ab2c010f3dp-58, 0x1.f14f19cce28ebp-01, -0x1.b7c252708cd6ep-55, -0x1.4c16f42678d07p-03, -0x1.1d10f4fccc151p-02, 0x1.300cd74979f3fp-03, 0x1.f6194fbd96b16p-04, -0x1.0abc54a829221p-03, -0x1.875a4a4fe63acp-05, 0x1.bdc0cfdee8c57p-04}}, {{0x1.7b97b4bce5b02p-03, 0x1.347b0b4f881cap-58, 0x1.ee9c7f8458e02p-01, -0x1.163807ba71fe1p-57, -0x1.665c226d69eebp-03, -0x1.1344bb737e8f7p-02, 0x1.42aca8b929ac3p-03, 0x1.c32d8f6a4b58dp-04, -0x1.13e9ad19c9894p-03, -0x1.17f5ff1842ac6p-05, 0x1.bc25d63aa8a46p-04}}, {{0x1.9a6a8e96c8626p-03, 0x1.cf601e7b4348ep-59, 0x1.ebb64a8c932d7p-01, 0x1.0538d79aae302p-61, -0x1.7faf6f88295fep-03, -0x1.08eb8d3f5a085p-02, 0x1.53479d681432fp-03, 0x1.8ed239ca2bf63p-04, -0x1.1a0ec2c58ab49p-03, -0x1.53c6e2470848ap-06, 0x1.b348dfaaac409p-04}}, {{0x1.b90d7529260a2p-03, 0x1.17b10d2e0e5abp-61, 0x1.e89e6b5ccf172p-01, 0x1.20357153be26ap-55, -0x1.980467f79bfd6p-03, -0x1.fc2b8650d3311p-03, 0x1.61d22d625e439p-03, 0x1.599799ec8d7cap-04, -0x1.1d3b035e5bcd5p-03, -0x1.f706839bfffcp-08, 0x1.a3c25b8f9e954p-04}}, {{0x1.d77d5df205736p-03, 0x1.c648d1534597ep-57, 0x1.e556e9c86d7c6p-01, -0x1.30c2534c9abfdp-55, -0x1.af50242f10c89p-03, -0x1.e5a7f7b1596fep-03, 0x1.6e4661719497dp-03, 0x1.2409fa46d55edp-04, -0x1.1d8980d6899f3p-03, 0x1.3bf03b5d63dd3p-08, 0x1.8e4b3e47dfbc5p-04}}, {{0x1.f5b75f92c80ddp-03, 0x1.8ab6e3cf7afbdp-57, 0x1.e1e1e1e1e1e1ep-01, 0x1.e1e1e1e1e1e1ep-57, -0x1.c5894d10d4986p-03, -0x1.ce6de0253d2abp-03, 0x1.78a3a08d88ad8p-03, 0x1.dd5f26bc9472bp-05, -0x1.1b1faec8358dfp-03, 0x1.0fad7016ab2cep-06, 0x1.73b52b9527a72p-04}}, {{0x1.09dc597d86362p-02, 0x1.62e47390cb865p-56, 0x1.de4180d8b5ae6p-01, 0x1.1929823f66cfp-56, -0x1.daa81c655a596p-03, -0x1.b69e91974fd9fp-03, 0x1.80ee69dcd262p-03, 0x1.740d766476e12p-05, -0x1.162bf4b295a67p-03, 0x1.c1fb14d488dd1p-06, 0x1.54e26880ac7d1p-04}}, {{0x1.18bf5a30bf178p-02, 0x1.30ca4748b1bf9p-57, 0x1.da7801da7801ep-01, -0x1.61ff8961ff896p-55, -0x1.eea659814cb11p-03, -0x1.9e5aef76f9fd8p-03, 0x1.872ffdf09060cp-03, 0x1.0d08b85b7b901p-05, -0x1.0ee423189d726p-03, 0x1.320097ecf4fcbp-05, 0x1.32bdec660bb14p-04}}, {{0x1.278372057ef46p-02, -0x1.077cdd36dfc81p-56, 0x1.d687aafdfd5bap-01, -0x1.82e68e19d8d3dp-56, -0x1.00bfa92db6fdbp-02, -0x1.85c325b640ddcp-03, 0x1.8b75fa1da32c3p-03, 0x1.524adf224c78dp-06, -0x1.0583d9588e6b5p-03, 0x1.7a2903b8ef8dp-05, 0x1.0e33dec1ee79ap-04}}, {{0x1.362773707ebccp-02, -0x1.963a544b672d8p-57, 0x1.d272ca3fc5b1ap-01, 0x1.ae01d272ca3fcp-55, -0x1.0997e8aec9d8ep-02, -0x1.6cf6666d5c13bp-03, 0x1.8dd1e8f2617aep-03, 0x1.2483b3b1298d7p-07, -0x1.f495d2aec613fp-04, 0x1.b8fa68025e73cp-05, 0x1.d05584c92f9cp-05}}, {{0x1.44aa436c2af0ap-02, -0x1.5d5e43c55b3bap-56, 0x1.ce3bb295c0773p-01, -0x1.26fd591851b41p-55, -0x1.11db08221a582p-02, -0x1.5412aeb9ef69dp-03, 0x1.8e58cacc06b3bp-03, -0x1.25ff7b1c4a57cp-09, -0x1.daf789db4822bp-04, 0x1.ee30a92f3324p-05, 0x1.82faffa69c11ep-05}}, {{0x1.530ad9951cd4ap-02, -0x1.2566480884082p-57, 0x1.c9e4b91ff8d87p-01, -0x1.723ff1b0da37p-56, -0x1.1988d432f5908p-02, -0x1.3b3493403e0b7p-03, 0x1.8d22997d0e941p-03, -0x1.a3464bb909fbdp-07, -0x1.beb3fefd97f2ap-04, 0x1.0cde359a06d09p-04, 0x1.35ece2144982fp-05}}, {{0x1.614840309cfe2p-02, -0x1.a725715711fp-56, 0x1.c570327afd9ebp-01, 0x1.3c2abb32c1d72p-57, -0x1.20a1c06000419p-02, -0x1.22771486ad302p-03, 0x1.8a49c9d027826p-03, -0x1.73831e7124f9bp-06, -0x1.a051d8c823e9ep-04, 0x1.1ddf3615e67d9p-04, 0x1.d52e05b974c52p-06}}, {{0x1.6f61941e4def1p-02, -0x1.c63aae6f6e918p-56, 0x1.c0e070381c0ep-01, 0x1.c0e070381c0ep-55, -0x1.2726dd135c174p-02, -0x1.09f37b38cc906p-03, 0x1.85eacd7da415p-03, -0x1.04d697f45ea4bp-05, -0x1.8054c1e433bcp-04, 0x1.2a41050671d98p-04, 0x1.446d99b94582ep-06}}, {{0x1.7d5604b63b3f7p-02, 0x1.69c885c2b249ap-56, 0x1.bc37be7ec7a8dp-01, -0x1.f12462b0e2727p-57, -0x1.2d19ccfbdd7fap-02, -0x1.e382786f83101p-04, 0x1.802397e6de8f7p-03, -0x1.49cf94dd26417p-05, -0x1.5f3b3def2648bp-04, 0x1.323b9c704a8e4p-04, 0x1.775f45675271dp-07}}, {{0x1.8b24d394a1b25p-02, 0x1.b6d0ba3748fa8p-56, 0x1.b77861d9cdc98p-01, -0x1.2e22c345bd7a8p-57, -0x1.327cb9d57b8f5p-02, -0x1.b3ebc8761b1b2p-04, 0x1.7913279f68c6fp-03, -0x1.8882856f81ef9p-05, -0x1.3d7cd56e9a6p-04, 0x1.361615be4ae1ap-04, 0x1.e52563cd7a064p-09}}, {{0x1.98cd5454d6b18p-02, 0x1.9e6c988fd0a77p-56, 0x1.b2a495323eb6ap-01, -0x1.7220270cc9678p-58, -0x1.375248cd58cc4p-02, -0x1.854a154d5f7dap-04, 0x1.70d9167aa0c63p-03, -0x1.c0db0cf0f6eeap-05, -0x1.1b889b49fa61cp-04, 0x1.36237584e06fbp-04, -0x1.bb4552c014e57p-09}}, {{0x1.a64eec3cc23fdp-02, -0x1.24dec1b50b7ffp-56, 0x1.adbe87f94905ep-01, 0x1.adbe87f94905ep-61, -0x1.3b9d8eab54af9p-02, -0x1.57c09645a7febp-04, 0x1.6795318093911p-03, -0x1.f2d8bfdddc1b4p-05, -0x1.f388167bf887cp-05, 0x1.32bf891b8589ap-04, -0x1.3f1ff5c989d8fp-07}}, {{0x1.b3a911da65c6cp-02, 0x1.ae187b1ca504p-56, 0x1.a8c85c81a2254p-01, -0x1.3c1918d67728bp-55, -0x1.3f6203e8218ep-02, -0x1.2b6e8adb5f3dap-04, 0x1.5d6719d9e261cp-03, -0x1.0f46a194757bdp-04, -0x1.b1147c2a34f43p-05, 0x1.2c4bec38dc613p-04, -0x1.f689c59bf159fp-07}}, {{0x1.c0db4c94ec9fp-02, -0x1.cc1ce70934c34p-56, 0x1.a3c4268881898p-01, 0x1.f907fe5c3bd97p-55, -0x1.42a378d38076dp-02, -0x1.006f45a36f1f6p-04, 0x1.526def7221a49p-03, -0x1.220d2673f0961p-04, -0x1.7056dc8484dacp-05, 0x1.232d483610f9ap-04, -0x1.4a4ee5a8941dbp-06}}, {{0x1.cde53432c1351p-02, -0x1.a2cfa4418f1adp-56, 0x1.9eb3e9edacaccp-01, -0x1.942c587d23ca5p-55, -0x1.456609eaa285dp-02, -0x1.adb4828319b51p-05, 0x1.46c805c4ee7e1p-03, -0x1.31d7ca6de122bp-04, -0x1.31d98b99bff73p-05, 0x1.17c8da11884f9p-04, -0x1.8cbff2b383cdfp-06}}, {{0x1.dac670561bb4fp-02, 0x1.a2b7f222f65e2p-56, 0x1.999999999999ap-01, -0x1.999999999999ap-55, -0x1.47ae147ae147bp-02, -0x1.5d867c3ece2fp-05, 0x1.3a92a3055327fp-03, -0x1.3ec460e8d152cp-04, -0x1.ec21b5321ec58p-06, 0x1.0a8247ecec3acp-04, -0x1.c2ea156852866p-06}}, {{0x1.e77eb7f175a34p-02, 0x1.0e53dc1bf3435p-56, 0x1.9477169044ba4p-01, -0x1.d53e292d5fbc1p-56, -0x1.49802ba91fd89p-02, -0x1.1074cf335470ep-05, 0x1.2de9c99222681p-03, -0x1.48f5af9c9ed2p-04, -0x1.7ab74bdc4e83bp-06, 0x1.f7739581f5776p-05, -0x1.ed54ca1aea83bp-06}}, {{0x1.f40dd0b541418p-02, -0x1.a3992dc382a23p-57, 0x1.8f4e2f2efd135p-01, -0x1.4c3c0d4218911p-56, -0x1.4ae10df24b2d1p-02, -0x1.8d31fd7365f9p-06, 0x1.20e80b756767dp-03, -0x1.5092724af7257p-04, -0x1.100881c9cabc1p-06, 0x1.d7955aefc1c4ep-05, -0x1.06592fbd84c36p-05}}, {{0x1.0039c73c1a40cp-01, -0x1.b32c949c9d593p-55, 0x1.8a209e931fcd3p-01, 0x1.cb8f08e68c94cp-57, -0x1.4bd59b35ad2d8p-02, -0x1.000c36dc33a22p-06, 0x1.13a667812ee45p-03, -0x1.55c46b57bf8c4p-04, -0x1.5906b12b8ddb3p-07, 0x1.b6143f3f85b43p-05, -0x1.10eadde1d90cap-05}}, {{0x1.0657e94db30dp-01, -0x1.d5b495f6349e6p-56, 0x1.84f00c2780614p-01, -0x1.fe7b0ff3d87fap-56, -0x1.4c62cb562c625p-02, -0x1.e6495b3a4bd14p-08, 0x1.063c2f78c0dd8p-03, -0x1.58b7845930ef3p-04, -0x1.41c8318b85d19p-08, 0x1.938caef55ffbap-05, -0x1.16d464f3b6259p-05}}, {{0x1.0c6145b5b43dap-01, 0x1.974fa13b5404fp-58, 0x1.7fbe0b560d35cp-01, -0x1.4f066ae5a0887p-55, -0x1.4c8da57c2e1cbp-02, 0x1.8b34161c69f84p-12, 0x1.f17ded351e912p-04, -0x1.599900e77b36ap-04, 0x1.006ef50cc48a2p-12, 0x1.708bfaaeb2f22p-05, -0x1.1891e0858b286p-05}}, {{0x1.1255d9bfbd2a9p-01, -0x1.2bdaee1c0ee35p-58, 0x1.7a8c1b5b1ffa1p-01, 0x1.73e4a4e005ea3p-55, -0x1.4c5b37fead5b8p-02, 0x1.fcb3101e4c9c9p-08, 0x1.d6850f983ed11p-04, -0x1.5896c533a816fp-04, 0x1.432e2e6fbfa9fp-08, 0x1.4d8fb19e9ff8cp-05, -0x1.16a2b3f194ce6p-05}}, {{0x1.1835a88be7c13p-01, 0x1.c621cec00c301p-55, 0x1.755ba737d49cap-01, -0x1.abaf3d4cb44c6p-55, -0x1.4bd090f73c4b3p-02, 0x1.e2e4f892047dp-07, 0x1.bbb1c53aaefbap-04, -0x1.55deb140a4c6bp-04, 0x1.2bf14e4c91accp-07, 0x1.2b056f702fda4p-05, -0x1.11863347e595dp-05}}, {{0x1.1e00babdefeb4p-01, -0x1.928df287a668fp-58, 0x1.702e05c0b817p-01, 0x1.702e05c0b817p-56, -0x1.4af2b78215a76p-02, 0x1.5d0b7e9e4aa08p-06, 0x1.a1247ca629958p-04, -0x1.519e1101f7e51p-04, 0x1.a759230ff6e7dp-07, 0x1.094b0c68d427dp-05, -0x1.09b8d65b3a547p-05}}, {{0x1.23b71e2cc9e6ap-01, 0x1.c421c9f38224ep-57, 0x1.6b0479c620595p-01, 0x1.867df07d7f0c2p-55, -0x1.49c6a5a920887p-02, 0x1.c20cfbb7e5975p-06, 0x1.86fa2451c4a6fp-04, -0x1.4c012122b496bp-04, 0x1.0a1da6b0e437dp-06, 0x1.d15e3d43c9ad1p-06, -0x1.ff63e6fb67aeap-06}}, {{0x1.2958e59308e31p-01, -0x1.09e73b0c6c087p-56, 0x1.65e032538713cp-01, -0x1.0139242c09163p-57, -0x1.485142f6d4575p-02, 0x1.104979386fd44p-05, 0x1.6d4c43fc6c18ep-04, -0x1.4532a7ccbe8b7p-04, 0x1.3991d907d9546p-06, 0x1.92e37786aaa82p-06, -0x1.e7c3f6a3566c9p-06}}, {{0x1.2ee628406cbcap-01, 0x1.c5d5e9ff0cf8dp-55, 0x1.60c24b0350d38p-01, 0x1.1ffe9f3db4fcbp-55, -0x1.46975fac420bdp-02, 0x1.3c5fad098b519p-05, 0x1.54311d57c5b5dp-04, -0x1.3d5ba073ae18fp-04, 0x1.625b9f0cb1f8ep-06, 0x1.578ad7633bc24p-06, -0x1.cd6257f3e5adcp-06}}, {{0x1.345f01cce37bbp-01, 0x1.1021137c71102p-55, 0x1.5babcc647fa91p-01, 0x1.4339b8056eaf3p-55, -0x1.449db094286dp-02, 0x1.655caac4cf12fp-05, 0x1.3bbbd2933dda2p-04, -0x1.34a2f966410eap-04, 0x1.84d71a20ac764p-06, 0x1.1fa07bf74fa71p-06, -0x1.b0fd5fb04bd91p-06}}, {{0x1.39c391cd4171ap-01, -0x1.2304331d8bf46p-55, 0x1.569dac6feb417p-01, 0x1.03ce50625e45p-55, -0x1.4268cb6bde98p-02, 0x1.8b56386705778p-05, 0x1.23fc9171a876bp-04, -0x1.2b2d61bb80283p-04, 0x1.a1677ca531a9ep-06, 0x1.d6b3d59707f65p-07, -0x1.934035914f86bp-06}}, {{0x1.3f13fb89e96f4p-01, 0x1.ecf8b492644fp-56, 0x1.5198cf0ab6f99p-01, 0x1.1b8755e1ffabap-56, -0x1.3ffd23da059f4p-02, 0x1.ae63f4c5d370bp-05, 0x1.0d00c1b178adbp-04, -0x1.211d26138f67bp-04, 0x1.b874b30bcb674p-06, 0x1.75b0fa6a8da9dp-07, -0x1.74c2709121b05p-06}}, {{0x1.445065b795b56p-01, -0x1.f76d0163f79c8p-56, 0x1.4c9e0693e0015p-01, -0x1.b0fcb60fff59bp-56, -0x1.3d5f08ea521a8p-02, 0x1.ce9f01d4b9b92p-05, 0x1.eda66b5db8845p-05, -0x1.16921a955184ap-04, 0x1.ca69513bb173bp-06, 0x1.1c57a2f82cdbdp-07, -0x1.56083a0deffbcp-06}}, {{0x1.4978fa3269ee1p-01, 0x1.2419a87f2a458p-56, 0x1.47ae147ae147bp-01, -0x1.eb851eb851eb8p-57, -0x1.3a92a30553261p-02, 0x1.ec21b514d8907p-05, 0x1.c2f8b88dfb806p-05, -0x1.0ba9908f636c2p-04, 0x1.d7b0c3d913724p-06, 0x1.9550c22577bcep-08, -0x1.3782dddd94c75p-06}}, {{0x1.4e8de5bb6ec04p-01, 0x1.4a33dbeb3796cp-55, 0x1.42c9a9dd8fdc1p-01, 0x1.192daaf80050bp-58, -0x1.379bf25adf97fp-02, 0x1.0383a724dbb18p-04, 0x1.9a04e646e65d6p-05, -0x1.007e562a5122fp-04, 0x1.e0b5c37c7cc7cp-06, 0x1.011370309b4d2p-08, -0x1.1991af327935dp-06}}, {{0x1.538f57b89061fp-01, -0x1.1bb74abda520cp-55, 0x1.3df1682b78014p-01, -0x1.074bea43ff61p-56, -0x1.347ecdb5be2e4p-02, 0x1.0fb5da3a11bfap-04, 0x1.72d3716778164p-05, -0x1.ea517d5267dcfp-05, 0x1.e5e106bf35988p-06, 0x1.ee63bdb0b7cd7p-10, -0x1.f90658dadf55cp-07}}, {{0x1.587d81f732fbbp-01, -0x1.5e5c9d8c5a95p-56, 0x1.3925e1cd28c98p-01, 0x1.c84431ffec6dap-55, -0x1.313ee1af2c622p-02, 0x1.1ab59c7f683d9p-04, 0x1.4d693a703916bp-05, -0x1.d37d63968e91cp-05, 0x1.e7982f2495d44p-06, 0x1.17e3f3c5b5b1p-14, -0x1.c12c9cf39e57ep-07}}, {{0x1.5d58987169b18p-01, 0x1.0028e4bc5e7cap-57, 0x1.34679ace01346p-01, 0x1.e6b3804d19e6bp-55, -0x1.2ddfb03913da2p-02, 0x1.2491307b46919p-04, 0x1.29c7e4b96b764p-05, -0x1.bca781f57abf9p-05, 0x1.e63cec4f2284dp-06, -0x1.94d9145cad5e7p-10, -0x1.8bf7e5e1020ep-07}}, {{0x1.6220d115d7b8ep-01, -0x1.2b785350ee8c1p-57, 0x1.2fb7098736048p-01, 0x1.7a7514df7c4fap-55, -0x1.2a64907603054p-02, 0x1.2d56da0cac5a5p-04, 0x1.07ee31fa53cd5p-05, -0x1.a5f28223724e5p-05, 0x1.e22c5091dd06dp-06, -0x1.83b6b7c6e75d8p-09, -0x1.59b0a5b87419ep-07}}, {{0x1.66d663923e087p-01, -0x1.6ea6febe8bbbap-56, 0x1.2b14974aea886p-01, 0x1.68ffda9d6d16ap-55, -0x1.26d0aed65571ep-02, 0x1.3514c8be133b1p-04, 0x1.cfb0b300f8f7bp-06, -0x1.8f7ccf391da79p-05, 0x1.dbbe51c146befp-06, -0x1.1251c33352aefp-08, -0x1.2a88f4f91ddd4p-07}}, {{0x1.6b798920b3d99p-01, -0x1.a80386188c50ep-55, 0x1.2680a10e5813ep-01, -0x1.f54972242a6bcp-55, -0x1.23270d725fa1cp-02, 0x1.3bd904bf2f135p-04, 0x1.9300b53ea1512p-06, -0x1.7960d53e6a52bp-05, 0x1.d34571237aeb4p-06, -0x1.5765919e1b3fcp-08, -0x1.fd3ee2f6575afp-08}}, {{0x1.700a7c5784634p-01, -0x1.8c34d25aadef6p-56, 0x1.21fb78121fb78p-01, 0x1.21fb78121fb78p-57, -0x1.1f6a8499e4889p-02, 0x1.41b15e5decb26p-04, 0x1.59bc940a37494p-06, -0x1.63b544049d866p-05, 0x1.c90e857b32743p-06, -0x1.91e85fcd71e17p-08, -0x1.ac03fceb5ec6fp-08}}, {{0x1.748978fba8e0fp-01, 0x1.7b2a6165884a1p-59, 0x1.1d856287ffb8ap-01, -0x1.58a1ffee27a9dp-57, -0x1.1b9dc3919524p-02, 0x1.46ab5fd4fa874p-04, 0x1.23d13384eda0cp-06, -0x1.4e8d53d36b40ep-05, 0x1.bd60a25f1932cp-06, -0x1.c2ad6d970e131p-08, -0x1.6160b61f7c38bp-08}}, {{0x1.78f6bbd5d315ep-01, 0x1.406a08980374p-55, 0x1.191e9c35424cap-01, -0x1.fa3c1f4be863fp-55, -0x1.17c35177d9a85p-02, 0x1.4ad44144fffbbp-04, 0x1.e2516fb2b54e4p-07, -0x1.39f90aa4f489ep-05, 0x1.b07d1856f549dp-06, -0x1.ea8666c204958p-08, -0x1.1d3d10707b0acp-08}}, {{0x1.7d528289fa093p-01, 0x1.560821e2f3aa9p-55, 0x1.14c75711551bbp-01, -0x1.0c88e71970f2cp-55, -0x1.13dd8e4aa5095p-02, 0x1.4e38dead4c21dp-04, 0x1.8355ff6b74539p-07, -0x1.260580e0ea588p-05, 0x1.a29f898d03d0dp-06, -0x1.05205d56291f9p-07, -0x1.bedbe51d8de6cp-09}}, {{0x1.819d0b7158a4dp-01, -0x1.bf76229d3b917p-56, 0x1.107fbbe01108p-01, -0x1.107fbbe01108p-55, -0x1.0feeb40894fcdp-02, 0x1.50e5afb912601p-04, 0x1.2a7c2843ba52p-07, -0x1.12bd24b73ee1ap-05, 0x1.93fe0f3ebc27cp-06, -0x1.1151bc992239fp-07, -0x1.4f7234eaccea8p-09}}, {{0x1.85d69576cc2c5p-01, 0x1.6b66e7fc8b8c3p-57, 0x1.0c47eac74fadcp-01, -0x1.035f877bb1887p-55, -0x1.0bf8d7e8202a9p-02, 0x1.52e6c13725c7cp-04, 0x1.af1a37d9c26a3p-08, -0x1.0027fb6686b9ep-05, 0x1.84c96c78db8f3p-06, -0x1.1a36d375aea09p-07, -0x1.d76281c7bcd6bp-10}}, {{0x1.89ff5ff57f1f8p-01, -0x1.55b9a5e177a1bp-55, 0x1.081ffbdf80108p-01, 0x1.ffbdf801082p-57, -0x1.07fdeba010928p-02, 0x1.5447b0136e6a7p-04, 0x1.149fc551038ep-08, -0x1.dc97bfc2a80e9p-06, 0x1.752d4b0be951p-06, -0x1.202a7d763ba1fp-07, -0x1.25f8341071d17p-10}}, {{0x1.8e17aa99cc05ep-01, -0x1.ec182ab042f61p-56, 0x1.0407ffbefe001p-01, 0x1.01ffefbf80041p-59, -0x1.03ffbebd00209p-02, 0x1.5513a5aaf6d98p-04, 0x1.0a27fc6ac3f77p-09, -0x1.ba597cd0f10b1p-06, 0x1.65508005c03acp-06, -0x1.23827c568b3a1p-07, -0x1.12a830a14f90ep-11}}, {{0x1.921fb54442d18p-01, 0x1.1a62633145c07p-55, 0.5, 0.0, -0.25, 0x1.555555555555cp-04, -0x1.6666665da634ap-54, -0x1.9999999cb613ap-06, 0x1.5555555822222p-06, -0x1.248f2cac6e214p-07, -0x1.66666660e662ep-22}}}};
-FN f127_atanPair_results f127_atanPair(CHECKER f64 x_, f64 y_) {
+FN f126_atanPair_results f126_atanPair(CHECKER f64 x_, f64 y_) {
   f64 h_ = {0};
   f64 l_ = {0};
   f64 n_ = f85_mad(CHECK x_, 64.0, 0x1.8p+52);
   u64 i_ = as_ulong(n_) & 127ul;
   f64 d_ = x_ - ((n_ - 0x1.8p+52) * 0.015625);
   f64 dd_ = d_ * d_;
-  a11_f64 t_ = c_atanTable15.v[AT(i_, 65, 3000197)];
-  a11_f64 t2_ = c_atanTable15.v[AT(i_, 65, 3000197)];
-  a11_f64 t3_ = c_atanTable15.v[AT(i_, 65, 3000197)];
-  a11_f64 t4_ = c_atanTable15.v[AT(i_, 65, 3000197)];
+  a11_f64 t_ = c_atanTable15.v[AT(i_, 65, 3000186)];
+  a11_f64 t2_ = c_atanTable15.v[AT(i_, 65, 3000186)];
+  a11_f64 t3_ = c_atanTable15.v[AT(i_, 65, 3000186)];
+  a11_f64 t4_ = c_atanTable15.v[AT(i_, 65, 3000186)];
   f64 q_ = f85_mad(CHECK f85_mad(CHECK f85_mad(CHECK t_.v[(i64)10], d_, t2_.v[(i64)9]), d_, t3_.v[(i64)8]), d_, t4_.v[(i64)7]);
-  a11_f64 t5_ = c_atanTable15.v[AT(i_, 65, 3000198)];
-  a11_f64 t6_ = c_atanTable15.v[AT(i_, 65, 3000198)];
-  a11_f64 t7_ = c_atanTable15.v[AT(i_, 65, 3000198)];
+  a11_f64 t5_ = c_atanTable15.v[AT(i_, 65, 3000187)];
+  a11_f64 t6_ = c_atanTable15.v[AT(i_, 65, 3000187)];
+  a11_f64 t7_ = c_atanTable15.v[AT(i_, 65, 3000187)];
   q_ = f85_mad(CHECK f85_mad(CHECK q_, dd_, f85_mad(CHECK t5_.v[(i64)6], d_, t6_.v[(i64)5])), d_, t7_.v[(i64)4]);
-  a11_f64 t8_ = c_atanTable15.v[AT(i_, 65, 3000199)];
+  a11_f64 t8_ = c_atanTable15.v[AT(i_, 65, 3000188)];
   f64 t9_ = {0};
   f64 t10_ = {0};
   { f96_twoMul_results r = f96_twoMul(CHECK d_, t8_.v[(i64)2]);
@@ -6744,7 +6674,7 @@ FN f127_atanPair_results f127_atanPair(CHECKER f64 x_, f64 y_) {
   }
   f64 p_ = t9_;
   f64 e_ = t10_;
-  a11_f64 t11_ = c_atanTable15.v[AT(i_, 65, 3000200)];
+  a11_f64 t11_ = c_atanTable15.v[AT(i_, 65, 3000189)];
   f64 t12_ = {0};
   f64 t13_ = {0};
   { f91_fastSum_results r = f91_fastSum(CHECK t11_.v[(i64)0], p_);
@@ -6753,12 +6683,12 @@ FN f127_atanPair_results f127_atanPair(CHECKER f64 x_, f64 y_) {
   }
   h_ = t12_;
   l_ = t13_;
-  a11_f64 t14_ = c_atanTable15.v[AT(i_, 65, 3000201)];
-  a11_f64 t15_ = c_atanTable15.v[AT(i_, 65, 3000201)];
-  a11_f64 t16_ = c_atanTable15.v[AT(i_, 65, 3000201)];
-  { f127_atanPair_results r = {h_, l_ + ((e_ + t14_.v[(i64)1]) + f85_mad(CHECK dd_, q_, f85_mad(CHECK d_, t15_.v[(i64)3], y_ * t16_.v[(i64)2])))}; return r; }
+  a11_f64 t14_ = c_atanTable15.v[AT(i_, 65, 3000190)];
+  a11_f64 t15_ = c_atanTable15.v[AT(i_, 65, 3000190)];
+  a11_f64 t16_ = c_atanTable15.v[AT(i_, 65, 3000190)];
+  { f126_atanPair_results r = {h_, l_ + ((e_ + t14_.v[(i64)1]) + f85_mad(CHECK dd_, q_, f85_mad(CHECK d_, t15_.v[(i64)3], y_ * t16_.v[(i64)2])))}; return r; }
 }
-FN f64 f126_Atan(CHECKER f64 x_) {
+FN f64 f125_Atan(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (!(a_ >= 0x1p-27)) {
@@ -6767,7 +6697,7 @@ FN f64 f126_Atan(CHECKER f64 x_) {
       if (a_ <= 1.0) {
         f64 t_ = {0};
         f64 t2_ = {0};
-        { f127_atanPair_results r = f127_atanPair(CHECK a_, 0.0);
+        { f126_atanPair_results r = f126_atanPair(CHECK a_, 0.0);
           t_ = r.r0;
           t2_ = r.r1;
         }
@@ -6779,21 +6709,21 @@ FN f64 f126_Atan(CHECKER f64 x_) {
           f64 y_ = 1.0 / a_;
           f64 t3_ = {0};
           f64 t4_ = {0};
-          { f127_atanPair_results r = f127_atanPair(CHECK y_, fma(-y_, a_, 1.0) * y_);
+          { f126_atanPair_results r = f126_atanPair(CHECK y_, fma(-y_, a_, 1.0) * y_);
             t3_ = r.r0;
             t4_ = r.r1;
           }
           f64 h2_ = t3_;
           f64 l2_ = t4_;
-          return f89_withSign(CHECK f124_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h2_, l2_), x_);
+          return f89_withSign(CHECK f123_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h2_, l2_), x_);
         }
       }
     }
   }
   return f89_withSign(CHECK 0x1.921fb54442d18p+00, x_);
 }
-typedef struct { f64 r0; f64 r1; f64 r2; f64 r3; } f129_hyperbolic_results;
-FN f129_hyperbolic_results f129_hyperbolic(CHECKER f64 x_) {
+typedef struct { f64 r0; f64 r1; f64 r2; f64 r3; } f128_hyperbolic_results;
+FN f128_hyperbolic_results f128_hyperbolic(CHECKER f64 x_) {
   f64 s_ = {0};
   f64 sl_ = {0};
   f64 c_ = {0};
@@ -6842,7 +6772,7 @@ FN f129_hyperbolic_results f129_hyperbolic(CHECKER f64 x_) {
   f64 q_ = f85_mad(CHECK u_ * r_, f85_mad(CHECK f85_mad(CHECK 0x1.a01a1249db836p-13, u_, 0x1.1111111110e1p-07), u_, 0x1.5555555555555p-03), v_);
   f64 t13_ = {0};
   f64 t14_ = {0};
-  { f114_addition_results r = f114_addition(CHECK d_, dl_, t12_, tl_, r_, q_, w_);
+  { f113_addition_results r = f113_addition(CHECK d_, dl_, t12_, tl_, r_, q_, w_);
     t13_ = r.r0;
     t14_ = r.r1;
   }
@@ -6850,16 +6780,16 @@ FN f129_hyperbolic_results f129_hyperbolic(CHECKER f64 x_) {
   sl_ = t14_;
   f64 t15_ = {0};
   f64 t16_ = {0};
-  { f114_addition_results r = f114_addition(CHECK t12_, tl_, d_, dl_, r_, q_, w_);
+  { f113_addition_results r = f113_addition(CHECK t12_, tl_, d_, dl_, r_, q_, w_);
     t15_ = r.r0;
     t16_ = r.r1;
   }
   c_ = t15_;
   cl_ = t16_;
-  { f129_hyperbolic_results r = {s_, sl_, c_, cl_}; return r; }
+  { f128_hyperbolic_results r = {s_, sl_, c_, cl_}; return r; }
 }
-typedef struct { f64 r0; f64 r1; i64 r2; } f130_expPair_results;
-FN f130_expPair_results f130_expPair(CHECKER f64 z_, f64 y_) {
+typedef struct { f64 r0; f64 r1; i64 r2; } f129_expPair_results;
+FN f129_expPair_results f129_expPair(CHECKER f64 z_, f64 y_) {
   f64 h_ = {0};
   f64 l_ = {0};
   i64 n_ = {0};
@@ -6885,9 +6815,9 @@ FN f130_expPair_results f130_expPair(CHECKER f64 z_, f64 y_) {
   }
   h_ = t6_;
   l_ = t7_;
-  { f130_expPair_results r = {h_, l_ + e_, n_}; return r; }
+  { f129_expPair_results r = {h_, l_ + e_, n_}; return r; }
 }
-FN f64 f128_Sinh(CHECKER f64 x_) {
+FN f64 f127_Sinh(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (a_ < 0x1p-27) {
@@ -6898,7 +6828,7 @@ FN f64 f128_Sinh(CHECKER f64 x_) {
         f64 t2_ = {0};
         f64 t3_ = {0};
         f64 t4_ = {0};
-        { f129_hyperbolic_results r = f129_hyperbolic(CHECK a_);
+        { f128_hyperbolic_results r = f128_hyperbolic(CHECK a_);
           t_ = r.r0;
           t2_ = r.r1;
           t3_ = r.r2;
@@ -6912,7 +6842,7 @@ FN f64 f128_Sinh(CHECKER f64 x_) {
           f64 t5_ = {0};
           f64 t6_ = {0};
           i64 t7_ = {0};
-          { f130_expPair_results r = f130_expPair(CHECK a_, 0.0);
+          { f129_expPair_results r = f129_expPair(CHECK a_, 0.0);
             t5_ = r.r0;
             t6_ = r.r1;
             t7_ = r.r2;
@@ -6927,7 +6857,7 @@ FN f64 f128_Sinh(CHECKER f64 x_) {
   }
   return x_ * f83_inf(CHECK_ALONE);
 }
-FN f64 f131_Cosh(CHECKER f64 x_) {
+FN f64 f130_Cosh(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (a_ < 40.0) {
@@ -6935,7 +6865,7 @@ FN f64 f131_Cosh(CHECKER f64 x_) {
       f64 t2_ = {0};
       f64 t3_ = {0};
       f64 t4_ = {0};
-      { f129_hyperbolic_results r = f129_hyperbolic(CHECK a_);
+      { f128_hyperbolic_results r = f128_hyperbolic(CHECK a_);
         t_ = r.r0;
         t2_ = r.r1;
         t3_ = r.r2;
@@ -6949,7 +6879,7 @@ FN f64 f131_Cosh(CHECKER f64 x_) {
         f64 t5_ = {0};
         f64 t6_ = {0};
         i64 t7_ = {0};
-        { f130_expPair_results r = f130_expPair(CHECK a_, 0.0);
+        { f129_expPair_results r = f129_expPair(CHECK a_, 0.0);
           t5_ = r.r0;
           t6_ = r.r1;
           t7_ = r.r2;
@@ -6968,7 +6898,7 @@ typedef char size_a14_f64[sizeof(a14_f64) == 112 ? 1 : -1];
 typedef struct { a14_f64 v[49]; } a49_a14_f64;
 typedef char size_a49_a14_f64[sizeof(a49_a14_f64) == 5488 ? 1 : -1];
 TABLE a49_a14_f64 c_tanhTable16 = {{{{0.0, 0.0, 1.0, 0.0, 0.0, -0x1.5555555555555p-02, 0x1.20dp-315, 0x1.1111111111106p-03, -0x1.18a09a4p-303, -0x1.ba1ba1b9bfc28p-05, 0x1.b3811ff8dp-293, 0x1.664f4078a1555p-06, -0x1.c0490210bbd2p-284, -0x1.2224b060f1c2bp-07}}, {{0x1.ff55997e030d7p-05, 0x1.64d564a8d9aa3p-63, 0x1.fe0154944dd31p-01, -0x1.62c773f17ba9cp-56, -0x1.fd579807796f9p-05, -0x1.500786e598c07p-02, 0x1.5193b5e752815p-05, 0x1.0815eac360f4cp-03, -0x1.7b8f55d1bf9d4p-06, -0x1.a146e30eedf4ep-05, 0x1.878ac63d6ccbdp-07, 0x1.47befc754ccap-06, -0x1.7ebbc646acf9fp-08, -0x1.fe9c2e2aa8f73p-08}}, {{0x1.fd5992bc4b835p-04, -0x1.fa84a9b880414p-63, 0x1.f815255e4fc16p-01, 0x1.76c62e22c47c6p-63, -0x1.f57935caaaf2ap-04, -0x1.4077130f6bf51p-02, 0x1.468f9fc24885cp-04, 0x1.dc4aed7d1e6dep-04, -0x1.6673b0b1fd503p-05, -0x1.5afeb3ad15f66p-05, 0x1.668a59bfa281fp-06, 0x1.e6b1b0c898553p-07, -0x1.516af3a75b77p-07, -0x1.43bed5236758p-08}}, {{0x1.7b8ff903bf776p-03, 0x1.93f1a61986fd4p-58, 0x1.ee69e31db6156p-01, 0x1.3a0b4e24a3dcap-56, -0x1.6e8668a78a8bcp-03, -0x1.27a4fad5cfd07p-02, 0x1.cf855d25966aep-04, 0x1.8c2ebabc8fa3cp-04, -0x1.e8720dfe23a87p-05, -0x1.e5cb8fc57b3f3p-06, 0x1.cf125c85a13b3p-06, 0x1.f2bd7342ca1e1p-08, -0x1.9706bb3563fa8p-07, -0x1.34e77db6ff3f8p-10}}, {{0x1.f597ea69a1c86p-03, -0x1.d94e51c4f71acp-60, 0x1.e149a052c16c2p-01, -0x1.976933df20019p-56, -0x1.d78158f1b49f9p-03, -0x1.071e413577375p-02, 0x1.1e0db3fefb681p-03, 0x1.28444c48d51a7p-04, -0x1.1c382b0e9f2ap-04, -0x1.e574ca9813c55p-07, 0x1.f13eacec4426p-06, -0x1.2f7c4ccc662a8p-13, -0x1.87ce6706c265dp-07, 0x1.3cf211882fbd2p-09}}, {{0x1.35f98a0ea650ep-02, -0x1.c5ef2f6ab7d74p-59, 0x1.d11574af58f1bp-01, -0x1.013ea36ce3484p-56, -0x1.19921f4329918p-02, -0x1.c1a4b039c8f4cp-03, 0x1.43d3449a862ebp-03, 0x1.74c98da81bfebp-05, -0x1.2955cf9a53bc2p-04, 0x1.0d9c939a5c0a2p-18, 0x1.cf87d0efce364p-06, -0x1.c4061e0d09ba7p-08, -0x1.322444af7562ep-07, 0x1.451bcaed2d24fp-08}}, {{0x1.6ef53de8c8fbp-02, -0x1.d5e3ebcaa0633p-59, 0x1.be3fbb015a592p-01, -0x1.2a07a5ca39411p-55, -0x1.3fd54e226f8f8p-02, -0x1.6dc4f6e8f88f9p-03, 0x1.584c5e7f19e92p-03, 0x1.31a9afcba2a4fp-06, -0x1.1d58913b065dep-04, 0x1.a7c69d3f6c66ap-07, 0x1.78918f5103495p-06, -0x1.7b22acfe67ap-07, -0x1.6767cd150ce4p-08, 0x1.89bc9ff5b776p-08}}, {{0x1.a5729ee488037p-02, 0x1.c43fa1fdd445bp-57, 0x1.a945b9c24e4f9p-01, 0x1.f0756d31ab3f7p-56, -0x1.5e0f09bef800fp-02, -0x1.16e1e6d8d2458p-03, 0x1.5c26f36995628p-03, -0x1.90d6a74cc26aap-08, -0x1.f9d05b5ff38c8p-05, 0x1.7360d83e141e8p-06, 0x1.021bd245f6a11p-06, -0x1.c14b7875983p-07, -0x1.730fe024a6cf9p-10, 0x1.702946e85f8f6p-08}}, {{0x1.d9353d7568af3p-02, 0x1.944a3b887196cp-56, 0x1.92a946fa34394p-01, 0x1.bfcf92fb36388p-58, -0x1.742740ed7f1dp-02, -0x1.81d97b8141a38p-04, 0x1.51418dc444fddp-03, -0x1.be02f7c1d095bp-06, -0x1.9cc7d1f336bf9p-05, 0x1.d49bcaa8460b2p-06, 0x1.06632d6d8b474p-07, -0x1.b97ebf954b0dap-07, 0x1.06fa5a3b83efdp-09, 0x1.144e33461d245p-08}}, {{0x1.05086f2f6d4b7p-01, -0x1.8a0a7d907e654p-55, 0x1.7aeae68113f1ap-01, -0x1.065b842552bf7p-56, -0x1.825df8eada35ep-02, -0x1.bd0aa744e9403p-05, 0x1.3a4d4c0c4dd2bp-03, -0x1.65e384ee6b668p-05, -0x1.314b58ef6473ep-05, 0x1.f87276b78c64p-06, 0x1.e9cfafc57a74ap-11, -0x1.76d1615f252fep-07, 0x1.189593fda68fap-08, 0x1.37844237a836ap-09}}, {{0x1.1bf47eabb8f95p-01, 0x1.2221cd286d06p-55, 0x1.6284c3374f815p-01, 0x1.a2bbb6cd94552p-56, -0x1.893b59c35c881p-02, -0x1.2426c751e71ddp-06, 0x1.1a686f6ab195ap-03, -0x1.c3c02175d781bp-05, -0x1.87d27cc355ac7p-06, 0x1.e7f8326149301p-06, -0x1.31fe9aa28c59ap-08, -0x1.1293e8cf693ebp-07, 0x1.5af06fa0108cap-08, 0x1.42f8db3098beap-11}}, {{0x1.3157dfe9f715bp-01, 0x1.ff15b5983ffc1p-56, 0x1.49e6bf25462f7p-01, 0x1.84208def06358p-56, -0x1.897d27b3e0387p-02, 0x1.d76d9cfbda26fp-07, 0x1.e98228f0846b7p-04, -0x1.f9d8e1dc9fd44p-05, -0x1.7a797e9aef81fp-07, 0x1.b0fbaf8c7bc78p-06, -0x1.149bc008526a6p-07, -0x1.4a5fb4685870ep-08, 0x1.5679a0ccc6102p-08, -0x1.7e13a32e8bf5dp-11}}, {{0x1.45323e552f228p-01, 0x1.39d5832bf78fbp-56, 0x1.3173b1efa6ef5p-01, -0x1.f86c8d507ce18p-56, -0x1.8403d3dda87bfp-02, 0x1.568057c923dcep-05, 0x1.989565d812caep-04, -0x1.064adc7a1f751p-04, -0x1.05c255e138a55p-10, 0x1.62a65b1a1a64p-06, -0x1.54b05c84856fap-07, -0x1.05bf6fa9ff3ecp-09, 0x1.2197ac45e510ap-08, -0x1.9060b6b8710c8p-10}}, {{0x1.5788ff10d2998p-01, 0x1.ba462ece9151cp-55, 0x1.197fcd9875d33p-01, -0x1.e99a64aedc933p-55, -0x1.79c0e0d54c37ep-02, 0x1.072d03e920363p-04, 0x1.4716c34272d94p-04, -0x1.01259905c2372p-04, 0x1.dedea7468c6b8p-08, 0x1.0add6cc75cc0cp-06, -0x1.6231c11454d9dp-07, 0x1.ac4ffa3a7b73bp-12, 0x1.a93425ae5694p-09, -0x1.dbb9f983432c9p-10}}, {{0x1.686650b8c2015p-01, 0x1.9fa72eaddbf64p-57, 0x1.02500a09f8d6ep-01, -0x1.a6cb2b73fc4cdp-55, -0x1.6ba7cb757653ap-02, 0x1.4f152b2bae5f1p-04, 0x1.f203c316d2f26p-05, -0x1.e2196b78b8953p-05, 0x1.b2ca6231d8e64p-07, 0x1.6954552d019aep-07, -0x1.4a60226682f37p-07, 0x1.0c542f457b5d6p-09, 0x1.07a7740a7561cp-09, -0x1.c317293300e8bp-10}}, {{0x1.77d838e34057cp-01, 0x1.876b0daf91c74p-56, 0x1.d834d2b62d5e2p-02, -0x1.dc0c5cfa20fe5p-56, -0x1.5aa21b14b0e47p-02, 0x1.8434b35514e8dp-04, 0x1.6269dd74c2c39p-05, -0x1.b30560032cf83p-05, 0x1.172665a05af06p-06, 0x1.9e75d5c072852p-08, -0x1.1b3e1f01c3a6fp-07, 0x1.833382054e564p-09, 0x1.e748e51037d39p-11, -0x1.6faf02daaba5dp-10}}, {{0x1.85efab514f394p-01, 0x1.5618caf8a4f11p-55, 0x1.ae0dc0f990c45p-02, -0x1.abeae9734702fp-57, -0x1.4786c26f14a7dp-02, 0x1.a85d22eb4a3d6p-04, 0x1.c60915a5824d5p-06, -0x1.7b59c0f0441bep-05, 0x1.3605fde8e154ep-06, 0x1.3f9359a5458edp-09, -0x1.c25603775e1e6p-08, 0x1.ab737ea3fe445p-09, 0x1.ad1d71906082bp-14, -0x1.05dad7504d8acp-10}}, {{0x1.92bfb370d9b72p-01, -0x1.9cb762e96ce5ap-55, 0x1.866160e454111p-02, 0x1.29ac0bc26acddp-57, -0x1.33149f3801dbbp-02, 0x1.bdb6d4c949007p-04, 0x1.d6ab2a74c6929p-07, -0x1.404d1041c5ba9p-05, 0x1.3c47d99569ae3p-06, -0x1.1b78c3ef109f5p-11, -0x1.4b526f1441aa1p-08, 0x1.9b601e26526edp-09, -0x1.d514dbf83c2bap-12, -0x1.3ec8335d99f91p-11}}, {{0x1.9e5cb5ba44d69p-01, 0x1.7077d97de80bdp-56, 0x1.615002a66a779p-02, 0x1.75d842a74d4a9p-56, -0x1.1defabec5c7f5p-02, 0x1.c68cf16b2cecep-04, 0x1.ac2940d28d564p-09, -0x1.05e129abf6d9dp-05, 0x1.305f5e11f819ep-06, -0x1.5a6adda87c18p-09, -0x1.bc545ab142998p-09, 0x1.68be2ed5abb62p-09, -0x1.890c43b6d614dp-11, -0x1.2b26311ef08a2p-12}}, {{0x1.a8dbcbc31897ap-01, 0x1.84d6a52cacb7ep-55, 0x1.3ee730537c8eap-02, -0x1.d14efc019dc3p-56, -0x1.08a05ad27ce33p-02, 0x1.c5255406f83fdp-04, -0x1.72fa2f63302ccp-08, -0x1.9dd8e4c36f41ap-06, 0x1.183c93519ae3dp-06, -0x1.0471acf5c7ebap-08, -0x1.03dd51c6edffdp-09, 0x1.25a4751e2d884p-09, -0x1.c2f6ef2cb1ee8p-11, -0x1.ab685e93dc0c9p-15}}, {{0x1.b2523bb6b2deep-01, 0x1.3b6dd4e6b805ap-56, 0x1.1f25131e3a8cp-02, -0x1.de68cdfd24bdp-56, -0x1.e7291743d7556p-03, 0x1.bba40cbef75a5p-04, -0x1.9c7a027883c57p-07, -0x1.3a7a01205a7cdp-06, 0x1.f1cf6c7e9fe5ep-07, -0x1.326bd430583fdp-08, -0x1.ca3f26a48267fp-11, 0x1.be936364240e4p-10, -0x1.b822b9934f8e1p-11, 0x1.9ad2d03b02bfbp-14}}, {{0x1.bad50a4a68bc2p-01, -0x1.e45c4bf117f17p-55, 0x1.01fba72cee1a5p-02, -0x1.96eb506ac487cp-57, -0x1.be432f647c4d6p-03, 0x1.abf92b6e5aeecp-04, -0x1.22983aa24dccp-06, -0x1.c72214c83d55dp-07, 0x1.acb4d1f060277p-07, -0x1.40ef6b92a056dp-08, -0x1.ea98d8934809ep-15, 0x1.3c450dfe2e00bp-10, -0x1.84d9d1ef5fe3ep-11, 0x1.7243e8af9452fp-13}}, {{0x1.c278a52a4e478p-01, -0x1.33e1519ca472fp-55, 0x1.cea744f805278p-03, 0x1.37407d8b49b3fp-69, -0x1.970e081148d79p-03, 0x1.97d6fc1176addp-04, -0x1.5dd575cd8aea3p-06, -0x1.337ccbd7a486p-07, 0x1.6707143e73546p-07, -0x1.391894387e0d4p-08, 0x1.04b80525af0f5p-11, 0x1.9aca1687d7258p-11, -0x1.3f05f5487d673p-11, 0x1.abdd453043e7ap-13}}, {{0x1.c950a3340c8bfp-01, 0x1.fb60eb4c37d96p-55, 0x1.9e1dffd385423p-03, 0x1.63da1d60a9305p-57, -0x1.71e2ff88eba22p-03, 0x1.80aebd07ab884p-04, -0x1.8404e27eaef0ep-06, -0x1.72da521af175bp-08, 0x1.24c9268e3fde3p-07, -0x1.22ae531685c4bp-08, 0x1.b807aad583962p-11, 0x1.d4d44389c86a8p-12, -0x1.eb7c867e34275p-12, 0x1.a034d37bb5e6bp-13}}, {{0x1.cf6f9786df577p-01, 0x1.834edd51ae31ep-55, 0x1.72165282c6f72p-03, 0x1.4e01e3c578989p-57, -0x1.4efbd8fb38e3cp-03, 0x1.67b1f6914a91bp-04, -0x1.99050d66637bp-06, -0x1.5c9d3e6d23eccp-09, 0x1.d0ec38d7b5574p-08, -0x1.03e4e5811adf9p-08, 0x1.0a643eadb55dcp-10, 0x1.99b3a3f8b8552p-13, -0x1.644cdab2fdd86p-12, 0x1.6e109d8f5b63fp-13}}, {{0x1.d4e6f464286b1p-01, -0x1.58d90474e92d8p-55, 0x1.4a45842b7de1ep-03, -0x1.afa8e1bae8107p-57, -0x1.2e7885afdd3dp-03, 0x1.4dd6dd51d41eep-04, -0x1.a05d3adab5228p-06, -0x1.459b64ef88435p-12, 0x1.66b3074e54b5cp-08, -0x1.c2c85e65be6cbp-09, 0x1.194efc188d7fbp-10, 0x1.33fb6a9826bfdp-16, -0x1.e3526d3fce8fcp-13, 0x1.2ba36c5a520c8p-13}}, {{0x1.d9c6fafe61c78p-01, 0x1.478491cdd4ae2p-55, 0x1.265e33ad862f4p-03, 0x1.b518acdda65d2p-58, -0x1.10646d7a0ac08p-03, 0x1.33de79e58f654p-04, -0x1.9d2992591d0ecp-06, 0x1.82884f44eeb91p-10, 0x1.0bc34e0e58437p-08, -0x1.7ce96e1b39bffp-09, 0x1.12d27cb9c41a8p-10, -0x1.9804fa2a31141p-14, -0x1.2cfe39e3183d8p-13, 0x1.ce9486e79b07p-14}}, {{0x1.de1eb5937518fp-01, 0x1.51109ef242566p-56, 0x1.06129c7c8ebb1p-03, 0x1.c65b46ad5a597p-57, -0x1.e9763041064ep-04, 0x1.1a5b9f9113a4bp-04, -0x1.92145039fa1ebp-06, 0x1.6cb116dd8e622p-09, 0x1.7f972febb5cc8p-09, -0x1.3a7b3c5cba293p-09, 0x1.fde7673fb3f96p-11, -0x1.5aea018529773p-13, -0x1.47a7e25d26276p-14, 0x1.525f210102e06p-14}}, {{0x1.e1fbf97e33527p-01, -0x1.f8e008ea19093p-56, 0x1.d22ca1c24a139p-04, 0x1.16a8c6697bbd3p-60, -0x1.b6d85a01efb8p-04, 0x1.01ba038be6a22p-04, -0x1.8157e26e0d65ep-06, 0x1.e4709c7ea052ep-09, 0x1.0379811e769aap-09, -0x1.fc15b0b79debcp-10, 0x1.c77deff25e0dfp-11, -0x1.a0c67e9488bb5p-13, -0x1.082755774a72dp-15, 0x1.d459e75a33eedp-15}}, {{0x1.e56b6f3efabfdp-01, -0x1.acb810a88689dp-59, 0x1.9e3efd94bb9fcp-04, -0x1.d22a928c35825p-58, -0x1.88bd9760feca7p-04, 0x1.d48a0350b3bd4p-05, -0x1.6cc6a5110f52cp-06, 0x1.1934686e942aep-08, 0x1.407baf8277bffp-10, -0x1.91b60c9ced18ap-10, 0x1.8b0ded1c39dbfp-11, -0x1.b3f32c3858342p-13, -0x1.3656163b28fd6p-23, 0x1.2fb44d19d0ea7p-15}}, {{0x1.e8789ecec0ddap-01, 0x1.7e1eab8804de2p-55, 0x1.6fcfa6d9f1693p-04, -0x1.9b7b8de9b9601p-58, -0x1.5ee891c870c35p-04, 0x1.a85b92b2bd75ap-05, -0x1.55d5bf702485cp-06, 0x1.2fa92a92f9f4fp-08, 0x1.4a735b398fcf1p-11, -0x1.3691642dbc691p-10, 0x1.4e6b7a441b343p-11, -0x1.a626443da6edbp-13, 0x1.45c8d49f15799p-16, 0x1.680e056725f7ep-16}}, {{0x1.eb2dfedd5ec93p-01, 0x1.af8bb6aca65efp-57, 0x1.465a205cfb638p-04, 0x1.291d49a68f6b5p-58, -0x1.3914bf68d39ffp-04, 0x1.7f21a08c5c783p-05, -0x1.3da9560ea9b52p-06, 0x1.3953fec54b501p-08, 0x1.749d5e4c79cefp-13, -0x1.d46afb85b5dfep-11, 0x1.153d4fd0ee518p-11, -0x1.84b600826375ap-13, 0x1.fccee62e99a3dp-16, 0x1.6daf18dccad4p-17}}, {{0x1.ed9505e1bc3d4p-01, -0x1.661de681e0bedp-56, 0x1.2162c262e051bp-04, -0x1.6972625e1583bp-58, -0x1.16f9d2bcd3f63p-04, 0x1.58f4ff0eebb42p-05, -0x1.2520da0eb59c1p-06, 0x1.3957aecca9eb4p-08, -0x1.4d954a70a9b65p-13, -0x1.56f91d6aee78bp-11, 0x1.c31f9ce33a37ap-12, -0x1.59363242ddcf4p-13, 0x1.27152785c3d87p-15, 0x1.f01c5a820b0e2p-19}}, {{0x1.efb63c1f33998p-01, 0x1.e8dea2fb37f6cp-55, 0x1.007707172fe11p-04, -0x1.a9230ac04c9f9p-59, -0x1.f09cb79007d5p-05, 0x1.35d640c380e66p-05, -0x1.0ce2b1455beaep-06, 0x1.32482550cfc3dp-08, -0x1.a4f8bdeebb9f9p-12, -0x1.e38feb6c5ab7ap-12, 0x1.689ea092f8905p-12, -0x1.2a32c22099c5p-13, 0x1.2dfedd0f317a9p-15, -0x1.f5d8bb5830988p-21}}, {{0x1.f1994df724fc8p-01, 0x1.a807b9bfbce1ep-56, 0x1.c65b1bc0c9d5dp-05, -0x1.143a98f19f853p-59, -0x1.b9937bda747b3p-05, 0x1.15b42d9ef7944p-05, -0x1.eacd8e8514b81p-07, 0x1.263a15843eb1ep-08, -0x1.2a032a049fe36p-11, -0x1.431f200eeaa4ep-12, 0x1.1b50b59f91c81p-12, -0x1.f7c93f691bbd5p-14, 0x1.1feda3a773a9ap-15, -0x1.ee4b96ac7ea94p-19}}, {{0x1.f3451e0899e21p-01, -0x1.cbd4020dcffcp-58, 0x1.924bd20a1f7ep-05, 0x1.d2680a320a4b7p-59, -0x1.884b3405df75cp-05, 0x1.f0e1f4abb6cp-06, -0x1.bdffa714ff4d3p-07, 0x1.16d4137d3878p-08, -0x1.626fa3d76622bp-11, -0x1.8c48aa34e540dp-13, 0x1.b53f5f6f6187p-13, -0x1.a19ff3fe45cabp-14, 0x1.0610194f3c65ap-15, -0x1.56cc3b90ec666p-18}}, {{0x1.f4bfd6c2dfd1ep-01, 0x1.317fd15ea24bbp-56, 0x1.64108aa4d5fe3p-05, -0x1.ad52a3c2b9462p-63, -0x1.5c3d90eb2156ap-05, 0x1.bbccd8b106cfdp-06, -0x1.93c692cfa8a75p-07, 0x1.055f847c6a029p-08, -0x1.82d7cb5155df1p-11, -0x1.9a5219e052801p-14, 0x1.4adc411b2a814p-13, -0x1.548b177e7a0ddp-14, 0x1.cd6fbb009228dp-16, -0x1.7ad349c88e4ddp-18}}, {{0x1.f60efb2c12849p-01, -0x1.5642ea8c738e2p-55, 0x1.3b09f075c0f5bp-05, -0x1.61ba699586474p-61, -0x1.34ebf695850a7p-05, 0x1.8bd2293ab8178p-06, -0x1.6c5ffdeb3d539p-07, 0x1.e5b0e2c3325efp-09, -0x1.91103fce9a521p-11, -0x1.f05b6bbf3301fp-16, 0x1.e97c2a07bf01ap-14, -0x1.118e225e75904p-14, 0x1.8c139e349f64cp-16, -0x1.78e74b6cc33dcp-18}}, {{0x1.f73776b2aa2dbp-01, 0x1.6f5a4f15330efp-55, 0x1.16a7fc4d7b907p-05, 0x1.34b1ab39cc233p-59, -0x1.11e03803ad627p-05, 0x1.609591596ddecp-06, -0x1.47e74ed9b7f4ap-07, 0x1.bff771a7458f5p-09, -0x1.91d1ffaa1a3b8p-11, 0x1.53df279341c91p-16, 0x1.6014111ee7bbep-14, -0x1.b14896ff517f9p-15, 0x1.4d2842a12150bp-16, -0x1.608e2f7985083p-18}}, {{0x1.f83dabf23e177p-01, -0x1.4c306d222d88p-56, 0x1.ecd1c1ac694a6p-06, -0x1.ee5890c7d3213p-62, -0x1.e559d72483c75p-06, 0x1.39b8fac1bed14p-06, -0x1.265e876044703p-07, 0x1.9aa6d93a8c7p-09, -0x1.88e21c52647dp-11, 0x1.d1bef102d78dfp-15, 0x1.e7fb185c6bcdep-15, -0x1.5257f9800c82fp-15, 0x1.138d974f7c51bp-16, -0x1.3c7dc344b7a09p-18}}, {{0x1.f9258260a71c2p-01, -0x1.c47c0e1b448e9p-56, 0x1.b3afe1fba5c7bp-06, 0x1.6f658c6737af2p-60, -0x1.addae58c7142p-06, 0x1.16df44871eb97p-06, -0x1.07b55c1c7cdd2p-07, 0x1.7682afa688a7dp-09, -0x1.793826f82fb69p-11, 0x1.4cffce2a9ab24p-14, 0x1.4055bcbe3fe5dp-15, -0x1.04623833b5ae1p-15, 0x1.c13fc639d0f1fp-17, -0x1.13cd9651a4227p-18}}, {{0x1.f9f272e24fe6cp-01, 0x1.8cec210c0c51p-55, 0x1.8119121b9561ep-06, 0x1.fa8bc21471ebap-60, -0x1.7c8b959e9112cp-06, 0x1.ef5c5f7815c8p-07, -0x1.d79d947518645p-08, 0x1.540f929ca2a25p-09, -0x1.65217ea9cda88p-11, 0x1.8c55e31734061p-14, 0x1.808b18fe6a358p-16, -0x1.8a796056791c8p-16, 0x1.6980bfec695adp-17, -0x1.d5e9a5d9084eep-19}}, {{0x1.faa7934b75ebdp-01, 0x1.aaf95f2c25183p-62, 0x1.545200830a434p-06, 0x1.b580e39a9177cp-61, -0x1.50c46d285f6c8p-06, 0x1.b79f5bfc5fcabp-07, -0x1.a50adad76fc07p-08, 0x1.33a19c05bef5p-09, -0x1.4e609bfc98958p-11, 0x1.afc99033fb8c7p-14, 0x1.804da966805cdp-17, -0x1.2571200d23a89p-16, 0x1.1f6dbab895181p-17, -0x1.8924ae8895ff5p-19}}, {{0x1.fb47a0d8f6d24p-01, -0x1.710313687b1f4p-55, 0x1.2cb34da00f278p-06, 0x1.4807d1a056155p-60, -0x1.29ed9eb2b7902p-06, 0x1.85e56c4e98984p-07, -0x1.775da1819270ep-08, 0x1.15681ae28eff3p-09, -0x1.364814bb9f3edp-11, 0x1.be7b97c483c13p-14, 0x1.93aab782bba67p-19, -0x1.ab1e151f5a166p-17, 0x1.c3d50e3ad0e79p-18, -0x1.4408a21566fe2p-19}}, {{0x1.fbd509ae7ae3ep-01, 0x1.9696536212641p-55, 0x1.09a7a5dc88713p-06, -0x1.b3f879a30bac2p-61, -0x1.077e0c025b81cp-06, 0x1.5997790ca8244p-07, -0x1.4e3bda27d74b9p-08, 0x1.f2edecc0e748cp-10, -0x1.1dd17375b1b76p-11, 0x1.be0f7009d93cfp-14, -0x1.9af4486a1cc98p-19, -0x1.2e3c0ffc94f0ap-17, 0x1.5f12863f42d31p-18, -0x1.07aeb965fd3c4p-19}}, {{0x1.fc51f569c07dbp-01, 0x1.4a5a5f589c5fbp-55, 0x1.d553f8e27bb67p-07, -0x1.489bd86b2e584p-61, -0x1.d1f471af35573p-07, 0x1.3229cc59601d6p-07, -0x1.2949ffc6aeb3ap-08, 0x1.bf9c376073d82p-10, -0x1.05b035db1183cp-11, 0x1.b2ede7e8bcb0fp-14, -0x1.e8d536eaafd89p-18, -0x1.9b814fb98b8fp-18, 0x1.0d880500ecdccp-18, -0x1.a8563dd89021bp-20}}, {{0x1.fcc04cdbcdc4cp-01, -0x1.0c4608246dd7dp-55, 0x1.9e87d088d26a1p-07, 0x1.14ef24cc1bab3p-61, -0x1.9be6721012b8dp-07, 0x1.0f1c13e8d1569p-07, -0x1.082dbc95fe619p-08, 0x1.90be9bee5cbcap-10, -0x1.dcc2bf34401f1p-12, 0x1.a07f7cd77ac01p-14, -0x1.527dc772236a1p-17, -0x1.084424355885bp-18, 0x1.987eca211c148p-19, -0x1.51f43ac338fb6p-20}}, {{0x1.fd21c0f91c658p-01, 0x1.6feef8bc443bep-58, 0x1.6e1845c26c8dep-07, -0x1.cfd044793f403p-64, -0x1.6c0b43e58137cp-07, 0x1.dff2375c27106p-08, -0x1.d51f858cb6f15p-09, 0x1.662549cfc35ffp-10, -0x1.b0702fe31956fp-12, 0x1.895e3d6e455c7p-14, -0x1.8c7a010fe3958p-17, -0x1.32eaea4521089p-19, 0x1.30fdf5f471adfp-19, -0x1.0a926ec961356p-20}}, {{0x1.fd77d111a0bp-01, -0x1.df50f574f4805p-57, 0x1.434a517bbc5f4p-07, 0x1.ed62fe13d21a3p-61, -0x1.41b109ca6ab81p-07, 0x1.a8acaf7d8ab3cp-08, -0x1.a03a0ef685cfep-09, 0x1.3f93f7121760bp-10, -0x1.86cf8b3afe6cep-12, 0x1.6f7fac75891bep-14, -0x1.ab80a8a34d38dp-17, -0x1.1d98698a49c76p-20, 0x1.bf6fc31839156p-20, -0x1.a0995e2ac4b8ep-21}}}};
-FN f64 f132_Tanh(CHECKER f64 x_) {
+FN f64 f131_Tanh(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if ((a_ < 0x1p-27) || (x_ != x_)) {
@@ -7022,7 +6952,7 @@ FN f64 f132_Tanh(CHECKER f64 x_) {
   a14_f64 t18_ = c_tanhTable16.v[AT(i_, 49, 1000192)];
   return f89_withSign(CHECK h_ + (l_ + ((e_ + t17_.v[(i64)1]) + f85_mad(CHECK dd_, q_, d_ * t18_.v[(i64)3]))), x_);
 }
-FN f64 f134_logTwice(CHECKER f64 x_) {
+FN f64 f133_logTwice(CHECKER f64 x_) {
   f64 t_ = {0};
   f64 t2_ = {0};
   { f105_logPair_results r = f105_logPair(CHECK x_, 0.0);
@@ -7041,7 +6971,7 @@ FN f64 f134_logTwice(CHECKER f64 x_) {
   f64 e_ = t4_;
   return h_ + ((e_ + l_) + 0x1.abc9e3b39803fp-56);
 }
-FN f64 f133_Asinh(CHECKER f64 x_) {
+FN f64 f132_Asinh(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if ((a_ < 0x1p-27) || (!(a_ <= 0x1.fffffffffffffp+1023))) {
@@ -7066,7 +6996,7 @@ FN f64 f133_Asinh(CHECKER f64 x_) {
         f64 l_ = t4_;
         f64 t5_ = {0};
         f64 t6_ = {0};
-        { f123_root_results r = f123_root(CHECK h_, l_ + e_);
+        { f122_root_results r = f122_root(CHECK h_, l_ + e_);
           t5_ = r.r0;
           t6_ = r.r1;
         }
@@ -7090,9 +7020,9 @@ FN f64 f133_Asinh(CHECKER f64 x_) {
       }
     }
   }
-  return f89_withSign(CHECK f134_logTwice(CHECK a_), x_);
+  return f89_withSign(CHECK f133_logTwice(CHECK a_), x_);
 }
-FN f64 f135_Acosh(CHECKER f64 x_) {
+FN f64 f134_Acosh(CHECKER f64 x_) {
   {
     if (!(x_ >= 1.0)) {
       return f100_nan(CHECK_ALONE);
@@ -7125,7 +7055,7 @@ FN f64 f135_Acosh(CHECKER f64 x_) {
           }
           f64 t7_ = {0};
           f64 t8_ = {0};
-          { f123_root_results r = f123_root(CHECK t5_, t6_);
+          { f122_root_results r = f122_root(CHECK t5_, t6_);
             t7_ = r.r0;
             t8_ = r.r1;
           }
@@ -7154,9 +7084,9 @@ FN f64 f135_Acosh(CHECKER f64 x_) {
       }
     }
   }
-  return f134_logTwice(CHECK x_);
+  return f133_logTwice(CHECK x_);
 }
-FN f64 f136_Atanh(CHECKER f64 x_) {
+FN f64 f135_Atanh(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if (a_ < 0x1p-27) {
@@ -7189,7 +7119,7 @@ FN f64 f136_Atanh(CHECKER f64 x_) {
   f64 dl_ = t4_;
   f64 t5_ = {0};
   f64 t6_ = {0};
-  { f117_quotient_results r = f117_quotient(CHECK n_, nl_, d_, dl_);
+  { f116_quotient_results r = f116_quotient(CHECK n_, nl_, d_, dl_);
     t5_ = r.r0;
     t6_ = r.r1;
   }
@@ -7206,7 +7136,7 @@ FN f64 f136_Atanh(CHECKER f64 x_) {
 typedef struct { f64 v[3]; } a3_f64;
 typedef char size_a3_f64[sizeof(a3_f64) == 24 ? 1 : -1];
 TABLE a3_f64 c_cbrtTable17 = {{1.0, 0x1.428a2f98d728bp+00, 0x1.965fea53d6e3dp+00}};
-FN f64 f137_Cbrt(CHECKER f64 x_) {
+FN f64 f136_Cbrt(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   if ((a_ == 0.0) || (!(a_ <= 0x1.fffffffffffffp+1023))) {
     return x_;
@@ -7235,7 +7165,7 @@ FN f64 f137_Cbrt(CHECKER f64 x_) {
   y_ = y_ - ((fma(s_, y_, -f_) + (t3_ * y_)) / (3.0 * s_));
   return f89_withSign(CHECK y_ * f90_power2(CHECK (i64)((u64)(e_ / ((i64)3)) - (u64)((i64)400))), x_);
 }
-FN f64 f138_Rsqrt(CHECKER f64 x_) {
+FN f64 f137_Rsqrt(CHECKER f64 x_) {
   {
     if (x_ == 0.0) {
       return 1.0 / x_;
@@ -7278,8 +7208,8 @@ typedef char size_a15_f64[sizeof(a15_f64) == 120 ? 1 : -1];
 typedef struct { a15_f64 v[33]; } a33_a15_f64;
 typedef char size_a33_a15_f64[sizeof(a33_a15_f64) == 3960 ? 1 : -1];
 TABLE a33_a15_f64 c_erfTable18 = {{{{0.0, 0.0, 1.0, 0.0, 0x1.20dd750429b6dp+00, 0x1.1ae3a914fed8p-56, -0x1.f80b6d33c6ab6p-116, -0x1.812746b0379e6p-02, 0x1.a40985ab258edp-102, 0x1.ce2f21a03c2dfp-04, -0x1.7a0891e6d5008p-90, -0x1.b82ce1987c6f5p-06, 0x1.f80b6d33c6ab6p-80, 0x1.563c4b8253483p-08, -0x1.c00a282e05edap-71}}, {{0x1.207d480e90658p-04, 0x1.4c35c43362a08p-58, 0x1.dbf056fe2df35p-01, -0x1.4c35c43362a08p-58, 0x1.1fbd27cdc72d3p+00, -0x1.211c711d809fep-54, -0x1.1fbd27cdc72d3p-04, -0x1.7ca791fd8f7e6p-02, 0x1.1efd545de8a86p-05, 0x1.c532b7bbdfcdp-04, -0x1.7da7bce154558p-07, -0x1.ac35a813302c7p-06, 0x1.7ca8c377848fap-09, 0x1.4a4a66c3d00cp-08, -0x1.2f9ef6d9bf553p-11}}, {{0x1.1f5e1a35c3b89p-03, 0x1.d0b6d6493e0f4p-57, 0x1.b82879728f11ep-01, -0x1.742db5924f83dp-55, 0x1.1c62fa1e869b6p+00, 0x1.ce6909ad6a1e7p-55, -0x1.1c62fa1e869b6p-03, -0x1.6f552dbcc3336p-02, 0x1.196c9cd8dfdf1p-04, 0x1.aaba623e0cc64p-04, -0x1.734ea69c529e8p-06, -0x1.89258d3d56f97p-06, 0x1.6f681ac85100ap-08, 0x1.2778ef9bc11dcp-08, -0x1.22b8185211a83p-10}}, {{0x1.ac45e37fe2526p-03, 0x1.48d48536c61e3p-57, 0x1.94ee8720076b6p-01, 0x1.adcadeb24e787p-55, 0x1.16e2d7093cd8cp+00, 0x1.979a52f906b4cp-54, -0x1.a254428ddb453p-03, -0x1.59b3da8e1e176p-02, 0x1.988648fe88218p-04, 0x1.8034273108e35p-04, -0x1.09e7bce555506p-05, -0x1.516b1f607c666p-06, 0x1.038d3e5bbee4ep-07, 0x1.e174e27e03ef7p-09, -0x1.951dd8ae2f0c1p-10}}, {{0x1.1af54e232d609p-02, -0x1.bee921fa4172bp-56, 0x1.728558ee694fcp-01, -0x1.208b6f02df46ap-55, 0x1.0f5d1602f7e41p+00, -0x1.3e41778d4b1eep-55, -0x1.0f5d1602f7e41p-02, -0x1.3c974458cbdf6p-02, 0x1.040e8a6d82e53p-03, 0x1.47e5cfee3e3e2p-04, -0x1.4c0b253ea2f7bp-05, -0x1.08d946368a312p-06, 0x1.3db6fe9ca6c7ap-07, 0x1.554900a7ce02cp-09, -0x1.e5d459c772b21p-10}}, {{0x1.5da9f415ff23fp-02, -0x1.a72e51e19194bp-59, 0x1.512b05f5006e1p-01, -0x1.e58d1ae1e6e6bp-55, 0x1.05fd3ecbec298p+00, -0x1.f17d49717adf9p-54, -0x1.477c8e7ee733dp-02, -0x1.1917b60acab72p-02, 0x1.322a728d4ed12p-03, 0x1.04c50a9cd1e3p-04, -0x1.7ce764eed9138p-05, -0x1.68aac51c21bc9p-07, 0x1.62aa884c9c98cp-07, 0x1.6bef9444ed95p-10, -0x1.077e1e115b06p-09}}, {{0x1.9dd0d2b721f39p-02, -0x1.1671c021d14c4p-56, 0x1.311796a46f064p-01, -0x1.74c71fef1759ep-55, 0x1.f5f0cdaf15313p-01, 0x1.dff29f5ad8117p-60, -0x1.78749a434fe4ep-02, -0x1.e106c51d1ef9dp-03, 0x1.5529abcd00677p-03, 0x1.7488b8a7f3851p-05, -0x1.9a7945cd829e3p-05, -0x1.65c10c51e56dcp-08, 0x1.709ab50ef44abp-07, 0x1.04ac4cd240a76p-13, -0x1.0740a2202592bp-09}}, {{0x1.db081ce6e2a48p-02, -0x1.7ff0a3296d9ccp-56, 0x1.127bf18c8eadcp-01, 0x1.7ff0a3296d9ccp-56, 0x1.dd167c4cf9d2ap-01, 0x1.44f2832f90a99p-55, -0x1.a173acc35a985p-02, -0x1.889a80f4ad956p-03, 0x1.6c2eea0d17b38p-03, 0x1.b0645438efd5p-06, -0x1.a3fd9fcbb2e34p-05, 0x1.060b30aed6bbap-13, 0x1.678b50c62b0a6p-07, -0x1.1dd3ad1a38086p-10, -0x1.e62d63e612d45p-10}}, {{0x1.0a7ef5c18edd2p-01, 0x1.5e809f1a31a28p-56, 0x1.eb02147ce245cp-02, -0x1.5e809f1a31a28p-56, 0x1.c1efca49a5011p-01, 0x1.4c081d7f495p-55, -0x1.c1efca49a5011p-02, -0x1.2bf531866e00cp-03, 0x1.76f27de80980ep-03, 0x1.dfeeb5a4204bep-08, -0x1.99f13b26a4637p-05, 0x1.623c5e0f4e288p-08, 0x1.493d475b80214p-07, -0x1.1bf19d2420424p-09, -0x1.9b5232238cf98p-10}}, {{0x1.25b8a88b6dd7fp-01, 0x1.9534a3b5bd215p-55, 0x1.b48eaee924501p-02, 0x1.ab2d71290b7aap-57, 0x1.a5074e215762p-01, 0x1.fad8c0ef6faecp-56, -0x1.d9a837e5824e4p-02, -0x1.9c41d1d5fae56p-04, 0x1.75bebc1b18d1cp-03, -0x1.6410ad930c7efp-07, -0x1.7df8890b101d1p-05, 0x1.4a547f4b5fc59p-07, 0x1.18f36e462821ep-07, -0x1.8d389ea42ee27p-09, -0x1.361707393a2cap-10}}, {{0x1.3f196dcd0f135p-01, -0x1.f25f4f6fdf70bp-56, 0x1.81cd2465e1d96p-02, 0x1.f25f4f6fdf70bp-56, 0x1.86e9694134b9ep-01, -0x1.3bda1314b1d68p-55, -0x1.e8a3c39181e85p-02, -0x1.c8105021682e6p-05, 0x1.6963c8a39d692p-03, -0x1.c1242dffe77dcp-06, -0x1.52b2668e8587ep-05, 0x1.c7cd99c4f5b7p-07, 0x1.b62f4a2c8f1e4p-08, -0x1.dc094caac16bfp-09, -0x1.81088f7b13cf2p-11}}, {{0x1.569243d2b3a9bp-01, 0x1.8eef7012e8df5p-56, 0x1.52db785a98acap-02, -0x1.8eef7012e8df5p-56, 0x1.681ff24b4ab04p-01, -0x1.dba6493354c66p-58, -0x1.ef2bed2786b25p-02, -0x1.a4254557d723cp-07, 0x1.532415c267962p-03, -0x1.558b4c559dc99p-05, -0x1.1b7ad5b77885bp-05, 0x1.1201d290e1b45p-06, 0x1.2995e3eb22b25p-08, -0x1.027bbfc849433p-08, -0x1.15ac7856e436dp-12}}, {{0x1.6c1c9759d0e5fp-01, 0x1.b1432f2cbc455p-55, 0x1.27c6d14c5e341p-02, 0x1.3af3434d0eeabp-57, 0x1.492e42d78d2c5p-01, -0x1.8bd386a7ba3f6p-55, -0x1.edc5644353c27p-02, 0x1.b6e8591f66e56p-06, 0x1.349b5eaa14598p-03, -0x1.b42a1890c4ac2p-05, -0x1.b8477966b67acp-06, 0x1.2e0af9f7c21dcp-06, 0x1.2db3347187cd2p-09, -0x1.03f95d3cc80ffp-08, 0x1.85a615d99940ap-13}}, {{0x1.7fb9bfaed8078p-01, 0x1.66cf14bcad032p-56, 0x1.008c80a24ff1p-02, -0x1.66cf14bcad032p-56, 0x1.2a8dcede3673bp-01, -0x1.7378e2c70325dp-56, -0x1.e5267029187cp-02, 0x1.fe0796bb9d057p-05, 0x1.0fa23021ad0acp-03, -0x1.fa21ebca6e6c9p-05, -0x1.31546d5c53be8p-06, 0x1.37e545b781dd6p-06, 0x1.09798a1436ef7p-13, -0x1.e8041b63959aap-09, 0x1.31538365bb199p-11}}, {{0x1.91724951b8fc6p-01, -0x1.27912dd352f8bp-55, 0x1.ba36dab91c0e9p-03, 0x1.3c896e9a97c59p-58, 0x1.0cab61f084b93p-01, 0x1.098a511a778e7p-56, -0x1.d62beb64e8441p-02, 0x1.7c9d756a115bap-04, 0x1.cc60567d78c2bp-04, -0x1.1350f4b21fadbp-04, -0x1.53bb4a5b00d6p-07, 0x1.30ac20e6f9f71p-06, -0x1.e3f4cc253420ap-10, -0x1.aac56ce2eaeefp-09, 0x1.d6ab6901ea406p-11}}, {{0x1.a1551a16aaeafp-01, 0x1.a558a46df5f67p-57, 0x1.7aab97a554544p-03, -0x1.a558a46df5f67p-57, 0x1.dfca26f5bbf88p-02, -0x1.ddcbaf85587b9p-57, -0x1.c1cd84866038fp-02, 0x1.e4c9975da0986p-04, 0x1.747e31bf47af3p-04, -0x1.1d1f00109c6cap-04, -0x1.476541760163p-09, 0x1.1a817bef8c2cep-06, -0x1.cb8aca8fc13f2p-09, -0x1.57a58c0a50c5p-09, 0x1.242ad4292ca2fp-10}}, {{0x1.af767a741088bp-01, -0x1.c97f778122797p-56, 0x1.4226162fbddd5p-03, -0x1.b40443f6ec34ap-59, 0x1.a911f096fbc26p-02, -0x1.086a09f735b33p-56, -0x1.a911f096fbc26p-02, 0x1.1b614b0f52819p-03, 0x1.1b614b0f5281ap-04, -0x1.1b614b0f51d96p-04, 0x1.2e45a56594c36p-08, 0x1.f096fd247c5c9p-07, -0x1.39114559aed5ep-08, -0x1.ee243c20f2e2p-10, 0x1.415945b2a7f63p-10}}, {{0x1.bbef0fbde6221p-01, -0x1.322c1148e0d48p-55, 0x1.1043c1086777dp-03, 0x1.91608a4706a42p-58, 0x1.75a91a7f4d2edp-02, 0x1.6eb826a9df857p-58, -0x1.8d03ac274201cp-02, 0x1.3954778d6a0dfp-03, 0x1.88e0f7b183fc7p-05, -0x1.0f7c15f75f50cp-04, 0x1.5e22cfa19fd47p-07, 0x1.9ad28c878f33bp-07, -0x1.704ec49957d1ap-08, -0x1.233e623c8473ap-10, 0x1.43b0242a563e3p-10}}, {{0x1.c6dad2829ec62p-01, -0x1.ab76d4cba3d05p-57, 0x1.c9296beb09cf1p-04, -0x1.5224acd170beep-59, 0x1.45e99bcbb7915p-02, 0x1.7bcd0125a8155p-56, -0x1.6ea6cf452e838p-02, 0x1.4cb3cf0aa0b9bp-03, 0x1.ca5083167a247p-06, -0x1.f65d15f1d244dp-05, 0x1.fd1c6c11e4f4fp-07, 0x1.3acc78de8807bp-07, -0x1.8b43c344ade6bp-08, -0x1.7a18a173560bfp-12, 0x1.2e3d973ae2ba7p-10}}, {{0x1.d0580b2cfd249p-01, 0x1.4fca6318dfee9p-55, 0x1.7d3fa69816db5p-04, 0x1.81ace739008b7p-58, 0x1.1a0dc51a9934dp-02, -0x1.ca89d2d78fba4p-57, -0x1.4ef05a0f95eebp-02, 0x1.5648b5dc47417p-03, 0x1.40fbaba44504ep-07, -0x1.c0db89d0a834bp-05, 0x1.388c3ec0538e3p-06, 0x1.aecb763c892f8p-08, -0x1.8bca528458a95p-08, 0x1.4a3fb353add9p-12, 0x1.05bfc79024923p-10}}, {{0x1.d8865d98abe01p-01, -0x1.fcec4afb974d9p-55, 0x1.3bcd133aa0ffcp-04, -0x1.89da82345938bp-62, 0x1.e4652fadcb6b2p-03, -0x1.e950836901024p-61, -0x1.2ebf3dcc9f22fp-02, 0x1.571d01c5c56bep-03, -0x1.93a9a7bb7ed92p-08, -0x1.8281ce0b39f3bp-05, 0x1.5d0003af6eb7bp-06, 0x1.db43cdec79d7p-09, -0x1.75672c8e5983fp-08, 0x1.cbc2d1a00ca0fp-11, 0x1.9ff7c19a2d64dp-11}}, {{0x1.df85ea8db188ep-01, -0x1.f71e8254d11a9p-55, 0x1.03d0ab9273b94p-04, -0x1.1c2fb565dcadep-60, 0x1.9cb5bd549b111p-03, -0x1.973e73caa1edep-59, -0x1.0ed7443f85c33p-02, 0x1.5066cda84bbaap-03, -0x1.419fa10b6ed7dp-06, -0x1.3f41761d5fe7bp-05, 0x1.6d1d724baa667p-06, 0x1.e378089d7095fp-11, -0x1.4cc9169d38d2dp-08, 0x1.550bccc1682acp-10, 0x1.26215dcd12bfdp-11}}, {{0x1.e5768c3b4a3fcp-01, 0x1.8b62674f8989p-57, 0x1.a8973c4b5c03ep-05, 0x1.d27662c1d9dc2p-59, 0x1.5ce595c455b0ap-03, 0x1.c317415c2c6e1p-59, -0x1.dfbbadedf5d2ep-03, 0x1.4374d82e04c67p-03, -0x1.f3b8d52d35665p-06, -0x1.f572c4c8d21adp-06, 0x1.6b16f52c59941p-06, -0x1.73ffa058cbb11p-10, -0x1.17404779bc943p-08, 0x1.9d71d6379da1ep-10, 0x1.53605474273f2p-12}}, {{0x1.ea7730ed0bbb9p-01, 0x1.2c5bd7ce1388bp-55, 0x1.588cf12f4446bp-05, 0x1.3a42831ec7755p-59, 0x1.24a7b84d38971p-03, 0x1.aa0c5e788ed5fp-57, -0x1.a4b118ef01593p-03, 0x1.319c7a75f9187p-03, -0x1.3db5bed47faf6p-05, -0x1.7019bda6cc63bp-06, 0x1.59d3aa402dfb5p-06, -0x1.b324e67f1e66fp-09, -0x1.b4774e053a813p-09, 0x1.bfe65a55cdf21p-10, 0x1.a6645457ea02ep-14}}, {{0x1.eea5557137aep-01, -0x1.385e445f2c96dp-55, 0x1.15aaa8ec85205p-05, -0x1.e86ee834da4cep-61, 0x1.e723726b824a9p-04, -0x1.2203197eea764p-59, -0x1.6d5a95d0a1b7fp-03, 0x1.1c2a02beb6ab8p-03, -0x1.6d5a95d0a1b7fp-05, -0x1.e723726b91ec1p-07, 0x1.3ca3d72c4a466p-06, -0x1.36d7389fae131p-08, -0x1.35ae4f4c37d81p-09, 0x1.c012881cb7016p-10, -0x1.84feb666a5174p-14}}, {{0x1.f21c9f12f0677p-01, -0x1.7efe429672266p-58, 0x1.bc6c1da1f3121p-06, 0x1.fbf90a59c8999p-60, 0x1.92470a61b6965p-04, 0x1.c6acd40cee35p-58, -0x1.3a47801c56a57p-03, 0x1.0453f90d3bd35p-03, -0x1.8a7c6a239217bp-05, -0x1.075c08803db9p-07, 0x1.16f9c9c12a66fp-06, -0x1.74c2fb4841819p-08, -0x1.760c549618a1fp-10, 0x1.a3b16908507eap-10, -0x1.02903b329ddfdp-12}}, {{0x1.f4f693b67bd77p-01, -0x1.3a1ee1406c356p-56, 0x1.612d893085125p-06, -0x1.7847afe4f2a7bp-62, 0x1.499d478bca735p-04, 0x1.31c41d17378e2p-60, -0x1.0bcfca21947dbp-03, 0x1.d6631e1a28e9fp-04, -0x1.974c03686729ep-05, -0x1.17d430bd76c1ep-09, 0x1.d857f2c4c202bp-07, -0x1.954ab0171a8a3p-08, -0x1.2e43f3cf70234p-11, 0x1.71baf073bc73p-10, -0x1.751191701a434p-12}}, {{0x1.f74a6d9a38383p-01, 0x1.c33a329423946p-55, 0x1.16b24cb8f8f92p-06, -0x1.9d194a11ca30dp-62, 0x1.0bf97e95f2a64p-04, -0x1.446051f6fef83p-58, -0x1.c435059d09788p-04, 0x1.a3687c1eaf1adp-04, -0x1.9647a30b16825p-05, 0x1.6981061dec7a7p-09, 0x1.7e8755da4bfebp-07, -0x1.9be731902739ep-08, 0x1.3a959c1d7dd8fp-13, 0x1.319657e8771aap-10, -0x1.b85e0752184d3p-12}}, {{0x1.f92d077f8d56dp-01, 0x1.8b55ef493fce7p-56, 0x1.b4be201caa4b4p-07, -0x1.6abde927f9cddp-61, 0x1.b055303221015p-05, 0x1.cba9ea60ed019p-59, -0x1.7a4a8a2bdce13p-04, 0x1.7148c3d57c312p-04, -0x1.8a0da54306154p-05, 0x1.b22257dd00781p-08, 0x1.25b378c92ea3fp-07, -0x1.8d10fb61cdd8ap-08, 0x1.7ec1ce0cd9ae7p-11, 0x1.d4cd6dbe67a68p-11, -0x1.d0196e949ad5bp-12}}, {{0x1.fab0dd89d1309p-01, -0x1.ae61bd9db1babp-55, 0x1.53c89d8bb3ddbp-07, -0x1.9e42624e454bfp-63, 0x1.5a08e85af27ep-05, 0x1.e4f9cfc8c2382p-59, -0x1.399812926bc23p-04, 0x1.4140efb719cbp-04, -0x1.7535a61a4193dp-05, 0x1.374c88c7e9254p-07, 0x1.a40709e0176a2p-08, -0x1.6dc078cfd34cfp-08, 0x1.2ee6d08997027p-10, 0x1.44fd5750e4cffp-11, -0x1.c2dbc4cf10b1ep-12}}, {{0x1.fbe61eef4cf6ap-01, 0x1.15ded88667618p-55, 0x1.0678442cc256fp-07, -0x1.77b62199d8601p-61, 0x1.12ceb37ff9bc3p-05, 0x1.a3b0b09d34761p-59, -0x1.01a1c847fa207p-04, 0x1.143d1c6f4f093p-04, -0x1.5a316520b81bap-05, 0x1.779b1e5708c3cp-07, 0x1.0d099c7b2e4ccp-08, -0x1.42fcbb2ac2f01p-08, 0x1.76ff56dbed2bbp-10, 0x1.7c05f1a4b75f4p-12, -0x1.9906d96c3c8cdp-12}}, {{0x1.fcdacca0bfb73p-01, -0x1.2c33d88729e43p-55, 0x1.9299afa0246a6p-08, -0x1.e613bc6b0debdp-62, 0x1.b1160991ff737p-06, -0x1.d940a504353b9p-61, -0x1.a38d59456f77dp-05, 0x1.d5bd91b6b0123p-05, -0x1.3b35dcbc80146p-05, 0x1.9d76b0a0592b3p-07, 0x1.14c887a83ee68p-09, -0x1.117f4373b2d22p-08, 0x1.9b477b4f55cfdp-10, 0x1.1d91252a36189p-13, -0x1.5ba9fd2baf2a6p-12}}, {{0x1.fd9ae142795e3p-01, 0x1.972801904b9a3p-56, 0x1.328f5ec350e67p-08, -0x1.ca006412e68dp-62, 0x1.529b9e8cf9a1ep-06, 0x1.b47becf12c4e4p-61, -0x1.529b9e8cf9a1ep-05, 0x1.8b0ae3a478923p-05, -0x1.1a2c59757ab19p-05, 0x1.ace7404c3181fp-07, 0x1.e1935ea667a49p-12, -0x1.bae0ad0cad813p-09, 0x1.a114341d4c5cfp-10, -0x1.a282d2ab75c8cp-15, -0x1.138e654673eddp-12}}}};
-typedef struct { u64 r0; f64 r1; f64 r2; } f140_erfTerms_results;
-FN f140_erfTerms_results f140_erfTerms(CHECKER f64 x_) {
+typedef struct { u64 r0; f64 r1; f64 r2; } f139_erfTerms_results;
+FN f139_erfTerms_results f139_erfTerms(CHECKER f64 x_) {
   u64 i_ = {0};
   f64 p_ = {0};
   f64 e_ = {0};
@@ -7307,13 +7237,13 @@ FN f140_erfTerms_results f140_erfTerms(CHECKER f64 x_) {
   p_ = t11_;
   e_ = t12_;
   a15_f64 t13_ = c_erfTable18.v[AT(i_, 33, 5000015)];
-  { f140_erfTerms_results r = {i_, p_, e_ + f85_mad(CHECK d_ * d_, q_, d_ * t13_.v[(i64)5])}; return r; }
+  { f139_erfTerms_results r = {i_, p_, e_ + f85_mad(CHECK d_ * d_, q_, d_ * t13_.v[(i64)5])}; return r; }
 }
-typedef struct { f64 r0; f64 r1; i64 r2; } f142_erfcPair_results;
+typedef struct { f64 r0; f64 r1; i64 r2; } f141_erfcPair_results;
 typedef struct { a12_f64 v[60]; } a60_a12_f64;
 typedef char size_a60_a12_f64[sizeof(a60_a12_f64) == 5760 ? 1 : -1];
 TABLE a60_a12_f64 c_erfcTable19 = {{{{0x1.fdb50ebdc92cep-03, 0x1.7daf962f0823dp-59, -0x1.a0c196a4dfbadp-04, 0x1.3fb5ad8f09d0fp-05, -0x1.d04be8dc9de6bp-07, 0x1.413a25f521975p-08, -0x1.a9b3057f91c6cp-10, 0x1.0f44e853daa5ep-11, -0x1.4d9b52f246452p-13, 0x1.8d033aa3eeaa8p-15, -0x1.ca9c141a99247p-17, 0x1.01495ab41c738p-18}}, {{0x1.e4dac2d95830ep-03, 0x1.bd317797ea4bp-58, -0x1.7b5d2754d7c15p-04, 0x1.17b37f5230d5ep-05, -0x1.87af15ba61d1ap-07, 0x1.05fefdc10d5c6p-08, -0x1.506700973a0cap-10, 0x1.a02387a235c7ep-12, -0x1.f17e060d34852p-14, 0x1.20253096627fbp-15, -0x1.445b36ff16ebp-17, 0x1.6305a5cc50ce8p-19}}, {{0x1.ce30e45ab6494p-03, 0x1.c455704a0693fp-57, -0x1.5a930ffb85474p-04, 0x1.ebb6ceff21772p-06, -0x1.4c4757001fa1dp-07, 0x1.ae11499bf38f5p-09, -0x1.0baab49ff1b8ap-10, 0x1.418a6cb2f3614p-12, -0x1.75d5602fa2a73p-14, 0x1.a5ac39102ba85p-16, -0x1.ceb265befcaadp-18, 0x1.ee2cb763030fdp-20}}, {{0x1.b9739404354ecp-03, 0x1.6bdaf6c65c328p-57, -0x1.3db06d1993ad1p-04, 0x1.b22478684a9f1p-06, -0x1.1b6113e02115fp-07, 0x1.6318a0bc8930cp-09, -0x1.acc072bb37ca3p-11, 0x1.f46739b81381p-13, -0x1.1b0385cea6addp-14, 0x1.36f5d54ba6b09p-16, -0x1.4cb7c1445501fp-18, 0x1.5ad824c060cfep-20}}, {{0x1.a66919f10d593p-03, -0x1.e71d90433538cp-57, -0x1.2422065bd29b3p-04, 0x1.80ec0e5b3c127p-06, -0x1.e5c88c64014ebp-08, 0x1.26de51acacefdp-09, -0x1.598bd8c8e70b8p-11, 0x1.8803e4401909ap-13, -0x1.af98763529f02p-15, 0x1.ce18d6b7b2687p-17, -0x1.e2469b4699915p-19, 0x1.eadb10a612899p-21}}, {{0x1.94e01f8c78672p-03, -0x1.c4378e8256c9fp-57, -0x1.0d6dfd1c8d18cp-04, 0x1.56a29b70d66e8p-06, -0x1.a25d31dd359b1p-08, 0x1.ec5fef81b351fp-10, -0x1.1828c306a72b5p-11, 0x1.35186e82345fbp-13, -0x1.4b5d01503e822p-15, 0x1.59d7be5771074p-17, -0x1.60300ac788c89p-19, 0x1.5e12b663cc7dp-21}}, {{0x1.84ae4301fe0b3p-03, -0x1.00d13ec7739b3p-60, -0x1.f25dbcd862de7p-05, 0x1.3222d1cec4362p-06, -0x1.69eec99dfa61dp-08, 0x1.9d37605d814a9p-10, -0x1.c8e5724e57715p-12, 0x1.ea75954d2b375p-14, -0x1.00189ce3975c9p-15, 0x1.04a5eb73f3eadp-17, -0x1.03133945498fp-19, 0x1.f72545dc7d837p-22}}, {{0x1.75aef0b5da0b6p-03, -0x1.fb5c379368e36p-57, -0x1.ce1f87d3b2cf9p-05, 0x1.127e47b315d76p-06, -0x1.3a75a2c38e912p-08, 0x1.5c7f215bc9262p-10, -0x1.769b5b4dcf588p-12, 0x1.877036f8f490dp-14, -0x1.8e5fc20941e9bp-16, 0x1.8b878952414fap-18, -0x1.7fdb10a6e7ef6p-20, 0x1.6c3d58b9c8e77p-22}}, {{0x1.67c273e9aeab4p-03, 0x1.1aa99b70835a5p-57, -0x1.ad9288a7ff761p-05, 0x1.ede43490f14dbp-07, -0x1.1254578579235p-08, 0x1.274c3a323f3e3p-10, -0x1.34bfdfc672109p-12, 0x1.3a31b9f722b7cp-14, -0x1.37bf1712d1566p-16, 0x1.2e0daae80d12fp-18, -0x1.1e4ed76fe9d59p-20, 0x1.098f38840a494p-22}}, {{0x1.5acd331e82254p-03, 0x1.cc6b42cc68277p-57, -0x1.903e08fb40239p-05, 0x1.bdbc3f64b08f4p-07, -0x1.e08044f57a0fp-09, 0x1.f6b043889a5ap-11, -0x1.ff7ec750d0f11p-13, 0x1.fb2699169decp-15, -0x1.eac93a9ef9716p-17, 0x1.d038f037778b9p-19, -0x1.ade925b25f29fp-21, 0x1.85e4363319764p-23}}, {{0x1.4eb70f58ed3eap-03, 0x1.3ea979949d485p-58, -0x1.75bb89d0a7de5p-05, 0x1.937c138223a87p-07, -0x1.a65dbc5ec39e2p-09, 0x1.adb39c1d4d4bdp-11, -0x1.a9b993c33808p-13, 0x1.9b74f3fe362d7p-15, -0x1.84834f49a902ap-17, 0x1.66e0d270fec7cp-19, -0x1.44d1f3d655917p-21, 0x1.201eadabed1c9p-23}}, {{0x1.436adf606b637p-03, -0x1.5045bce9a9ab3p-58, -0x1.5db3a1a9adabep-05, 0x1.6e480729a23b6p-07, -0x1.74927abeed5eap-09, 0x1.70d12d6c71effp-11, -0x1.63f7caf181dc5p-13, 0x1.4f813ac4e978cp-15, -0x1.353a37a8935f5p-17, 0x1.170cc69ad3236p-19, -0x1.edd89c43a2c44p-22, 0x1.ac8fef9780335p-24}}, {{0x1.38d60190223f4p-03, -0x1.defdc81c4b0efp-60, -0x1.47db73f966cfap-05, 0x1.4d68e4602ae56p-07, -0x1.49c05b7d5bcep-09, 0x1.3dcc9724290f7p-11, -0x1.2af41f3a98a05p-13, 0x1.12e63c6a9bd9fp-15, -0x1.eed2e6a6dbb3ep-18, 0x1.b46285e6f40ffp-20, -0x1.79a2a0e2f0372p-22, 0x1.40b5ece2a209p-24}}, {{0x1.2ee7fff434fbap-03, -0x1.5a4f37777ed31p-59, -0x1.33f2a1e11bdb6p-05, 0x1.30452b8af4d67p-07, -0x1.24c93d356c3cdp-09, 0x1.12dd38eda872dp-11, -0x1.f843d61ddeba7p-14, 0x1.c494d7d449723p-16, -0x1.8de7688605f1ep-18, 0x1.570e080b1eddfp-20, -0x1.226ba841d2cecp-22, 0x1.e2e23170997ap-25}}, {{0x1.25924350c7fadp-03, -0x1.f1fa3f737a2a4p-57, -0x1.21c19b6563795p-05, 0x1.165bb34252b2fp-07, -0x1.04c2306c86f28p-09, 0x1.dd29d1ae213c5p-12, -0x1.ab03532d5f47p-14, 0x1.7638cccf7b72ap-16, -0x1.41856c9977055p-18, 0x1.0f1680c430862p-20, -0x1.c12901f255815p-23, 0x1.6da4313368424p-25}}, {{0x1.1cc7d25f7330ap-03, 0x1.333b37aaaacdbp-57, -0x1.11183dc68a5dep-05, 0x1.fe7eb2005f88p-08, -0x1.d1d2d8dcf2139p-10, 0x1.9f99243709e61p-12, -0x1.6b00a15e8553bp-14, 0x1.36c2c74ab6c58p-16, -0x1.05041702f1ff3p-18, 0x1.ae95fe55b171p-21, -0x1.5d2ed59e0df37p-23, 0x1.166b63a1cc2dp-25}}, {{0x1.10845e1dcb19ap-03, 0x1.34c67e3a7ac11p-58, -0x1.f53cfd5c11186p-06, 0x1.c21d6f4a4921ap-08, -0x1.8b46c64f91e53p-10, 0x1.53e39641d5538p-12, -0x1.1e807be4de8fbp-14, 0x1.d9f6454483dd2p-17, -0x1.810da974594cap-19, 0x1.338070cd153bcp-21, -0x1.e3c559b074708p-24, 0x1.761a794633d13p-26}}, {{0x1.01afcc22e71b8p-03, 0x1.fef1f095792a8p-60, -0x1.c14b6f7f3c2fp-06, 0x1.7f51652a46399p-08, -0x1.406f090aa3ffp-10, 0x1.06bf9a3516c7ap-12, -0x1.a712d1a18dfaep-15, 0x1.4eb8a60bd15e3p-17, -0x1.04719c0156ba4p-19, 0x1.8ee2c32737d0ep-22, -0x1.2d2ebd29ee9d4p-24, 0x1.bfa25ec3dcbbap-27}}, {{0x1.e8b725e90fb8dp-04, 0x1.6a2cc3496a0adp-58, -0x1.94e4c65b27fd6p-06, 0x1.48ea08fa97bd8p-08, -0x1.0641d50f05c1dp-10, 0x1.9adeaa139145bp-13, -0x1.3c7489630a92fp-15, 0x1.dfa9cd100d33p-18, -0x1.65f10fc2da321p-20, 0x1.072c154cdeap-22, -0x1.7ded02563caddp-25, 0x1.1109915cf598ap-27}}, {{0x1.d0a2236d493eap-04, -0x1.a31a94d69e2p-59, -0x1.6ea9db64452a6p-06, 0x1.1c3200b14f2fp-08, -0x1.b1138bae636c6p-11, 0x1.44a17930a985p-13, -0x1.df2332f4a9d29p-16, 0x1.5c5596d3c7a8fp-18, -0x1.f33eebedac6abp-21, 0x1.60d9b5021cd95p-23, -0x1.eca9807f619dep-26, 0x1.532d59ea0517cp-28}}, {{0x1.bac6ca42e1bfbp-04, 0x1.409abadf6e0f9p-59, -0x1.4d86dc544600bp-06, 0x1.ee3ffedd01da2p-09, -0x1.687d168ebc13cp-11, 0x1.02fdcfb107p-13, -0x1.6ecb6c3269addp-16, 0x1.00254409bad56p-18, -0x1.60fd01f12a34bp-21, 0x1.e032971bd3dc5p-24, -0x1.42e18d949b9e5p-26, 0x1.ac92c1be7ed89p-29}}, {{0x1.a6dab49575b6dp-04, 0x1.c84c90cc5b214p-62, -0x1.30a0ebefa7ff4p-06, 0x1.b04ef16d7ef9bp-09, -0x1.2e52cf81e3f4cp-11, 0x1.a0faa96f4a84p-14, -0x1.1bb8488e74403p-16, 0x1.7d2054abbfdep-19, -0x1.f99c83071c5bap-22, 0x1.4b592deff4da5p-24, -0x1.ad9fbdcc0add4p-27, 0x1.13220297d038bp-29}}, {{0x1.949fbeb63d761p-04, 0x1.e8e2b812ca74p-59, -0x1.1748bb019ff2dp-06, 0x1.7c2ef77e9114dp-09, -0x1.fe9e2a1afd5b6p-12, 0x1.527c1e396f036p-14, -0x1.bb2e614fdcfc1p-17, 0x1.1ea5688f47d6p-19, -0x1.6e7dea70522a4p-22, 0x1.cf4db361fc60ap-25, -0x1.21e35092fb657p-27, 0x1.669d2f923de89p-30}}, {{0x1.83e1a154593d6p-04, -0x1.938ac7959fd51p-58, -0x1.00f0a28e0b70dp-06, 0x1.500652770df53p-09, -0x1.b1ffaa6f881f7p-12, 0x1.14e914d25fdddp-14, -0x1.5d443153e4fbap-17, 0x1.b3956212791b8p-20, -0x1.0ca9083d22fa5p-22, 0x1.47e8bff0a6b3bp-25, -0x1.8c6ced7727c5ap-28, 0x1.da19535baa972p-31}}, {{0x1.747414effdaep-04, -0x1.9c490809d88b7p-59, -0x1.da4a7e35becddp-07, 0x1.2a6189daf30dep-09, -0x1.7318428a380c1p-12, 0x1.c85edd24048e3p-15, -0x1.1594dc884fb2dp-17, 0x1.4e1f24cf3a451p-20, -0x1.8e1293e3647f9p-23, 0x1.d58e790dea496p-26, -0x1.1276bf82c4e15p-28, 0x1.3d9a8a8191d4p-31}}, {{0x1.66315c5706f0bp-04, 0x1.e933379107a7ap-59, -0x1.b70fb7681780ep-07, 0x1.0a1ac60286bf7p-09, -0x1.3f1651ac0ffcbp-12, 0x1.7a9f9dad403e7p-15, -0x1.bcb6670030578p-18, 0x1.02982662103efp-20, -0x1.29da9fd72af45p-23, 0x1.53dec4736ff6p-26, -0x1.808bf4b944b7fp-29, 0x1.aeef1e5c7b594p-32}}, {{0x1.58f91d4c57ccap-04, -0x1.366313157e697p-58, -0x1.9794607880b05p-07, 0x1.dc8f5a234ea65p-10, -0x1.13ce26f04be18p-12, 0x1.3c1e9a550f8b6p-15, -0x1.66e18362c6148p-18, 0x1.93a775f1a8babp-21, -0x1.c1eaad6a78dfp-24, 0x1.f111a92e4acdap-27, -0x1.1066149de4c93p-29, 0x1.27db8a0847529p-32}}, {{0x1.4caf750fa3231p-04, -0x1.4f0cde748e41bp-61, -0x1.7b56355cc257fp-07, 0x1.ac57ccfb07de2p-10, -0x1.df20338143838p-13, 0x1.09820b7f1d8fep-15, -0x1.23a26323af31ep-18, 0x1.3d8a865fde792p-21, -0x1.56cf64b0a764ap-24, 0x1.6f0493a401f0ap-27, -0x1.85fbd5598f93ep-30, 0x1.9ad901f509f14p-33}}, {{0x1.413c3b2dcd435p-04, -0x1.5144f5fe7611bp-59, -0x1.61e827af73702p-07, 0x1.825df5629cdd9p-10, -0x1.a214309a9f1fcp-13, 0x1.c07f431ce4a76p-16, -0x1.dd15aee39d6bap-19, 0x1.f75447850b69dp-22, -0x1.07611b40e5e62p-24, 0x1.117a5a5ba7a3fp-27, -0x1.19f2348b65c5fp-30, 0x1.2053ab3e1e007p-33}}, {{0x1.368a68664ffeep-04, -0x1.97fb2afafe326p-59, -0x1.4aee62ebfbeecp-07, 0x1.5da94d30efafbp-10, -0x1.6e62a07a7ecdbp-13, 0x1.7ccc2800593f6p-16, -0x1.88a45c37b2f0fp-19, 0x1.91b83fc0fa08bp-22, -0x1.97e4aa0aa0446p-25, 0x1.9b170622a1601p-28, -0x1.9b861180b1b5ep-31, 0x1.98cd6e4d0ebc8p-34}}, {{0x1.2c8799eb812b4p-04, 0x1.f58251cc87727p-58, -0x1.361b27d94cc85p-07, 0x1.3d6dfc18ff169p-10, -0x1.426342e99bcdcp-13, 0x1.44ec0a4ad2cddp-16, -0x1.45074f6deb942p-19, 0x1.42c18c81df6ccp-22, -0x1.3e33d09683054p-25, 0x1.37827d2c10cbfp-28, -0x1.2f0319c50678cp-31, 0x1.249acb603c4p-34}}, {{0x1.2323ab16589c9p-04, 0x1.f2945dbb9761fp-59, -0x1.232c4d153e57cp-07, 0x1.2103cd5bcf8c1p-10, -0x1.1cc27d2501a57p-13, 0x1.168b456c3da55p-16, -0x1.0e8a14a551a76p-19, 0x1.04f21775ef1dp-22, -0x1.f3f7a3dc31659p-26, 0x1.dbc66e91a2ab2p-29, -0x1.c202fd4721d5dp-32, 0x1.a6b4d6ad903e2p-35}}, {{0x1.1618fbc75f8ap-04, 0x1.8e9014246ff9dp-60, -0x1.09d8af47983fcp-07, 0x1.f8c382c54421dp-11, -0x1.dbf548a05f67fp-14, 0x1.bdd1fbfc36b9bp-17, -0x1.9edfad3c082ebp-20, 0x1.7f9c1cae3c52ep-23, -0x1.607a29e5b0553p-26, 0x1.41e06520a3d43p-29, -0x1.24ac76bb9a118p-32, 0x1.080f98bec5a78p-35}}, {{0x1.0669c59166c17p-04, 0x1.a9783bfcd417ap-59, -0x1.d9c4ed21533bp-08, 0x1.a909f1969e99dp-11, -0x1.7b022618f5c64p-14, 0x1.4ff2fd6a38829p-17, -0x1.2809b14819ac7p-20, 0x1.035da05d8d26bp-23, -0x1.c3e5e1a7f94b5p-27, 0x1.877b4141d1819p-30, -0x1.51d2f1a50881fp-33, 0x1.2179ee50ce6dep-36}}, {{0x1.f0c9d48847e15p-05, 0x1.5f456df8b85ffp-59, -0x1.a8c62560288bbp-08, 0x1.692e54463ff4fp-11, -0x1.316dfd27c4134p-14, 0x1.00e4f208a77cep-17, -0x1.addaa927dadap-21, 0x1.65c15fb2e7b1ep-24, -0x1.28381fcbc9f0dp-27, 0x1.e80d41c79f497p-31, -0x1.90a250710fb0dp-34, 0x1.46c6816deb4c5p-37}}, {{0x1.d7947dc6e8dafp-05, -0x1.248cfc5e9d1afp-60, -0x1.7ef85ef3d1684p-08, 0x1.3572837068f82p-11, -0x1.f19a40f07df2cp-15, 0x1.8e20f7770da3ep-18, -0x1.3d01ef2445133p-21, 0x1.f66f55ebadfa7p-25, -0x1.8c4c56547c0aap-28, 0x1.37239196f629fp-31, -0x1.e6fa1724b1a73p-35, 0x1.7adf90fce65f2p-38}}, {{0x1.c0cb9b2935b92p-05, -0x1.d3d9c0c529614p-59, -0x1.5b059dc34c3d5p-08, 0x1.0b1a41bf02a49p-11, -0x1.99532cdaf37b4p-15, 0x1.383e40afaa278p-18, -0x1.da48652db4661p-22, 0x1.66a54fcc3b483p-25, -0x1.0e0abf3639b59p-28, 0x1.94efe482e7ba2p-32, -0x1.2eb4f90e99937p-35, 0x1.c227959f5cd81p-39}}, {{0x1.ac1a2600f9687p-05, -0x1.193568f0788efp-59, -0x1.3be37b8224a8dp-08, 0x1.d03c050c12cafp-12, -0x1.53b80a02ad79dp-15, 0x1.ef2de61e6b85dp-19, -0x1.6770ae0c9a1dbp-22, 0x1.03dfafd4cd31cp-25, -0x1.764cc90176265p-29, 0x1.0c8235d467d3fp-32, -0x1.802efa3b77564p-36, 0x1.117f1f1b2f7ecp-39}}, {{0x1.9939e4f6ef547p-05, 0x1.94087b6ee7d68p-64, -0x1.20c006896f723p-08, 0x1.95ede2d54de93p-12, -0x1.1c4103d18e17p-15, 0x1.8c9d5da786076p-19, -0x1.13ac64c0fb437p-22, 0x1.7dd2a9686a1f5p-26, -0x1.0777a390b382ep-29, 0x1.6a4c527affe7ep-33, -0x1.f0f2356d88c74p-37, 0x1.534675df513bcp-40}}, {{0x1.87f0587e0b6b4p-05, -0x1.f0205e85b6441p-62, -0x1.08f40799540edp-08, 0x1.64f6aa6bfabep-12, -0x1.df41a15a9cdc7p-16, 0x1.409dfb5be2e8dp-19, -0x1.ab84d5882c9f7p-23, 0x1.1c126cade6ba1p-26, -0x1.7840d0b6b4e4cp-30, 0x1.f0b374cac6a56p-34, -0x1.4716c27630f6ap-37, 0x1.acfcde4066dbdp-41}}, {{0x1.780c6345b4de9p-05, -0x1.3cfb854fdd89bp-59, -0x1.e7f2059678dd5p-09, 0x1.3b8b7f402a8ebp-12, -0x1.96ce3ebd3b98p-16, 0x1.0565cdd23b808p-19, -0x1.4edf1d76a7bf5p-23, 0x1.aba91680f0c85p-27, -0x1.103c964514069p-30, 0x1.598926d9c6265p-34, -0x1.b59f1e4f9cf2p-38, 0x1.140c76dd4a7fbp-41}}, {{0x1.69647c7510299p-05, -0x1.ee7439c458f12p-59, -0x1.c2c3adc1ab71p-09, 0x1.1846ff5dc5bbcp-12, -0x1.5b82416819eabp-16, 0x1.ad999f688a46dp-20, -0x1.08c479c272199p-23, 0x1.456a39cd01166p-27, -0x1.8ecebfae99bf8p-31, 0x1.e75d163cafee1p-35, -0x1.2931532690286p-38, 0x1.69258c734b3efp-42}}, {{0x1.5bd54832ed9c3p-05, -0x1.08c2c95c5b1c6p-59, -0x1.a1aa73f9e2f99p-09, 0x1.f42027fda580cp-13, -0x1.2a9b9e9ca3a49p-16, 0x1.639a528d9dfcep-20, -0x1.a654195873b88p-24, 0x1.f439dad345c5ap-28, -0x1.2774935f8cdb9p-31, 0x1.5c180f639dadap-35, -0x1.995774f3f809bp-39, 0x1.dfbf7f905ee79p-43}}, {{0x1.4f407d0aad072p-05, 0x1.4c9bcda015a17p-59, -0x1.84131dfa095a4p-09, 0x1.c00f47ccfd902p-13, -0x1.01fec1f526259p-16, 0x1.285a9be8ffd56p-20, -0x1.538e6390ffdbap-24, 0x1.8414c8278990dp-28, -0x1.ba6fdae8d6ae9p-32, 0x1.f728f3da8a6b2p-36, -0x1.1d9b781a08469p-39, 0x1.4338294b38e52p-43}}, {{0x1.438c03b54316dp-05, 0x1.d85426ed709b4p-60, -0x1.69836d73ecf92p-09, 0x1.92f63a0408f07p-13, -0x1.c016858e0201cp-17, 0x1.f11588c793617p-21, -0x1.13118c0d6781cp-24, 0x1.2fb68d4cc06a5p-28, -0x1.4e8f79b1e22bap-32, 0x1.6fb0821cc9e4p-36, -0x1.936fb6232eb52p-40, 0x1.b95bcd4c5787bp-44}}, {{0x1.38a143b28d6d4p-05, -0x1.5c1e5e7110a7ap-60, -0x1.5195371eac394p-09, 0x1.6bb4e246a87c5p-13, -0x1.86f9ae5b446bcp-17, 0x1.a35ac542b4714p-21, -0x1.c0cd00b5b438ap-25, 0x1.df42de6bfb5ccp-29, -0x1.feac75827922ep-33, 0x1.0f7bc35c6b3a9p-36, -0x1.203508b5f685cp-40, 0x1.311e5c6f48bbdp-44}}, {{0x1.2e6c929b52165p-05, -0x1.65b838922d773p-62, -0x1.3bf2903ef31b1p-09, 0x1.49611f5260891p-13, -0x1.56a9984a1043p-17, 0x1.63bd15e484913p-21, -0x1.708c91b403719p-25, 0x1.7d0901a9e0ff9p-29, -0x1.8923736f0ee79p-33, 0x1.94cd3668a86e1p-37, -0x1.a03557b2a1352p-41, 0x1.aad462b5e07e1p-45}}, {{0x1.24dcbe974e1ebp-05, 0x1.d90fcde46ad29p-60, -0x1.2852ce71a1307p-09, 0x1.2b3b5f7373065p-13, -0x1.2d92fd52a421fp-17, 0x1.2f570b0cba6dfp-21, -0x1.3085c73eae47ap-25, 0x1.311e4e5a89b89p-29, -0x1.312098c181b0ap-33, 0x1.308d80a6a5f8ap-37, -0x1.2f90d29a7e9ccp-41, 0x1.2dd86802f5dc6p-45}}, {{0x1.17999659ab8b6p-05, -0x1.30524d137f114p-59, -0x1.0e23ef619e36p-09, 0x1.04877d0063a6bp-13, -0x1.f59df6f498213p-18, 0x1.e209aa452f363p-22, -0x1.ce66254f20265p-26, 0x1.bac69a14ae0ep-30, -0x1.a73d1e18f001ep-34, 0x1.93db2a1b5141dp-38, -0x1.81745b65bd1d7p-42, 0x1.6e85ebf46a6a9p-46}}, {{0x1.07ad15536656dp-05, -0x1.f592ef64f8675p-61, -0x1.e096c3c71f7fp-10, 0x1.b54485023ab65p-14, -0x1.8d36ddca2fb01p-18, 0x1.6841368b4383bp-22, -0x1.463740c06a166p-26, 0x1.26ed3e12cccd7p-30, -0x1.0a382c6d23449p-34, 0x1.dfdc8edd332ecp-39, -0x1.b0919fd0046b6p-43, 0x1.84a420a119716p-47}}, {{0x1.f2ee84766fae7p-06, 0x1.7250bd178780dp-60, -0x1.ae41bec497d41p-10, 0x1.727fe320214a1p-14, -0x1.3e956fa0e442p-18, 0x1.118d070cad031p-22, -0x1.d5192e97e5d45p-27, 0x1.91a56916dea0fp-31, -0x1.57683c274685cp-35, 0x1.25334b8905655p-39, -0x1.f4c36d5faff5cp-44, 0x1.aa5ae7959bf39p-48}}, {{0x1.d96a02b92c7d2p-06, 0x1.6fec16f43db57p-65, -0x1.836d6d4a6a46p-10, 0x1.3ca5867af7d5bp-14, -0x1.027643082655fp-18, 0x1.a564c9091adb5p-23, -0x1.57139ee24a211p-27, 0x1.16f52210484a1p-31, -0x1.c510b3b3f733ap-36, 0x1.6f73f3f265aefp-40, -0x1.2a11b3bbe7958p-44, 0x1.e244b205efa29p-49}}, {{0x1.c260728555995p-06, 0x1.a142ad66d2986p-60, -0x1.5eae9afb8256bp-10, 0x1.10bbf3169a3c8p-14, -0x1.a7ba08bba1903p-19, 0x1.48c57e66bae7dp-23, -0x1.fd98a00276896p-28, 0x1.8a7a991baaa99p-32, -0x1.3103569f17172p-36, 0x1.d721b3e0ea207p-41, -0x1.6beaede444a68p-45, 0x1.1869d98b0f279p-49}}, {{0x1.ad79a3c2ddabfp-06, -0x1.d4d7f7da83e3ep-61, -0x1.3eebf4f31d394p-10, 0x1.d925385ccdf3p-15, -0x1.5e997103cd4ecp-19, 0x1.03843fd907e11p-23, -0x1.7fc8f9bc39d1dp-28, 0x1.1b7ab4949b5d7p-32, -0x1.a25647eb23646p-37, 0x1.3459bd7ade1b2p-41, -0x1.c6a025cfc6f9ap-46, 0x1.4e658ec5afac6p-50}}, {{0x1.9a6cfe4b0d001p-06, -0x1.e39a270c1d38ap-64, -0x1.2348dd924b18cp-10, 0x1.9d0d6aa6ca843p-15, -0x1.2493715b9a621p-19, 0x1.9e133df96968ap-24, -0x1.24bb0696e0701p-28, 0x1.9d7dce6894bcbp-33, -0x1.23c0cdc6ad001p-37, 0x1.9b5128cfa4f33p-42, -0x1.21fa0b32d35c6p-46, 0x1.9807645a62ea3p-51}}, {{0x1.88fe35af1512bp-06, 0x1.0c653e74838d5p-61, -0x1.0b165e58f4594p-10, 0x1.6ab638dc5f303p-15, -0x1.ec2192fbda5f5p-20, 0x1.4d90eb6ad19e7p-24, -0x1.c3c75f2be8bap-29, 0x1.31abaf33fc325p-33, -0x1.9d434d9259ec9p-38, 0x1.171dc74935f54p-42, -0x1.791281b94d38cp-47, 0x1.fc7303984542dp-52}}, {{0x1.78faca60fd196p-06, -0x1.3f9819919af3bp-60, -0x1.eb908f3f7b3b7p-11, 0x1.403968c57fb6ep-15, -0x1.a0de6c14e4978p-20, 0x1.0f1e0580b27bbp-24, -0x1.605c8642d2a93p-29, 0x1.c9939ce925284p-34, -0x1.28dc9f3f5c032p-38, 0x1.80e04997a1667p-43, -0x1.f309daedb9443p-48, 0x1.42f8caefef182p-52}}, {{0x1.6a382043f7ebdp-06, -0x1.bcabb23da751dp-65, -0x1.c5da7001373c4p-11, 0x1.1c1e05ffcfa4p-15, -0x1.63734205be7e3p-20, 0x1.bc5ac677ae5d4p-25, -0x1.15897eb2f4c25p-29, 0x1.5a6db1c600f3bp-34, -0x1.b01803a244edep-39, 0x1.0d44b1a18348bp-43, -0x1.4fa22d6c9bff9p-48, 0x1.a1af897de9c78p-53}}, {{0x1.5c92036f02bcep-06, 0x1.5d03c5b1244b1p-66, -0x1.a45161db933c4p-11, 0x1.fa7994b33bd68p-16, -0x1.30ee4987938c8p-20, 0x1.6eeaeaaf756f7p-25, -0x1.b931e3a3d3b89p-30, 0x1.0911729c18db7p-34, -0x1.3e47e0f972d54p-39, 0x1.7de8b16c179bcp-44, -0x1.ca4c857f66a62p-49, 0x1.1293787e31801p-53}}, {{0x1.4fe97f404ff9ap-06, -0x1.6a3b20b5d6343p-61, -0x1.865d4727e2705p-11, 0x1.c558682584702p-16, -0x1.071234db7fe33p-20, 0x1.311d4c40a1804p-25, -0x1.61a55321da4e5p-30, 0x1.99a114d462964p-35, -0x1.da2a875fa2eb4p-40, 0x1.1241d622fd20ep-44, -0x1.3d4971941eb1ep-49, 0x1.6e8fa5bb0d634p-54}}}};
-FN f142_erfcPair_results f142_erfcPair(CHECKER f64 x_) {
+FN f141_erfcPair_results f141_erfcPair(CHECKER f64 x_) {
   f64 h_ = {0};
   f64 l_ = {0};
   i64 n_ = {0};
@@ -7328,7 +7258,7 @@ FN f142_erfcPair_results f142_erfcPair(CHECKER f64 x_) {
   f64 t3_ = {0};
   f64 t4_ = {0};
   i64 t5_ = {0};
-  { f130_expPair_results r = f130_expPair(CHECK -p_, -e_);
+  { f129_expPair_results r = f129_expPair(CHECK -p_, -e_);
     t3_ = r.r0;
     t4_ = r.r1;
     t5_ = r.r2;
@@ -7378,13 +7308,13 @@ FN f142_erfcPair_results f142_erfcPair(CHECKER f64 x_) {
   }
   p_ = t22_;
   e_ = t23_;
-  { f142_erfcPair_results r = {p_, e_ + f85_mad(CHECK h_, gl_, l_ * g_), n_}; return r; }
+  { f141_erfcPair_results r = {p_, e_ + f85_mad(CHECK h_, gl_, l_ * g_), n_}; return r; }
 }
-FN f64 f141_fromErfc(CHECKER f64 c_, f64 x_) {
+FN f64 f140_fromErfc(CHECKER f64 c_, f64 x_) {
   f64 t_ = {0};
   f64 t2_ = {0};
   i64 t3_ = {0};
-  { f142_erfcPair_results r = f142_erfcPair(CHECK x_);
+  { f141_erfcPair_results r = f141_erfcPair(CHECK x_);
     t_ = r.r0;
     t2_ = r.r1;
     t3_ = r.r2;
@@ -7393,9 +7323,9 @@ FN f64 f141_fromErfc(CHECKER f64 c_, f64 x_) {
   f64 l_ = t2_;
   i64 n_ = t3_;
   f64 f_ = f90_power2(CHECK n_);
-  return f124_less(CHECK c_, 0.0, h_ * f_, l_ * f_);
+  return f123_less(CHECK c_, 0.0, h_ * f_, l_ * f_);
 }
-FN f64 f139_Erf(CHECKER f64 x_) {
+FN f64 f138_Erf(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   {
     if ((a_ == 0.0) || (x_ != x_)) {
@@ -7419,7 +7349,7 @@ FN f64 f139_Erf(CHECKER f64 x_) {
           u64 t5_ = {0};
           f64 t6_ = {0};
           f64 t7_ = {0};
-          { f140_erfTerms_results r = f140_erfTerms(CHECK a_);
+          { f139_erfTerms_results r = f139_erfTerms(CHECK a_);
             t5_ = r.r0;
             t6_ = r.r1;
             t7_ = r.r2;
@@ -7440,7 +7370,7 @@ FN f64 f139_Erf(CHECKER f64 x_) {
           return f89_withSign(CHECK h2_ + (l2_ + (e_ + t11_.v[(i64)1])), x_);
         } else {
           if (a_ < 6.0) {
-            return f89_withSign(CHECK f141_fromErfc(CHECK 1.0, a_), x_);
+            return f89_withSign(CHECK f140_fromErfc(CHECK 1.0, a_), x_);
           }
         }
       }
@@ -7448,7 +7378,7 @@ FN f64 f139_Erf(CHECKER f64 x_) {
   }
   return f89_withSign(CHECK 1.0, x_);
 }
-FN f64 f143_Erfc(CHECKER f64 x_) {
+FN f64 f142_Erfc(CHECKER f64 x_) {
   {
     if (x_ != x_) {
       return x_;
@@ -7457,13 +7387,13 @@ FN f64 f143_Erfc(CHECKER f64 x_) {
         return 2.0;
       } else {
         if (x_ <= (-2.0)) {
-          return f141_fromErfc(CHECK 2.0, -x_);
+          return f140_fromErfc(CHECK 2.0, -x_);
         } else {
           if (x_ < 0.0) {
             u64 t_ = {0};
             f64 t2_ = {0};
             f64 t3_ = {0};
-            { f140_erfTerms_results r = f140_erfTerms(CHECK -x_);
+            { f139_erfTerms_results r = f139_erfTerms(CHECK -x_);
               t_ = r.r0;
               t2_ = r.r1;
               t3_ = r.r2;
@@ -7495,7 +7425,7 @@ FN f64 f143_Erfc(CHECKER f64 x_) {
               u64 t11_ = {0};
               f64 t12_ = {0};
               f64 t13_ = {0};
-              { f140_erfTerms_results r = f140_erfTerms(CHECK x_);
+              { f139_erfTerms_results r = f139_erfTerms(CHECK x_);
                 t11_ = r.r0;
                 t12_ = r.r1;
                 t13_ = r.r2;
@@ -7519,7 +7449,7 @@ FN f64 f143_Erfc(CHECKER f64 x_) {
                 f64 t18_ = {0};
                 f64 t19_ = {0};
                 i64 t20_ = {0};
-                { f142_erfcPair_results r = f142_erfcPair(CHECK x_);
+                { f141_erfcPair_results r = f141_erfcPair(CHECK x_);
                   t18_ = r.r0;
                   t19_ = r.r1;
                   t20_ = r.r2;
@@ -7534,7 +7464,7 @@ FN f64 f143_Erfc(CHECKER f64 x_) {
   }
   return 0.0;
 }
-FN f64 f144_Sigmoid(CHECKER f64 x_) {
+FN f64 f143_Sigmoid(CHECKER f64 x_) {
   {
     if (x_ < (-44.0)) {
       return f82_Exp(CHECK x_);
@@ -7587,7 +7517,7 @@ FN f64 f144_Sigmoid(CHECKER f64 x_) {
   }
   f64 t10_ = {0};
   f64 t11_ = {0};
-  { f117_quotient_results r = f117_quotient(CHECK h_, l_, d_, dl_);
+  { f116_quotient_results r = f116_quotient(CHECK h_, l_, d_, dl_);
     t10_ = r.r0;
     t11_ = r.r1;
   }
@@ -7600,7 +7530,7 @@ FN f64 floor_f64(f64 x) { return __builtin_floor(x); }
 #else
 FN f64 floor_f64(f64 x) { return floor(x); }
 #endif
-FN f64 f145_Floor(CHECKER f64 x_) {
+FN f64 f144_Floor(CHECKER f64 x_) {
   return floor_f64(x_);
 }
 #ifdef __NVPTX__
@@ -7608,20 +7538,20 @@ FN f64 ceil_f64(f64 x) { return __builtin_ceil(x); }
 #else
 FN f64 ceil_f64(f64 x) { return ceil(x); }
 #endif
-FN f64 f146_Ceil(CHECKER f64 x_) {
+FN f64 f145_Ceil(CHECKER f64 x_) {
   return ceil_f64(x_);
 }
-FN f64 f147_Trunc(CHECKER f64 x_) {
+FN f64 f146_Trunc(CHECKER f64 x_) {
   return trunc_f64(x_);
 }
-FN f64 f148_Round(CHECKER f64 x_) {
+FN f64 f147_Round(CHECKER f64 x_) {
   f64 t_ = trunc_f64(x_);
   if (abs_f64(x_ - t_) >= 0.5) {
     return t_ + f89_withSign(CHECK 1.0, x_);
   }
   return t_;
 }
-FN f64 f149_RoundToEven(CHECKER f64 x_) {
+FN f64 f148_RoundToEven(CHECKER f64 x_) {
   f64 a_ = abs_f64(x_);
   if (!(a_ < 0x1p+52)) {
     return x_;
@@ -7631,11 +7561,11 @@ FN f64 f149_RoundToEven(CHECKER f64 x_) {
 FN u64 u64_of_f64(f64 x) {
   return x != x ? (u64)0 : x >= 0x1p64 ? (u64)~(u64)0 : x <= 0x0p0 ? (u64)0 : (u64)x;
 }
-FN u8 f151_isOdd(CHECKER f64 y_) {
+FN u8 f150_isOdd(CHECKER f64 y_) {
   f64 a_ = abs_f64(y_);
   return ((a_ < 0x1p+53) && (trunc_f64(a_) == a_)) && ((u64_of_f64(a_) & 1ul) == 1ul);
 }
-FN f64 f150_Pow(CHECKER f64 x_, f64 y_) {
+FN f64 f149_Pow(CHECKER f64 x_, f64 y_) {
   {
     if ((y_ == 0.0) || (x_ == 1.0)) {
       return 1.0;
@@ -7676,7 +7606,7 @@ FN f64 f150_Pow(CHECKER f64 x_, f64 y_) {
               f64 t3_ = {0};
               f64 t4_ = {0};
               i64 t5_ = {0};
-              { f130_expPair_results r = f130_expPair(CHECK p_, fma(y_, h_, -p_) + (y_ * l_));
+              { f129_expPair_results r = f129_expPair(CHECK p_, fma(y_, h_, -p_) + (y_ * l_));
                 t3_ = r.r0;
                 t4_ = r.r1;
                 t5_ = r.r2;
@@ -7692,7 +7622,7 @@ FN f64 f150_Pow(CHECKER f64 x_, f64 y_) {
     }
   }
   if ((x_ < 0.0) || ((x_ == 0.0) && ((1.0 / x_) < 0.0))) {
-    if (f151_isOdd(CHECK y_)) {
+    if (f150_isOdd(CHECK y_)) {
       return -result_;
     }
   }
@@ -7701,7 +7631,7 @@ FN f64 f150_Pow(CHECKER f64 x_, f64 y_) {
 FN f64 max_f64(f64 x, f64 y) {
   return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_ulong(x) >> 63 ? y : x) : x > y ? x : y;
 }
-FN f64 f152_Atan2(CHECKER f64 y_, f64 x_) {
+FN f64 f151_Atan2(CHECKER f64 y_, f64 x_) {
   f64 a_ = abs_f64(y_);
   f64 b_ = abs_f64(x_);
   u8 left_ = (as_ulong(x_) >> 63) != 0ul;
@@ -7751,13 +7681,13 @@ FN f64 f152_Atan2(CHECKER f64 y_, f64 x_) {
     if (a_ > b_) {
       f64 t5_ = {0};
       f64 t6_ = {0};
-      { f117_quotient_results r = f117_quotient(CHECK b_, 0.0, a_, 0.0);
+      { f116_quotient_results r = f116_quotient(CHECK b_, 0.0, a_, 0.0);
         t5_ = r.r0;
         t6_ = r.r1;
       }
       f64 t7_ = {0};
       f64 t8_ = {0};
-      { f127_atanPair_results r = f127_atanPair(CHECK t5_, t6_);
+      { f126_atanPair_results r = f126_atanPair(CHECK t5_, t6_);
         t7_ = r.r0;
         t8_ = r.r1;
       }
@@ -7769,36 +7699,36 @@ FN f64 f152_Atan2(CHECKER f64 y_, f64 x_) {
         h_ = t9_;
         l_ = t10_;
       }
-      return f89_withSign(CHECK f124_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h_, l_), y_);
+      return f89_withSign(CHECK f123_less(CHECK 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, h_, l_), y_);
     } else {
       if (left_) {
         f64 t11_ = {0};
         f64 t12_ = {0};
-        { f117_quotient_results r = f117_quotient(CHECK a_, 0.0, b_, 0.0);
+        { f116_quotient_results r = f116_quotient(CHECK a_, 0.0, b_, 0.0);
           t11_ = r.r0;
           t12_ = r.r1;
         }
         f64 t13_ = {0};
         f64 t14_ = {0};
-        { f127_atanPair_results r = f127_atanPair(CHECK t11_, t12_);
+        { f126_atanPair_results r = f126_atanPair(CHECK t11_, t12_);
           t13_ = r.r0;
           t14_ = r.r1;
         }
         f64 h2_ = t13_;
         f64 l2_ = t14_;
-        return f89_withSign(CHECK f124_less(CHECK 0x1.921fb54442d18p+01, 0x1.1a62633145c07p-53, h2_, l2_), y_);
+        return f89_withSign(CHECK f123_less(CHECK 0x1.921fb54442d18p+01, 0x1.1a62633145c07p-53, h2_, l2_), y_);
       }
     }
   }
   f64 t15_ = {0};
   f64 t16_ = {0};
-  { f117_quotient_results r = f117_quotient(CHECK a_, 0.0, b_, 0.0);
+  { f116_quotient_results r = f116_quotient(CHECK a_, 0.0, b_, 0.0);
     t15_ = r.r0;
     t16_ = r.r1;
   }
   f64 t17_ = {0};
   f64 t18_ = {0};
-  { f127_atanPair_results r = f127_atanPair(CHECK t15_, t16_);
+  { f126_atanPair_results r = f126_atanPair(CHECK t15_, t16_);
     t17_ = r.r0;
     t18_ = r.r1;
   }
@@ -7809,7 +7739,7 @@ FN f64 f152_Atan2(CHECKER f64 y_, f64 x_) {
 FN f64 min_f64(f64 x, f64 y) {
   return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_ulong(x) >> 63 ? x : y) : x < y ? x : y;
 }
-FN f64 f153_Hypot(CHECKER f64 x_, f64 y_) {
+FN f64 f152_Hypot(CHECKER f64 x_, f64 y_) {
   f64 t_ = {0};
   f64 t2_ = {0};
   { f96_twoMul_results r = f96_twoMul(CHECK x_, x_);
@@ -7837,7 +7767,7 @@ FN f64 f153_Hypot(CHECKER f64 x_, f64 y_) {
   if ((h_ > 0x1p-800) && (h_ < 0x1p+1000)) {
     f64 t8_ = {0};
     f64 t9_ = {0};
-    { f123_root_results r = f123_root(CHECK h_, l_ + (e_ + g_));
+    { f122_root_results r = f122_root(CHECK h_, l_ + (e_ + g_));
       t8_ = r.r0;
       t9_ = r.r1;
     }
@@ -7899,7 +7829,7 @@ FN f64 f153_Hypot(CHECKER f64 x_, f64 y_) {
   l_ = t19_;
   f64 t20_ = {0};
   f64 t21_ = {0};
-  { f123_root_results r = f123_root(CHECK h_, l_ + (e_ + g_));
+  { f122_root_results r = f122_root(CHECK h_, l_ + (e_ + g_));
     t20_ = r.r0;
     t21_ = r.r1;
   }
@@ -7907,19 +7837,19 @@ FN f64 f153_Hypot(CHECKER f64 x_, f64 y_) {
   l_ = t21_;
   return f88_scale(CHECK h_, l_, n_);
 }
-typedef struct { u64 r0; i64 r1; } f155_integer_results;
-FN f155_integer_results f155_integer(CHECKER f64 x_) {
+typedef struct { u64 r0; i64 r1; } f154_integer_results;
+FN f154_integer_results f154_integer(CHECKER f64 x_) {
   u64 m_ = {0};
   i64 e_ = {0};
   u64 b_ = as_ulong(x_);
   if ((b_ >> 52) == 0ul) {
-    { f155_integer_results r = {b_, (i64)-1074}; return r; }
+    { f154_integer_results r = {b_, (i64)-1074}; return r; }
   }
-  { f155_integer_results r = {(b_ & 4503599627370495ul) | 4503599627370496ul, (i64)((u64)((i64)(b_ >> 52)) - (u64)((i64)1075))}; return r; }
+  { f154_integer_results r = {(b_ & 4503599627370495ul) | 4503599627370496ul, (i64)((u64)((i64)(b_ >> 52)) - (u64)((i64)1075))}; return r; }
 }
 FN u64 rem_u64(LINED u64 x, u64 y) { NOT_ZERO(y) u64 d = y == 0 ? 1 : y; return (u64)(x % d); }
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-FN f64 f154_Mod(CHECKER f64 x_, f64 y_) {
+FN f64 f153_Mod(CHECKER f64 x_, f64 y_) {
   f64 a_ = abs_f64(x_);
   f64 b_ = abs_f64(y_);
   {
@@ -7933,7 +7863,7 @@ FN f64 f154_Mod(CHECKER f64 x_, f64 y_) {
   }
   u64 t_ = {0};
   i64 t2_ = {0};
-  { f155_integer_results r = f155_integer(CHECK a_);
+  { f154_integer_results r = f154_integer(CHECK a_);
     t_ = r.r0;
     t2_ = r.r1;
   }
@@ -7941,7 +7871,7 @@ FN f64 f154_Mod(CHECKER f64 x_, f64 y_) {
   i64 e_ = t2_;
   u64 t3_ = {0};
   i64 t4_ = {0};
-  { f155_integer_results r = f155_integer(CHECK b_);
+  { f154_integer_results r = f154_integer(CHECK b_);
     t3_ = r.r0;
     t4_ = r.r1;
   }
@@ -7987,82 +7917,82 @@ FN f64 f81_Function(CHECKER i64 f_, f64 x_, f64 y_) {
                     return f108_Sin(CHECK x_);
                   } else {
                     if (t_ == ((i64)8)) {
-                      return f115_Cos(CHECK x_);
+                      return f114_Cos(CHECK x_);
                     } else {
                       if (t_ == ((i64)9)) {
-                        return f116_Tan(CHECK x_);
+                        return f115_Tan(CHECK x_);
                       } else {
                         if (t_ == ((i64)10)) {
-                          return f118_SinPi(CHECK x_);
+                          return f117_SinPi(CHECK x_);
                         } else {
                           if (t_ == ((i64)11)) {
-                            return f120_CosPi(CHECK x_);
+                            return f119_CosPi(CHECK x_);
                           } else {
                             if (t_ == ((i64)12)) {
-                              return f121_Asin(CHECK x_);
+                              return f120_Asin(CHECK x_);
                             } else {
                               if (t_ == ((i64)13)) {
-                                return f125_Acos(CHECK x_);
+                                return f124_Acos(CHECK x_);
                               } else {
                                 if (t_ == ((i64)14)) {
-                                  return f126_Atan(CHECK x_);
+                                  return f125_Atan(CHECK x_);
                                 } else {
                                   if (t_ == ((i64)15)) {
-                                    return f128_Sinh(CHECK x_);
+                                    return f127_Sinh(CHECK x_);
                                   } else {
                                     if (t_ == ((i64)16)) {
-                                      return f131_Cosh(CHECK x_);
+                                      return f130_Cosh(CHECK x_);
                                     } else {
                                       if (t_ == ((i64)17)) {
-                                        return f132_Tanh(CHECK x_);
+                                        return f131_Tanh(CHECK x_);
                                       } else {
                                         if (t_ == ((i64)18)) {
-                                          return f133_Asinh(CHECK x_);
+                                          return f132_Asinh(CHECK x_);
                                         } else {
                                           if (t_ == ((i64)19)) {
-                                            return f135_Acosh(CHECK x_);
+                                            return f134_Acosh(CHECK x_);
                                           } else {
                                             if (t_ == ((i64)20)) {
-                                              return f136_Atanh(CHECK x_);
+                                              return f135_Atanh(CHECK x_);
                                             } else {
                                               if (t_ == ((i64)21)) {
-                                                return f137_Cbrt(CHECK x_);
+                                                return f136_Cbrt(CHECK x_);
                                               } else {
                                                 if (t_ == ((i64)22)) {
-                                                  return f138_Rsqrt(CHECK x_);
+                                                  return f137_Rsqrt(CHECK x_);
                                                 } else {
                                                   if (t_ == ((i64)23)) {
-                                                    return f139_Erf(CHECK x_);
+                                                    return f138_Erf(CHECK x_);
                                                   } else {
                                                     if (t_ == ((i64)24)) {
-                                                      return f143_Erfc(CHECK x_);
+                                                      return f142_Erfc(CHECK x_);
                                                     } else {
                                                       if (t_ == ((i64)25)) {
-                                                        return f144_Sigmoid(CHECK x_);
+                                                        return f143_Sigmoid(CHECK x_);
                                                       } else {
                                                         if (t_ == ((i64)26)) {
-                                                          return f145_Floor(CHECK x_);
+                                                          return f144_Floor(CHECK x_);
                                                         } else {
                                                           if (t_ == ((i64)27)) {
-                                                            return f146_Ceil(CHECK x_);
+                                                            return f145_Ceil(CHECK x_);
                                                           } else {
                                                             if (t_ == ((i64)28)) {
-                                                              return f147_Trunc(CHECK x_);
+                                                              return f146_Trunc(CHECK x_);
                                                             } else {
                                                               if (t_ == ((i64)29)) {
-                                                                return f148_Round(CHECK x_);
+                                                                return f147_Round(CHECK x_);
                                                               } else {
                                                                 if (t_ == ((i64)30)) {
-                                                                  return f149_RoundToEven(CHECK x_);
+                                                                  return f148_RoundToEven(CHECK x_);
                                                                 } else {
                                                                   if (t_ == ((i64)31)) {
-                                                                    return f150_Pow(CHECK x_, y_);
+                                                                    return f149_Pow(CHECK x_, y_);
                                                                   } else {
                                                                     if (t_ == ((i64)32)) {
-                                                                      return f152_Atan2(CHECK x_, y_);
+                                                                      return f151_Atan2(CHECK x_, y_);
                                                                     } else {
                                                                       if (t_ == ((i64)33)) {
-                                                                        return f153_Hypot(CHECK x_, y_);
+                                                                        return f152_Hypot(CHECK x_, y_);
                                                                       }
                                                                     }
                                                                   }
@@ -8098,7 +8028,7 @@ FN f64 f81_Function(CHECKER i64 f_, f64 x_, f64 y_) {
       }
     }
   }
-  return f154_Mod(CHECK x_, y_);
+  return f153_Mod(CHECK x_, y_);
 }
 __kernel
 void elementary_float64(const ulong f_x, __global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
@@ -8930,6 +8860,7 @@ $L__BB0_51:
 	neg.f64 	%fd2125, %fd76;
 	fma.rn.f64 	%fd2126, %fd75, 0d400921FB54442D18, %fd2125;
 	add.rn.f64 	%fd2127, %fd2124, %fd2126;
+	add.s64 	%rd627, %rd64, 32;
 	mul.rn.f64 	%fd2128, %fd76, %fd76;
 	mul.rn.f64 	%fd2129, %fd2128, 0dBF56C154056ECAF1;
 	add.rn.f64 	%fd2130, %fd2129, 0d3FA55555554A324F;
@@ -8943,7 +8874,6 @@ $L__BB0_51:
 	add.rn.f64 	%fd2138, %fd2137, 0dBFC5555555555555;
 	mul.rn.f64 	%fd2139, %fd2134, %fd2138;
 	add.rn.f64 	%fd2140, %fd2127, %fd2139;
-	add.s64 	%rd627, %rd64, 32;
 	and.b64  	%rd628, %rd627, 127;
 	and.b64  	%rd629, %rd64, 127;
 	xor.b64  	%rd630, %rd629, 64;
@@ -9364,6 +9294,10 @@ $L__BB0_33:
 	and.b64  	%rd967, %rd966, 1;
 	add.s64 	%rd1170, %rd967, %rd965;
 $L__BB0_34:
+	mov.b64 	%rd968, %fd1;
+	shr.u64 	%rd969, %rd968, 57;
+	and.b64  	%rd970, %rd969, 64;
+	add.s64 	%rd971, %rd1170, %rd970;
 	mul.rn.f64 	%fd2381, %fd2826, %fd2826;
 	mul.rn.f64 	%fd2382, %fd2381, 0dBF56C154056ECAF1;
 	add.rn.f64 	%fd2383, %fd2382, 0d3FA55555554A324F;
@@ -9377,10 +9311,6 @@ $L__BB0_34:
 	add.rn.f64 	%fd2391, %fd2390, 0dBFC5555555555555;
 	mul.rn.f64 	%fd2392, %fd2387, %fd2391;
 	add.rn.f64 	%fd2393, %fd2827, %fd2392;
-	mov.b64 	%rd968, %fd1;
-	shr.u64 	%rd969, %rd968, 57;
-	and.b64  	%rd970, %rd969, 64;
-	add.s64 	%rd971, %rd1170, %rd970;
 	and.b64  	%rd972, %rd971, 127;
 	add.s64 	%rd973, %rd971, 32;
 	and.b64  	%rd974, %rd973, 127;
@@ -9655,6 +9585,7 @@ $L__BB0_158:
 	and.b64  	%rd861, %rd860, 1;
 	add.s64 	%rd1175, %rd861, %rd859;
 $L__BB0_159:
+	add.s64 	%rd862, %rd1175, 32;
 	mul.rn.f64 	%fd2319, %fd2828, %fd2828;
 	mul.rn.f64 	%fd2320, %fd2319, 0dBF56C154056ECAF1;
 	add.rn.f64 	%fd2321, %fd2320, 0d3FA55555554A324F;
@@ -9668,7 +9599,6 @@ $L__BB0_159:
 	add.rn.f64 	%fd2329, %fd2328, 0dBFC5555555555555;
 	mul.rn.f64 	%fd2330, %fd2325, %fd2329;
 	add.rn.f64 	%fd2331, %fd2829, %fd2330;
-	add.s64 	%rd862, %rd1175, 32;
 	and.b64  	%rd863, %rd862, 127;
 	and.b64  	%rd864, %rd1175, 127;
 	xor.b64  	%rd865, %rd864, 64;
@@ -12224,6 +12154,10 @@ $L__BB0_169:
 	mov.b64 	%rd636, %fd2166;
 	mul.rn.f64 	%fd2173, %fd2169, 0d3CA1A62633145C07;
 	add.rn.f64 	%fd2174, %fd2173, %fd2172;
+	mov.b64 	%rd637, %fd1;
+	shr.u64 	%rd638, %rd637, 57;
+	and.b64  	%rd639, %rd638, 64;
+	add.s64 	%rd640, %rd639, %rd636;
 	mul.rn.f64 	%fd2175, %fd2170, %fd2170;
 	mul.rn.f64 	%fd2176, %fd2175, 0dBF56C154056ECAF1;
 	add.rn.f64 	%fd2177, %fd2176, 0d3FA55555554A324F;
@@ -12237,10 +12171,6 @@ $L__BB0_169:
 	add.rn.f64 	%fd2185, %fd2184, 0dBFC5555555555555;
 	mul.rn.f64 	%fd2186, %fd2181, %fd2185;
 	add.rn.f64 	%fd2187, %fd2174, %fd2186;
-	mov.b64 	%rd637, %fd1;
-	shr.u64 	%rd638, %rd637, 57;
-	and.b64  	%rd639, %rd638, 64;
-	add.s64 	%rd640, %rd639, %rd636;
 	and.b64  	%rd641, %rd640, 127;
 	add.s64 	%rd642, %rd640, 32;
 	and.b64  	%rd643, %rd642, 127;
@@ -13251,7 +13181,7 @@ func elementaryFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:13255
+//line kernels_tandem.go:13185
 	}
 	return nil
 }
@@ -13316,7 +13246,7 @@ func elementaryFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:13320
+//line kernels_tandem.go:13250
 	}
 	return nil
 }
@@ -13531,7 +13461,7 @@ func gpu_f1_Function(f_ int64, x_ float32, y_ float32) float32 {
 	}
 //line ../elementary.go:87
 	return gpu_f79_Mod(x_, y_)
-//line kernels_tandem.go:13535
+//line kernels_tandem.go:13465
 }
 
 func gpu_f81_Function(f_ int64, x_ float64, y_ float64) float64 {
@@ -13581,132 +13511,132 @@ func gpu_f81_Function(f_ int64, x_ float64, y_ float64) float64 {
 //line ../elementary.go:34
 										if t_ == int64(8) {
 //line ../elementary.go:35
-											return gpu_f115_Cos(x_)
+											return gpu_f114_Cos(x_)
 										} else {
 //line ../elementary.go:36
 											if t_ == int64(9) {
 //line ../elementary.go:37
-												return gpu_f116_Tan(x_)
+												return gpu_f115_Tan(x_)
 											} else {
 //line ../elementary.go:38
 												if t_ == int64(10) {
 //line ../elementary.go:39
-													return gpu_f118_SinPi(x_)
+													return gpu_f117_SinPi(x_)
 												} else {
 //line ../elementary.go:40
 													if t_ == int64(11) {
 //line ../elementary.go:41
-														return gpu_f120_CosPi(x_)
+														return gpu_f119_CosPi(x_)
 													} else {
 //line ../elementary.go:42
 														if t_ == int64(12) {
 //line ../elementary.go:43
-															return gpu_f121_Asin(x_)
+															return gpu_f120_Asin(x_)
 														} else {
 //line ../elementary.go:44
 															if t_ == int64(13) {
 //line ../elementary.go:45
-																return gpu_f125_Acos(x_)
+																return gpu_f124_Acos(x_)
 															} else {
 //line ../elementary.go:46
 																if t_ == int64(14) {
 //line ../elementary.go:47
-																	return gpu_f126_Atan(x_)
+																	return gpu_f125_Atan(x_)
 																} else {
 //line ../elementary.go:48
 																	if t_ == int64(15) {
 //line ../elementary.go:49
-																		return gpu_f128_Sinh(x_)
+																		return gpu_f127_Sinh(x_)
 																	} else {
 //line ../elementary.go:50
 																		if t_ == int64(16) {
 //line ../elementary.go:51
-																			return gpu_f131_Cosh(x_)
+																			return gpu_f130_Cosh(x_)
 																		} else {
 //line ../elementary.go:52
 																			if t_ == int64(17) {
 //line ../elementary.go:53
-																				return gpu_f132_Tanh(x_)
+																				return gpu_f131_Tanh(x_)
 																			} else {
 //line ../elementary.go:54
 																				if t_ == int64(18) {
 //line ../elementary.go:55
-																					return gpu_f133_Asinh(x_)
+																					return gpu_f132_Asinh(x_)
 																				} else {
 //line ../elementary.go:56
 																					if t_ == int64(19) {
 //line ../elementary.go:57
-																						return gpu_f135_Acosh(x_)
+																						return gpu_f134_Acosh(x_)
 																					} else {
 //line ../elementary.go:58
 																						if t_ == int64(20) {
 //line ../elementary.go:59
-																							return gpu_f136_Atanh(x_)
+																							return gpu_f135_Atanh(x_)
 																						} else {
 //line ../elementary.go:60
 																							if t_ == int64(21) {
 //line ../elementary.go:61
-																								return gpu_f137_Cbrt(x_)
+																								return gpu_f136_Cbrt(x_)
 																							} else {
 //line ../elementary.go:62
 																								if t_ == int64(22) {
 //line ../elementary.go:63
-																									return gpu_f138_Rsqrt(x_)
+																									return gpu_f137_Rsqrt(x_)
 																								} else {
 //line ../elementary.go:64
 																									if t_ == int64(23) {
 //line ../elementary.go:65
-																										return gpu_f139_Erf(x_)
+																										return gpu_f138_Erf(x_)
 																									} else {
 //line ../elementary.go:66
 																										if t_ == int64(24) {
 //line ../elementary.go:67
-																											return gpu_f143_Erfc(x_)
+																											return gpu_f142_Erfc(x_)
 																										} else {
 //line ../elementary.go:68
 																											if t_ == int64(25) {
 //line ../elementary.go:69
-																												return gpu_f144_Sigmoid(x_)
+																												return gpu_f143_Sigmoid(x_)
 																											} else {
 //line ../elementary.go:70
 																												if t_ == int64(26) {
 //line ../elementary.go:71
-																													return gpu_f145_Floor(x_)
+																													return gpu_f144_Floor(x_)
 																												} else {
 //line ../elementary.go:72
 																													if t_ == int64(27) {
 //line ../elementary.go:73
-																														return gpu_f146_Ceil(x_)
+																														return gpu_f145_Ceil(x_)
 																													} else {
 //line ../elementary.go:74
 																														if t_ == int64(28) {
 //line ../elementary.go:75
-																															return gpu_f147_Trunc(x_)
+																															return gpu_f146_Trunc(x_)
 																														} else {
 //line ../elementary.go:76
 																															if t_ == int64(29) {
 //line ../elementary.go:77
-																																return gpu_f148_Round(x_)
+																																return gpu_f147_Round(x_)
 																															} else {
 //line ../elementary.go:78
 																																if t_ == int64(30) {
 //line ../elementary.go:79
-																																	return gpu_f149_RoundToEven(x_)
+																																	return gpu_f148_RoundToEven(x_)
 																																} else {
 //line ../elementary.go:80
 																																	if t_ == int64(31) {
 //line ../elementary.go:81
-																																		return gpu_f150_Pow(x_, y_)
+																																		return gpu_f149_Pow(x_, y_)
 																																	} else {
 //line ../elementary.go:82
 																																		if t_ == int64(32) {
 //line ../elementary.go:83
-																																			return gpu_f152_Atan2(x_, y_)
+																																			return gpu_f151_Atan2(x_, y_)
 																																		} else {
 //line ../elementary.go:84
 																																			if t_ == int64(33) {
 //line ../elementary.go:85
-																																				return gpu_f153_Hypot(x_, y_)
+																																				return gpu_f152_Hypot(x_, y_)
 																																			}
 																																		}
 																																	}
@@ -13743,8 +13673,8 @@ func gpu_f81_Function(f_ int64, x_ float64, y_ float64) float64 {
 		}
 	}
 //line ../elementary.go:87
-	return gpu_f154_Mod(x_, y_)
-//line kernels_tandem.go:13748
+	return gpu_f153_Mod(x_, y_)
+//line kernels_tandem.go:13678
 }
 
 func gpu_f2_Exp(x_ float32) float32 {
@@ -13763,7 +13693,7 @@ func gpu_f2_Exp(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:50
 	return float32(gpu_f4_exp(float64(x_)))
-//line kernels_tandem.go:13767
+//line kernels_tandem.go:13697
 }
 
 func gpu_f9_Exp2(x_ float32) float32 {
@@ -13828,7 +13758,7 @@ func gpu_f9_Exp2(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:78
 	return float32(y_)
-//line kernels_tandem.go:13832
+//line kernels_tandem.go:13762
 }
 
 func gpu_f11_Expm1(x_ float32) float32 {
@@ -13853,7 +13783,7 @@ func gpu_f11_Expm1(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:91
 	return float32(gpu_f12_expm1(float64(x_)))
-//line kernels_tandem.go:13857
+//line kernels_tandem.go:13787
 }
 
 func gpu_f13_Log(x_ float32) float32 {
@@ -13902,7 +13832,7 @@ func gpu_f13_Log(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:89
 	return float32(y_)
-//line kernels_tandem.go:13906
+//line kernels_tandem.go:13836
 }
 
 func gpu_f20_Log2(x_ float32) float32 {
@@ -13929,7 +13859,7 @@ func gpu_f20_Log2(x_ float32) float32 {
 	t4_ := gpu_c_log2Table3[i_&uint64(63)]
 //line ../../rmath/f32/log.go:99
 	return float32(gpu_f21_logBase(e_+t4_[0], t4_[1], float64(m_*gpu_c_logInv1[i_&uint64(63)])-float64(1), float64(1.4426950216293335), float64(1.9259629911266175e-08)))
-//line kernels_tandem.go:13933
+//line kernels_tandem.go:13863
 }
 
 func gpu_f22_Log10(x_ float32) float32 {
@@ -13967,7 +13897,7 @@ func gpu_f22_Log10(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:114
 	return float32(y_)
-//line kernels_tandem.go:13971
+//line kernels_tandem.go:13901
 }
 
 func gpu_f23_Log1p(x_ float32) float32 {
@@ -14048,7 +13978,7 @@ func gpu_f23_Log1p(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:148
 	return float32(y_)
-//line kernels_tandem.go:14052
+//line kernels_tandem.go:13982
 }
 
 func gpu_f25_Sin(x_ float32) float32 {
@@ -14090,7 +14020,7 @@ func gpu_f25_Sin(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:92
 	return float32(y_)
-//line kernels_tandem.go:14094
+//line kernels_tandem.go:14024
 }
 
 func gpu_f33_Cos(x_ float32) float32 {
@@ -14145,7 +14075,7 @@ func gpu_f33_Cos(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:114
 	return float32(y_)
-//line kernels_tandem.go:14149
+//line kernels_tandem.go:14079
 }
 
 func gpu_f34_Tan(x_ float32) float32 {
@@ -14202,7 +14132,7 @@ func gpu_f34_Tan(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:135
 	return float32(y_)
-//line kernels_tandem.go:14206
+//line kernels_tandem.go:14136
 }
 
 func gpu_f35_SinPi(x_ float32) float32 {
@@ -14242,7 +14172,7 @@ func gpu_f35_SinPi(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:151
 	return float32(gpu_f29_quadrant(k_+uint64(((math.Float32bits(x_)>>(31))<<(1))), r_, v_))
-//line kernels_tandem.go:14246
+//line kernels_tandem.go:14176
 }
 
 func gpu_f37_CosPi(x_ float32) float32 {
@@ -14282,7 +14212,7 @@ func gpu_f37_CosPi(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:167
 	return float32(gpu_f29_quadrant(k_+uint64(1), r_, v_))
-//line kernels_tandem.go:14286
+//line kernels_tandem.go:14216
 }
 
 func gpu_f38_Asin(x_ float32) float32 {
@@ -14313,7 +14243,7 @@ func gpu_f38_Asin(x_ float32) float32 {
 	s_ := math.Sqrt(u_)
 //line ../../rmath/f32/arc.go:18
 	return gpu_f32_withSign(float32((float64(1.5707963267948966) - (float64(float64(2)*s_) - (float64(6.123233995736766e-17) - float64(float64(2)*gpu_f39_asinRest(s_, u_)))))), x_)
-//line kernels_tandem.go:14317
+//line kernels_tandem.go:14247
 }
 
 func gpu_f40_Acos(x_ float32) float32 {
@@ -14367,7 +14297,7 @@ func gpu_f40_Acos(x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:46
 	return float32(float64(float64(2) * y2_))
-//line kernels_tandem.go:14371
+//line kernels_tandem.go:14301
 }
 
 func gpu_f41_Atan(x_ float32) float32 {
@@ -14397,7 +14327,7 @@ func gpu_f41_Atan(x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:69
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14401
+//line kernels_tandem.go:14331
 }
 
 func gpu_f43_Sinh(x_ float32) float32 {
@@ -14424,7 +14354,7 @@ func gpu_f43_Sinh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:141
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14428
+//line kernels_tandem.go:14358
 }
 
 func gpu_f44_Cosh(x_ float32) float32 {
@@ -14444,7 +14374,7 @@ func gpu_f44_Cosh(x_ float32) float32 {
 	t_ := gpu_f4_exp(a_)
 //line ../../rmath/f32/exp.go:154
 	return float32(((t_ + (float64(1) / t_)) / float64(2)))
-//line kernels_tandem.go:14448
+//line kernels_tandem.go:14378
 }
 
 func gpu_f45_Tanh(x_ float32) float32 {
@@ -14467,7 +14397,7 @@ func gpu_f45_Tanh(x_ float32) float32 {
 	t_ := gpu_f12_expm1(float64(float64(2) * a_))
 //line ../../rmath/f32/exp.go:167
 	return gpu_f32_withSign(float32((t_ / (t_ + float64(2)))), x_)
-//line kernels_tandem.go:14471
+//line kernels_tandem.go:14401
 }
 
 func gpu_f46_Asinh(x_ float32) float32 {
@@ -14508,7 +14438,7 @@ func gpu_f46_Asinh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:23
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14512
+//line kernels_tandem.go:14442
 }
 
 func gpu_f47_Acosh(x_ float32) float32 {
@@ -14541,7 +14471,7 @@ func gpu_f47_Acosh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:41
 	return float32(y_)
-//line kernels_tandem.go:14545
+//line kernels_tandem.go:14475
 }
 
 func gpu_f48_Atanh(x_ float32) float32 {
@@ -14568,7 +14498,7 @@ func gpu_f48_Atanh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:55
 	return gpu_f32_withSign(float32((gpu_f24_log1p(float64(float64(2)*z_)/(float64(1)-z_)) / float64(2))), x_)
-//line kernels_tandem.go:14572
+//line kernels_tandem.go:14502
 }
 
 func gpu_f49_Cbrt(x_ float32) float32 {
@@ -14602,7 +14532,7 @@ func gpu_f49_Cbrt(x_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:34
 	return float32(t_)
-//line kernels_tandem.go:14606
+//line kernels_tandem.go:14536
 }
 
 func gpu_f50_Rsqrt(x_ float32) float32 {
@@ -14621,7 +14551,7 @@ func gpu_f50_Rsqrt(x_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:13
 	return float32((float64(1) / math.Sqrt(float64(x_))))
-//line kernels_tandem.go:14625
+//line kernels_tandem.go:14555
 }
 
 func gpu_f51_Erf(x_ float32) float32 {
@@ -14648,7 +14578,7 @@ func gpu_f51_Erf(x_ float32) float32 {
 	}
 //line ../../rmath/f32/erf.go:14
 	return gpu_f32_withSign(float32((float64(1) - gpu_f53_erfc(z_))), x_)
-//line kernels_tandem.go:14652
+//line kernels_tandem.go:14582
 }
 
 func gpu_f54_Erfc(x_ float32) float32 {
@@ -14701,7 +14631,7 @@ func gpu_f54_Erfc(x_ float32) float32 {
 	}
 //line ../../rmath/f32/erf.go:40
 	return float32(y2_)
-//line kernels_tandem.go:14705
+//line kernels_tandem.go:14635
 }
 
 func gpu_f55_Sigmoid(x_ float32) float32 {
@@ -14739,7 +14669,7 @@ func gpu_f55_Sigmoid(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:110
 	return float32(y_)
-//line kernels_tandem.go:14743
+//line kernels_tandem.go:14673
 }
 
 func gpu_f57_Floor(x_ float32) float32 {
@@ -14752,13 +14682,13 @@ func gpu_f57_Floor(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:24
 	return t_
-//line kernels_tandem.go:14756
+//line kernels_tandem.go:14686
 }
 
 func gpu_f59_Ceil(x_ float32) float32 {
 //line ../../rmath/f32/exact.go:28
 	return -gpu_f57_Floor(-x_)
-//line kernels_tandem.go:14762
+//line kernels_tandem.go:14692
 }
 
 func gpu_f58_Trunc(x_ float32) float32 {
@@ -14781,7 +14711,7 @@ func gpu_f58_Trunc(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:15
 	return math.Float32frombits(b_ &^ ((support.Value(uint32(1)) << (uint64((uint32(150) - e_)))) - uint32(1)))
-//line kernels_tandem.go:14785
+//line kernels_tandem.go:14715
 }
 
 func gpu_f60_Round(x_ float32) float32 {
@@ -14798,7 +14728,7 @@ func gpu_f60_Round(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:36
 	return t_
-//line kernels_tandem.go:14802
+//line kernels_tandem.go:14732
 }
 
 func gpu_f61_RoundToEven(x_ float32) float32 {
@@ -14811,7 +14741,7 @@ func gpu_f61_RoundToEven(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:45
 	return gpu_f32_withSign((z_+float32(8.388608e+06))-float32(8.388608e+06), x_)
-//line kernels_tandem.go:14815
+//line kernels_tandem.go:14745
 }
 
 func gpu_f62_Pow(x_ float32, y_ float32) float32 {
@@ -14882,7 +14812,7 @@ func gpu_f62_Pow(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/pow.go:40
 	return r_
-//line kernels_tandem.go:14886
+//line kernels_tandem.go:14816
 }
 
 func gpu_f75_Atan2(y_ float32, x_ float32) float32 {
@@ -14949,7 +14879,7 @@ func gpu_f75_Atan2(y_ float32, x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:99
 	return gpu_f32_withSign(float32(angle_), y_)
-//line kernels_tandem.go:14953
+//line kernels_tandem.go:14883
 }
 
 func gpu_f78_Hypot(x_ float32, y_ float32) float32 {
@@ -14986,7 +14916,7 @@ func gpu_f78_Hypot(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:54
 	return float32(h_)
-//line kernels_tandem.go:14990
+//line kernels_tandem.go:14920
 }
 
 func gpu_f79_Mod(x_ float32, y_ float32) float32 {
@@ -15040,7 +14970,7 @@ func gpu_f79_Mod(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:89
 	return gpu_f32_withSign(float32(float32(float32(r_)*float32(1.1920929e-07))*math.Float32frombits(eb_<<(23))), x_)
-//line kernels_tandem.go:15044
+//line kernels_tandem.go:14974
 }
 
 func gpu_f82_Exp(x_ float64) float64 {
@@ -15083,7 +15013,7 @@ func gpu_f82_Exp(x_ float64) float64 {
 	s_ := t5_
 //line ../../rmath/exp.go:67
 	return gpu_f88_scale(t6_, s_, k_>>(6))
-//line kernels_tandem.go:15087
+//line kernels_tandem.go:15017
 }
 
 func gpu_f92_Exp2(x_ float64) float64 {
@@ -15118,7 +15048,7 @@ func gpu_f92_Exp2(x_ float64) float64 {
 	s_ := t2_
 //line ../../rmath/exp.go:82
 	return gpu_f88_scale(t3_, s_, k_>>(6))
-//line kernels_tandem.go:15122
+//line kernels_tandem.go:15052
 }
 
 func gpu_f93_Expm1(x_ float64) float64 {
@@ -15152,7 +15082,7 @@ func gpu_f93_Expm1(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:97
 	return h_ + l_
-//line kernels_tandem.go:15156
+//line kernels_tandem.go:15086
 }
 
 func gpu_f98_Log(x_ float64) float64 {
@@ -15163,7 +15093,7 @@ func gpu_f98_Log(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:69
 	return gpu_f101_logSum(x_, float64(0))
-//line kernels_tandem.go:15167
+//line kernels_tandem.go:15097
 }
 
 func gpu_f104_Log2(x_ float64) float64 {
@@ -15194,7 +15124,7 @@ func gpu_f104_Log2(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:79
 	return p_ + (e_ + gpu_f85_mad(h_, float64(2.0355273740931033e-17), float64(l_*float64(1.4426950408889634))))
-//line kernels_tandem.go:15198
+//line kernels_tandem.go:15128
 }
 
 func gpu_f106_Log10(x_ float64) float64 {
@@ -15225,7 +15155,7 @@ func gpu_f106_Log10(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:89
 	return p_ + (e_ + gpu_f85_mad(h_, float64(1.098319650216765e-17), float64(l_*float64(0.4342944819032518))))
-//line kernels_tandem.go:15229
+//line kernels_tandem.go:15159
 }
 
 func gpu_f107_Log1p(x_ float64) float64 {
@@ -15250,492 +15180,412 @@ func gpu_f107_Log1p(x_ float64) float64 {
 	t_, t2_ = gpu_f97_twoSum(float64(1), x_)
 //line ../../rmath/log.go:100
 	return gpu_f101_logSum(t_, t2_)
-//line kernels_tandem.go:15254
+//line kernels_tandem.go:15184
 }
 
 func gpu_f108_Sin(x_ float64) float64 {
-//line ../../rmath/trig.go:96
+//line ../../rmath/trig.go:93
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:98
+//line ../../rmath/trig.go:95
 		if !(a_ <= float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:99
+//line ../../rmath/trig.go:96
 			return gpu_f100_nan()
 		} else {
-//line ../../rmath/trig.go:100
+//line ../../rmath/trig.go:97
 			if a_ < float64(7.450580596923828e-09) {
-//line ../../rmath/trig.go:101
+//line ../../rmath/trig.go:98
 				return x_
 			}
 		}
 	}
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	var t_ uint64
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	var t2_ float64
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	var t3_ float64
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	t_, t2_, t3_ = gpu_f109_reduce(a_)
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	k_ := t_
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	r_ := t2_
-//line ../../rmath/trig.go:103
+//line ../../rmath/trig.go:100
 	v_ := t3_
-//line ../../rmath/trig.go:104
-	var t4_ float64
-//line ../../rmath/trig.go:104
-	var t5_ float64
-//line ../../rmath/trig.go:104
-	t4_, t5_ = gpu_f112_sinCos(r_, v_)
-//line ../../rmath/trig.go:104
-	q_ := t4_
-//line ../../rmath/trig.go:104
-	w_ := t5_
-//line ../../rmath/trig.go:105
-	var t6_ float64
-//line ../../rmath/trig.go:105
-	var t7_ float64
-//line ../../rmath/trig.go:105
-	t6_, t7_ = gpu_f113_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, q_, w_)
-//line ../../rmath/trig.go:105
-	h_ := t6_
-//line ../../rmath/trig.go:105
-	l_ := t7_
-//line ../../rmath/trig.go:106
-	return h_ + l_
-//line kernels_tandem.go:15309
+//line ../../rmath/trig.go:101
+	return gpu_f112_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, v_)
+//line kernels_tandem.go:15219
 }
 
-func gpu_f115_Cos(x_ float64) float64 {
-//line ../../rmath/trig.go:111
+func gpu_f114_Cos(x_ float64) float64 {
+//line ../../rmath/trig.go:106
 	a_ := math.Abs(x_)
-//line ../../rmath/trig.go:112
+//line ../../rmath/trig.go:107
 	if !(a_ <= float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:113
+//line ../../rmath/trig.go:108
 		return gpu_f100_nan()
 	}
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	var t_ uint64
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	var t2_ float64
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	var t3_ float64
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	t_, t2_, t3_ = gpu_f109_reduce(a_)
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	k_ := t_
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	r_ := t2_
-//line ../../rmath/trig.go:115
+//line ../../rmath/trig.go:110
 	v_ := t3_
-//line ../../rmath/trig.go:116
-	var t4_ float64
-//line ../../rmath/trig.go:116
-	var t5_ float64
-//line ../../rmath/trig.go:116
-	t4_, t5_ = gpu_f112_sinCos(r_, v_)
-//line ../../rmath/trig.go:116
-	q_ := t4_
-//line ../../rmath/trig.go:116
-	w_ := t5_
-//line ../../rmath/trig.go:117
-	var t6_ float64
-//line ../../rmath/trig.go:117
-	var t7_ float64
-//line ../../rmath/trig.go:117
-	t6_, t7_ = gpu_f113_turned(k_+uint64(32), r_, q_, w_)
-//line ../../rmath/trig.go:117
-	h_ := t6_
-//line ../../rmath/trig.go:117
-	l_ := t7_
-//line ../../rmath/trig.go:118
-	return h_ + l_
-//line kernels_tandem.go:15356
+//line ../../rmath/trig.go:111
+	return gpu_f112_turned(k_+uint64(32), r_, v_)
+//line kernels_tandem.go:15246
 }
 
-func gpu_f116_Tan(x_ float64) float64 {
-//line ../../rmath/trig.go:123
+func gpu_f115_Tan(x_ float64) float64 {
+//line ../../rmath/trig.go:116
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:125
+//line ../../rmath/trig.go:118
 		if !(a_ <= float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:126
+//line ../../rmath/trig.go:119
 			return gpu_f100_nan()
 		} else {
-//line ../../rmath/trig.go:127
+//line ../../rmath/trig.go:120
 			if a_ < float64(7.450580596923828e-09) {
-//line ../../rmath/trig.go:128
+//line ../../rmath/trig.go:121
 				return x_
 			}
 		}
 	}
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	var t_ uint64
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	var t2_ float64
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	var t3_ float64
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	t_, t2_, t3_ = gpu_f109_reduce(a_)
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	k_ := t_
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	r_ := t2_
-//line ../../rmath/trig.go:130
+//line ../../rmath/trig.go:123
 	v_ := t3_
-//line ../../rmath/trig.go:131
+//line ../../rmath/trig.go:124
 	u_ := float64(r_ * r_)
-//line ../../rmath/trig.go:132
+//line ../../rmath/trig.go:125
 	q_ := gpu_f85_mad(gpu_f85_mad(float64(0.02188017255838375), u_, float64(0.05396824994454525)), float64(u_*u_), gpu_f85_mad(float64(0.13333333333381822), u_, float64(0.3333333333333333)))
-//line ../../rmath/trig.go:133
+//line ../../rmath/trig.go:126
 	q_ = gpu_f85_mad(float64(u_*r_), q_, v_)
-//line ../../rmath/trig.go:134
+//line ../../rmath/trig.go:127
 	k_ = k_ + uint64(16)
-//line ../../rmath/trig.go:135
+//line ../../rmath/trig.go:128
 	t4_ := gpu_c_tanTable13[k_&uint64(31)]
-//line ../../rmath/trig.go:135
+//line ../../rmath/trig.go:128
 	t5_ := gpu_c_tanTable13[k_&uint64(31)]
-//line ../../rmath/trig.go:135
+//line ../../rmath/trig.go:128
 	t6_ := t4_[0]
-//line ../../rmath/trig.go:135
+//line ../../rmath/trig.go:128
 	tl_ := t5_[1]
-//line ../../rmath/trig.go:136
+//line ../../rmath/trig.go:129
 	var t7_ float64
-//line ../../rmath/trig.go:136
+//line ../../rmath/trig.go:129
 	var t8_ float64
-//line ../../rmath/trig.go:136
+//line ../../rmath/trig.go:129
 	t7_, t8_ = gpu_f91_fastSum(t6_, r_)
-//line ../../rmath/trig.go:136
+//line ../../rmath/trig.go:129
 	n_ := t7_
-//line ../../rmath/trig.go:136
+//line ../../rmath/trig.go:129
 	nl_ := t8_
-//line ../../rmath/trig.go:137
+//line ../../rmath/trig.go:130
 	var t9_ float64
-//line ../../rmath/trig.go:137
+//line ../../rmath/trig.go:130
 	var t10_ float64
-//line ../../rmath/trig.go:137
+//line ../../rmath/trig.go:130
 	t9_, t10_ = gpu_f91_fastSum(n_, nl_+(tl_+q_))
-//line ../../rmath/trig.go:137
+//line ../../rmath/trig.go:130
 	n_ = t9_
-//line ../../rmath/trig.go:137
+//line ../../rmath/trig.go:130
 	nl_ = t10_
-//line ../../rmath/trig.go:138
+//line ../../rmath/trig.go:131
 	var t11_ float64
-//line ../../rmath/trig.go:138
+//line ../../rmath/trig.go:131
 	var t12_ float64
-//line ../../rmath/trig.go:138
+//line ../../rmath/trig.go:131
 	t11_, t12_ = gpu_f96_twoMul(t6_, r_)
-//line ../../rmath/trig.go:138
+//line ../../rmath/trig.go:131
 	p_ := t11_
-//line ../../rmath/trig.go:138
+//line ../../rmath/trig.go:131
 	e_ := t12_
-//line ../../rmath/trig.go:139
+//line ../../rmath/trig.go:132
 	var t13_ float64
-//line ../../rmath/trig.go:139
+//line ../../rmath/trig.go:132
 	var t14_ float64
-//line ../../rmath/trig.go:139
+//line ../../rmath/trig.go:132
 	t13_, t14_ = gpu_f91_fastSum(float64(1), -p_)
-//line ../../rmath/trig.go:139
+//line ../../rmath/trig.go:132
 	d_ := t13_
-//line ../../rmath/trig.go:139
+//line ../../rmath/trig.go:132
 	dl_ := t14_
-//line ../../rmath/trig.go:140
+//line ../../rmath/trig.go:133
 	var t15_ float64
-//line ../../rmath/trig.go:140
+//line ../../rmath/trig.go:133
 	var t16_ float64
-//line ../../rmath/trig.go:140
+//line ../../rmath/trig.go:133
 	t15_, t16_ = gpu_f91_fastSum(d_, dl_-(e_+gpu_f85_mad(t6_, q_, float64(tl_*r_))))
-//line ../../rmath/trig.go:140
+//line ../../rmath/trig.go:133
 	d_ = t15_
-//line ../../rmath/trig.go:140
+//line ../../rmath/trig.go:133
 	dl_ = t16_
-//line ../../rmath/trig.go:141
+//line ../../rmath/trig.go:134
 	if (k_ & uint64(32)) != uint64(0) {
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		t17_ := -d_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		t18_ := -dl_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		t19_ := n_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		t20_ := nl_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		n_ = t17_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		nl_ = t18_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		d_ = t19_
-//line ../../rmath/trig.go:142
+//line ../../rmath/trig.go:135
 		dl_ = t20_
 	}
-//line ../../rmath/trig.go:144
+//line ../../rmath/trig.go:137
 	var t21_ float64
-//line ../../rmath/trig.go:144
+//line ../../rmath/trig.go:137
 	var t22_ float64
-//line ../../rmath/trig.go:144
-	t21_, t22_ = gpu_f117_quotient(n_, nl_, d_, dl_)
-//line ../../rmath/trig.go:144
+//line ../../rmath/trig.go:137
+	t21_, t22_ = gpu_f116_quotient(n_, nl_, d_, dl_)
+//line ../../rmath/trig.go:137
 	h_ := t21_
-//line ../../rmath/trig.go:144
+//line ../../rmath/trig.go:137
 	l_ := t22_
-//line ../../rmath/trig.go:145
+//line ../../rmath/trig.go:138
 	return math.Float64frombits(math.Float64bits(h_+l_) ^ (math.Float64bits(x_) & uint64(9223372036854775808)))
-//line kernels_tandem.go:15486
+//line kernels_tandem.go:15376
 }
 
-func gpu_f118_SinPi(x_ float64) float64 {
-//line ../../rmath/trig.go:159
+func gpu_f117_SinPi(x_ float64) float64 {
+//line ../../rmath/trig.go:152
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:161
+//line ../../rmath/trig.go:154
 		if !(a_ <= float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:162
+//line ../../rmath/trig.go:155
 			return gpu_f100_nan()
 		} else {
-//line ../../rmath/trig.go:163
+//line ../../rmath/trig.go:156
 			if a_ == math.Trunc(a_) {
-//line ../../rmath/trig.go:164
+//line ../../rmath/trig.go:157
 				return gpu_f89_withSign(float64(0), x_)
 			} else {
-//line ../../rmath/trig.go:165
+//line ../../rmath/trig.go:158
 				if a_ < float64(3.054936363499605e-151) {
-//line ../../rmath/trig.go:166
+//line ../../rmath/trig.go:159
 					var t_ float64
-//line ../../rmath/trig.go:166
+//line ../../rmath/trig.go:159
 					var t2_ float64
-//line ../../rmath/trig.go:166
+//line ../../rmath/trig.go:159
 					t_, t2_ = gpu_f96_twoMul(float64(a_*float64(4.149515568880993e+180)), float64(3.141592653589793))
-//line ../../rmath/trig.go:166
+//line ../../rmath/trig.go:159
 					h_ := t_
-//line ../../rmath/trig.go:166
+//line ../../rmath/trig.go:159
 					l_ := t2_
-//line ../../rmath/trig.go:167
+//line ../../rmath/trig.go:160
 					return gpu_f89_withSign(gpu_f88_scale(h_, l_+float64(float64(a_*float64(4.149515568880993e+180))*float64(1.2246467991473532e-16)), int64(-600)), x_)
 				}
 			}
 		}
 	}
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
 	var t3_ uint64
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
 	var t4_ float64
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
 	var t5_ float64
-//line ../../rmath/trig.go:169
-	t3_, t4_, t5_ = gpu_f119_reduceHalf(a_)
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
+	t3_, t4_, t5_ = gpu_f118_reduceHalf(a_)
+//line ../../rmath/trig.go:162
 	k_ := t3_
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
 	r_ := t4_
-//line ../../rmath/trig.go:169
+//line ../../rmath/trig.go:162
 	v_ := t5_
-//line ../../rmath/trig.go:170
-	var t6_ float64
-//line ../../rmath/trig.go:170
-	var t7_ float64
-//line ../../rmath/trig.go:170
-	t6_, t7_ = gpu_f112_sinCos(r_, v_)
-//line ../../rmath/trig.go:170
-	q_ := t6_
-//line ../../rmath/trig.go:170
-	w_ := t7_
-//line ../../rmath/trig.go:171
-	var t8_ float64
-//line ../../rmath/trig.go:171
-	var t9_ float64
-//line ../../rmath/trig.go:171
-	t8_, t9_ = gpu_f113_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, q_, w_)
-//line ../../rmath/trig.go:171
-	h2_ := t8_
-//line ../../rmath/trig.go:171
-	l2_ := t9_
-//line ../../rmath/trig.go:172
-	return h2_ + l2_
-//line kernels_tandem.go:15557
+//line ../../rmath/trig.go:163
+	return gpu_f112_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, v_)
+//line kernels_tandem.go:15427
 }
 
-func gpu_f120_CosPi(x_ float64) float64 {
-//line ../../rmath/trig.go:177
+func gpu_f119_CosPi(x_ float64) float64 {
+//line ../../rmath/trig.go:168
 	a_ := math.Abs(x_)
-//line ../../rmath/trig.go:178
+//line ../../rmath/trig.go:169
 	if !(a_ <= float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:179
+//line ../../rmath/trig.go:170
 		return gpu_f100_nan()
 	}
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
 	var t_ uint64
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
 	var t2_ float64
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
 	var t3_ float64
-//line ../../rmath/trig.go:181
-	t_, t2_, t3_ = gpu_f119_reduceHalf(a_)
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
+	t_, t2_, t3_ = gpu_f118_reduceHalf(a_)
+//line ../../rmath/trig.go:172
 	k_ := t_
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
 	r_ := t2_
-//line ../../rmath/trig.go:181
+//line ../../rmath/trig.go:172
 	v_ := t3_
-//line ../../rmath/trig.go:182
+//line ../../rmath/trig.go:173
 	if (r_ == float64(0)) && ((k_ & uint64(63)) == uint64(32)) {
-//line ../../rmath/trig.go:183
+//line ../../rmath/trig.go:174
 		return float64(0)
 	}
-//line ../../rmath/trig.go:185
-	var t4_ float64
-//line ../../rmath/trig.go:185
-	var t5_ float64
-//line ../../rmath/trig.go:185
-	t4_, t5_ = gpu_f112_sinCos(r_, v_)
-//line ../../rmath/trig.go:185
-	q_ := t4_
-//line ../../rmath/trig.go:185
-	w_ := t5_
-//line ../../rmath/trig.go:186
-	var t6_ float64
-//line ../../rmath/trig.go:186
-	var t7_ float64
-//line ../../rmath/trig.go:186
-	t6_, t7_ = gpu_f113_turned(k_+uint64(32), r_, q_, w_)
-//line ../../rmath/trig.go:186
-	h_ := t6_
-//line ../../rmath/trig.go:186
-	l_ := t7_
-//line ../../rmath/trig.go:187
-	return h_ + l_
-//line kernels_tandem.go:15609
+//line ../../rmath/trig.go:176
+	return gpu_f112_turned(k_+uint64(32), r_, v_)
+//line kernels_tandem.go:15459
 }
 
-func gpu_f121_Asin(x_ float64) float64 {
-//line ../../rmath/trig.go:242
+func gpu_f120_Asin(x_ float64) float64 {
+//line ../../rmath/trig.go:231
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:244
+//line ../../rmath/trig.go:233
 		if a_ < float64(7.450580596923828e-09) {
-//line ../../rmath/trig.go:245
+//line ../../rmath/trig.go:234
 			return x_
 		} else {
-//line ../../rmath/trig.go:246
+//line ../../rmath/trig.go:235
 			if a_ <= float64(0.5) {
-//line ../../rmath/trig.go:247
+//line ../../rmath/trig.go:236
 				var t_ float64
-//line ../../rmath/trig.go:247
+//line ../../rmath/trig.go:236
 				var t2_ float64
-//line ../../rmath/trig.go:247
-				t_, t2_ = gpu_f122_asinPair(a_, float64(0))
-//line ../../rmath/trig.go:247
+//line ../../rmath/trig.go:236
+				t_, t2_ = gpu_f121_asinPair(a_, float64(0))
+//line ../../rmath/trig.go:236
 				h_ := t_
-//line ../../rmath/trig.go:247
+//line ../../rmath/trig.go:236
 				l_ := t2_
-//line ../../rmath/trig.go:248
+//line ../../rmath/trig.go:237
 				return gpu_f89_withSign(h_+l_, x_)
 			} else {
-//line ../../rmath/trig.go:249
+//line ../../rmath/trig.go:238
 				if a_ < float64(1) {
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
 					var t3_ float64
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
 					var t4_ float64
-//line ../../rmath/trig.go:250
-					t3_, t4_ = gpu_f123_root((float64(1)-a_)/float64(2), float64(0))
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
+					t3_, t4_ = gpu_f122_root((float64(1)-a_)/float64(2), float64(0))
+//line ../../rmath/trig.go:239
 					var t5_ float64
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
 					var t6_ float64
-//line ../../rmath/trig.go:250
-					t5_, t6_ = gpu_f122_asinPair(t3_, t4_)
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
+					t5_, t6_ = gpu_f121_asinPair(t3_, t4_)
+//line ../../rmath/trig.go:239
 					h2_ := t5_
-//line ../../rmath/trig.go:250
+//line ../../rmath/trig.go:239
 					l2_ := t6_
-//line ../../rmath/trig.go:251
-					return gpu_f89_withSign(gpu_f124_less(float64(1.5707963267948966), float64(6.123233995736766e-17), float64(float64(2)*h2_), float64(float64(2)*l2_)), x_)
+//line ../../rmath/trig.go:240
+					return gpu_f89_withSign(gpu_f123_less(float64(1.5707963267948966), float64(6.123233995736766e-17), float64(float64(2)*h2_), float64(float64(2)*l2_)), x_)
 				} else {
-//line ../../rmath/trig.go:252
+//line ../../rmath/trig.go:241
 					if a_ == float64(1) {
-//line ../../rmath/trig.go:253
+//line ../../rmath/trig.go:242
 						return gpu_f89_withSign(float64(1.5707963267948966), x_)
 					}
 				}
 			}
 		}
 	}
-//line ../../rmath/trig.go:255
+//line ../../rmath/trig.go:244
 	return gpu_f100_nan()
-//line kernels_tandem.go:15668
+//line kernels_tandem.go:15518
 }
 
-func gpu_f125_Acos(x_ float64) float64 {
-//line ../../rmath/trig.go:260
+func gpu_f124_Acos(x_ float64) float64 {
+//line ../../rmath/trig.go:249
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:262
+//line ../../rmath/trig.go:251
 		if a_ < float64(8.673617379884035e-19) {
-//line ../../rmath/trig.go:263
+//line ../../rmath/trig.go:252
 			return float64(1.5707963267948966)
 		} else {
-//line ../../rmath/trig.go:264
+//line ../../rmath/trig.go:253
 			if a_ <= float64(0.5) {
-//line ../../rmath/trig.go:265
+//line ../../rmath/trig.go:254
 				var t_ float64
-//line ../../rmath/trig.go:265
+//line ../../rmath/trig.go:254
 				var t2_ float64
-//line ../../rmath/trig.go:265
-				t_, t2_ = gpu_f122_asinPair(a_, float64(0))
-//line ../../rmath/trig.go:265
+//line ../../rmath/trig.go:254
+				t_, t2_ = gpu_f121_asinPair(a_, float64(0))
+//line ../../rmath/trig.go:254
 				h_ := t_
-//line ../../rmath/trig.go:265
+//line ../../rmath/trig.go:254
 				l_ := t2_
-//line ../../rmath/trig.go:266
+//line ../../rmath/trig.go:255
 				if x_ < float64(0) {
-//line ../../rmath/trig.go:267
+//line ../../rmath/trig.go:256
 					t3_ := -h_
-//line ../../rmath/trig.go:267
+//line ../../rmath/trig.go:256
 					t4_ := -l_
-//line ../../rmath/trig.go:267
+//line ../../rmath/trig.go:256
 					h_ = t3_
-//line ../../rmath/trig.go:267
+//line ../../rmath/trig.go:256
 					l_ = t4_
 				}
-//line ../../rmath/trig.go:269
-				return gpu_f124_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h_, l_)
+//line ../../rmath/trig.go:258
+				return gpu_f123_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h_, l_)
 			} else {
-//line ../../rmath/trig.go:270
+//line ../../rmath/trig.go:259
 				if a_ < float64(1) {
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
 					var t5_ float64
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
 					var t6_ float64
-//line ../../rmath/trig.go:271
-					t5_, t6_ = gpu_f123_root((float64(1)-a_)/float64(2), float64(0))
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
+					t5_, t6_ = gpu_f122_root((float64(1)-a_)/float64(2), float64(0))
+//line ../../rmath/trig.go:260
 					var t7_ float64
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
 					var t8_ float64
-//line ../../rmath/trig.go:271
-					t7_, t8_ = gpu_f122_asinPair(t5_, t6_)
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
+					t7_, t8_ = gpu_f121_asinPair(t5_, t6_)
+//line ../../rmath/trig.go:260
 					h2_ := t7_
-//line ../../rmath/trig.go:271
+//line ../../rmath/trig.go:260
 					l2_ := t8_
-//line ../../rmath/trig.go:272
+//line ../../rmath/trig.go:261
 					if x_ < float64(0) {
-//line ../../rmath/trig.go:273
-						return gpu_f124_less(float64(3.141592653589793), float64(1.2246467991473532e-16), float64(float64(2)*h2_), float64(float64(2)*l2_))
+//line ../../rmath/trig.go:262
+						return gpu_f123_less(float64(3.141592653589793), float64(1.2246467991473532e-16), float64(float64(2)*h2_), float64(float64(2)*l2_))
 					}
-//line ../../rmath/trig.go:275
+//line ../../rmath/trig.go:264
 					return float64(float64(2) * (h2_ + l2_))
 				} else {
-//line ../../rmath/trig.go:276
+//line ../../rmath/trig.go:265
 					if x_ == float64(1) {
-//line ../../rmath/trig.go:277
+//line ../../rmath/trig.go:266
 						return float64(0)
 					} else {
-//line ../../rmath/trig.go:278
+//line ../../rmath/trig.go:267
 						if x_ == float64(-1) {
-//line ../../rmath/trig.go:279
+//line ../../rmath/trig.go:268
 							return float64(3.141592653589793)
 						}
 					}
@@ -15743,61 +15593,61 @@ func gpu_f125_Acos(x_ float64) float64 {
 			}
 		}
 	}
-//line ../../rmath/trig.go:281
+//line ../../rmath/trig.go:270
 	return gpu_f100_nan()
-//line kernels_tandem.go:15749
+//line kernels_tandem.go:15599
 }
 
-func gpu_f126_Atan(x_ float64) float64 {
-//line ../../rmath/trig.go:219
+func gpu_f125_Atan(x_ float64) float64 {
+//line ../../rmath/trig.go:208
 	a_ := math.Abs(x_)
 	{
-//line ../../rmath/trig.go:221
+//line ../../rmath/trig.go:210
 		if !(a_ >= float64(7.450580596923828e-09)) {
-//line ../../rmath/trig.go:222
+//line ../../rmath/trig.go:211
 			return x_
 		} else {
-//line ../../rmath/trig.go:223
+//line ../../rmath/trig.go:212
 			if a_ <= float64(1) {
-//line ../../rmath/trig.go:224
+//line ../../rmath/trig.go:213
 				var t_ float64
-//line ../../rmath/trig.go:224
+//line ../../rmath/trig.go:213
 				var t2_ float64
-//line ../../rmath/trig.go:224
-				t_, t2_ = gpu_f127_atanPair(a_, float64(0))
-//line ../../rmath/trig.go:224
+//line ../../rmath/trig.go:213
+				t_, t2_ = gpu_f126_atanPair(a_, float64(0))
+//line ../../rmath/trig.go:213
 				h_ := t_
-//line ../../rmath/trig.go:224
+//line ../../rmath/trig.go:213
 				l_ := t2_
-//line ../../rmath/trig.go:225
+//line ../../rmath/trig.go:214
 				return gpu_f89_withSign(h_+l_, x_)
 			} else {
-//line ../../rmath/trig.go:226
+//line ../../rmath/trig.go:215
 				if a_ < float64(1.152921504606847e+18) {
-//line ../../rmath/trig.go:227
+//line ../../rmath/trig.go:216
 					y_ := float64(1) / a_
-//line ../../rmath/trig.go:228
+//line ../../rmath/trig.go:217
 					var t3_ float64
-//line ../../rmath/trig.go:228
+//line ../../rmath/trig.go:217
 					var t4_ float64
-//line ../../rmath/trig.go:228
-					t3_, t4_ = gpu_f127_atanPair(y_, float64(math.FMA(-y_, a_, float64(1))*y_))
-//line ../../rmath/trig.go:228
+//line ../../rmath/trig.go:217
+					t3_, t4_ = gpu_f126_atanPair(y_, float64(math.FMA(-y_, a_, float64(1))*y_))
+//line ../../rmath/trig.go:217
 					h2_ := t3_
-//line ../../rmath/trig.go:228
+//line ../../rmath/trig.go:217
 					l2_ := t4_
-//line ../../rmath/trig.go:229
-					return gpu_f89_withSign(gpu_f124_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h2_, l2_), x_)
+//line ../../rmath/trig.go:218
+					return gpu_f89_withSign(gpu_f123_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h2_, l2_), x_)
 				}
 			}
 		}
 	}
-//line ../../rmath/trig.go:231
+//line ../../rmath/trig.go:220
 	return gpu_f89_withSign(float64(1.5707963267948966), x_)
-//line kernels_tandem.go:15798
+//line kernels_tandem.go:15648
 }
 
-func gpu_f128_Sinh(x_ float64) float64 {
+func gpu_f127_Sinh(x_ float64) float64 {
 //line ../../rmath/exp.go:144
 	a_ := math.Abs(x_)
 	{
@@ -15819,7 +15669,7 @@ func gpu_f128_Sinh(x_ float64) float64 {
 				var t4_ float64
 				_ = t4_
 //line ../../rmath/exp.go:149
-				t_, t2_, t3_, t4_ = gpu_f129_hyperbolic(a_)
+				t_, t2_, t3_, t4_ = gpu_f128_hyperbolic(a_)
 //line ../../rmath/exp.go:149
 				h_ := t_
 //line ../../rmath/exp.go:149
@@ -15836,7 +15686,7 @@ func gpu_f128_Sinh(x_ float64) float64 {
 //line ../../rmath/exp.go:152
 					var t7_ int64
 //line ../../rmath/exp.go:152
-					t5_, t6_, t7_ = gpu_f130_expPair(a_, float64(0))
+					t5_, t6_, t7_ = gpu_f129_expPair(a_, float64(0))
 //line ../../rmath/exp.go:152
 					h2_ := t5_
 //line ../../rmath/exp.go:152
@@ -15851,10 +15701,10 @@ func gpu_f128_Sinh(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:155
 	return float64(x_ * gpu_f83_inf())
-//line kernels_tandem.go:15855
+//line kernels_tandem.go:15705
 }
 
-func gpu_f131_Cosh(x_ float64) float64 {
+func gpu_f130_Cosh(x_ float64) float64 {
 //line ../../rmath/exp.go:160
 	a_ := math.Abs(x_)
 	{
@@ -15871,7 +15721,7 @@ func gpu_f131_Cosh(x_ float64) float64 {
 //line ../../rmath/exp.go:163
 			var t4_ float64
 //line ../../rmath/exp.go:163
-			t_, t2_, t3_, t4_ = gpu_f129_hyperbolic(a_)
+			t_, t2_, t3_, t4_ = gpu_f128_hyperbolic(a_)
 //line ../../rmath/exp.go:163
 			h_ := t3_
 //line ../../rmath/exp.go:163
@@ -15888,7 +15738,7 @@ func gpu_f131_Cosh(x_ float64) float64 {
 //line ../../rmath/exp.go:166
 				var t7_ int64
 //line ../../rmath/exp.go:166
-				t5_, t6_, t7_ = gpu_f130_expPair(a_, float64(0))
+				t5_, t6_, t7_ = gpu_f129_expPair(a_, float64(0))
 //line ../../rmath/exp.go:166
 				h2_ := t5_
 //line ../../rmath/exp.go:166
@@ -15902,10 +15752,10 @@ func gpu_f131_Cosh(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:169
 	return float64(a_ * gpu_f83_inf())
-//line kernels_tandem.go:15906
+//line kernels_tandem.go:15756
 }
 
-func gpu_f132_Tanh(x_ float64) float64 {
+func gpu_f131_Tanh(x_ float64) float64 {
 //line ../../rmath/exp.go:174
 	a_ := math.Abs(x_)
 	{
@@ -15991,10 +15841,10 @@ func gpu_f132_Tanh(x_ float64) float64 {
 	t18_ := gpu_c_tanhTable16[i_]
 //line ../../rmath/exp.go:192
 	return gpu_f89_withSign(h_+(l_+((e_+t17_[1])+gpu_f85_mad(dd_, q_, float64(d_*t18_[3])))), x_)
-//line kernels_tandem.go:15995
+//line kernels_tandem.go:15845
 }
 
-func gpu_f133_Asinh(x_ float64) float64 {
+func gpu_f132_Asinh(x_ float64) float64 {
 //line ../../rmath/log.go:105
 	a_ := math.Abs(x_)
 	{
@@ -16030,7 +15880,7 @@ func gpu_f133_Asinh(x_ float64) float64 {
 //line ../../rmath/log.go:112
 				var t6_ float64
 //line ../../rmath/log.go:112
-				t5_, t6_ = gpu_f123_root(h_, l_+e_)
+				t5_, t6_ = gpu_f122_root(h_, l_+e_)
 //line ../../rmath/log.go:112
 				h_ = t5_
 //line ../../rmath/log.go:112
@@ -16057,11 +15907,11 @@ func gpu_f133_Asinh(x_ float64) float64 {
 		}
 	}
 //line ../../rmath/log.go:116
-	return gpu_f89_withSign(gpu_f134_logTwice(a_), x_)
-//line kernels_tandem.go:16062
+	return gpu_f89_withSign(gpu_f133_logTwice(a_), x_)
+//line kernels_tandem.go:15912
 }
 
-func gpu_f135_Acosh(x_ float64) float64 {
+func gpu_f134_Acosh(x_ float64) float64 {
 	{
 //line ../../rmath/log.go:129
 		if !(x_ >= float64(1)) {
@@ -16106,7 +15956,7 @@ func gpu_f135_Acosh(x_ float64) float64 {
 //line ../../rmath/log.go:136
 					var t8_ float64
 //line ../../rmath/log.go:136
-					t7_, t8_ = gpu_f123_root(t5_, t6_)
+					t7_, t8_ = gpu_f122_root(t5_, t6_)
 //line ../../rmath/log.go:136
 					h_ = t7_
 //line ../../rmath/log.go:136
@@ -16140,11 +15990,11 @@ func gpu_f135_Acosh(x_ float64) float64 {
 		}
 	}
 //line ../../rmath/log.go:142
-	return gpu_f134_logTwice(x_)
-//line kernels_tandem.go:16145
+	return gpu_f133_logTwice(x_)
+//line kernels_tandem.go:15995
 }
 
-func gpu_f136_Atanh(x_ float64) float64 {
+func gpu_f135_Atanh(x_ float64) float64 {
 //line ../../rmath/log.go:147
 	a_ := math.Abs(x_)
 	{
@@ -16191,7 +16041,7 @@ func gpu_f136_Atanh(x_ float64) float64 {
 //line ../../rmath/log.go:158
 	var t6_ float64
 //line ../../rmath/log.go:158
-	t5_, t6_ = gpu_f117_quotient(n_, nl_, d_, dl_)
+	t5_, t6_ = gpu_f116_quotient(n_, nl_, d_, dl_)
 //line ../../rmath/log.go:158
 	var t7_ float64
 //line ../../rmath/log.go:158
@@ -16204,10 +16054,10 @@ func gpu_f136_Atanh(x_ float64) float64 {
 	l_ := t8_
 //line ../../rmath/log.go:159
 	return gpu_f89_withSign((h_+l_)/float64(2), x_)
-//line kernels_tandem.go:16208
+//line kernels_tandem.go:16058
 }
 
-func gpu_f137_Cbrt(x_ float64) float64 {
+func gpu_f136_Cbrt(x_ float64) float64 {
 //line ../../rmath/root.go:8
 	a_ := math.Abs(x_)
 //line ../../rmath/root.go:9
@@ -16254,10 +16104,10 @@ func gpu_f137_Cbrt(x_ float64) float64 {
 	y_ = y_ - ((math.FMA(s_, y_, -f_) + float64(t3_*y_)) / float64(float64(3)*s_))
 //line ../../rmath/root.go:27
 	return gpu_f89_withSign(float64(y_*gpu_f90_power2((e_/int64(3))-int64(400))), x_)
-//line kernels_tandem.go:16258
+//line kernels_tandem.go:16108
 }
 
-func gpu_f138_Rsqrt(x_ float64) float64 {
+func gpu_f137_Rsqrt(x_ float64) float64 {
 	{
 //line ../../rmath/root.go:33
 		if x_ == float64(0) {
@@ -16312,10 +16162,10 @@ func gpu_f138_Rsqrt(x_ float64) float64 {
 	r_ := math.FMA(-x_, s_, float64(1)) - float64(x_*t3_)
 //line ../../rmath/root.go:52
 	return float64((y_ + float64((y_/float64(2))*r_)) * f_)
-//line kernels_tandem.go:16316
+//line kernels_tandem.go:16166
 }
 
-func gpu_f139_Erf(x_ float64) float64 {
+func gpu_f138_Erf(x_ float64) float64 {
 //line ../../rmath/erf.go:38
 	a_ := math.Abs(x_)
 	{
@@ -16354,7 +16204,7 @@ func gpu_f139_Erf(x_ float64) float64 {
 //line ../../rmath/erf.go:47
 					var t7_ float64
 //line ../../rmath/erf.go:47
-					t5_, t6_, t7_ = gpu_f140_erfTerms(a_)
+					t5_, t6_, t7_ = gpu_f139_erfTerms(a_)
 //line ../../rmath/erf.go:47
 					i_ := t5_
 //line ../../rmath/erf.go:47
@@ -16381,7 +16231,7 @@ func gpu_f139_Erf(x_ float64) float64 {
 //line ../../rmath/erf.go:50
 					if a_ < float64(6) {
 //line ../../rmath/erf.go:51
-						return gpu_f89_withSign(gpu_f141_fromErfc(float64(1), a_), x_)
+						return gpu_f89_withSign(gpu_f140_fromErfc(float64(1), a_), x_)
 					}
 				}
 			}
@@ -16389,10 +16239,10 @@ func gpu_f139_Erf(x_ float64) float64 {
 	}
 //line ../../rmath/erf.go:53
 	return gpu_f89_withSign(float64(1), x_)
-//line kernels_tandem.go:16393
+//line kernels_tandem.go:16243
 }
 
-func gpu_f143_Erfc(x_ float64) float64 {
+func gpu_f142_Erfc(x_ float64) float64 {
 	{
 //line ../../rmath/erf.go:66
 		if x_ != x_ {
@@ -16407,7 +16257,7 @@ func gpu_f143_Erfc(x_ float64) float64 {
 //line ../../rmath/erf.go:70
 				if x_ <= float64(-2) {
 //line ../../rmath/erf.go:71
-					return gpu_f141_fromErfc(float64(2), -x_)
+					return gpu_f140_fromErfc(float64(2), -x_)
 				} else {
 //line ../../rmath/erf.go:72
 					if x_ < float64(0) {
@@ -16418,7 +16268,7 @@ func gpu_f143_Erfc(x_ float64) float64 {
 //line ../../rmath/erf.go:73
 						var t3_ float64
 //line ../../rmath/erf.go:73
-						t_, t2_, t3_ = gpu_f140_erfTerms(-x_)
+						t_, t2_, t3_ = gpu_f139_erfTerms(-x_)
 //line ../../rmath/erf.go:73
 						i_ := t_
 //line ../../rmath/erf.go:73
@@ -16461,7 +16311,7 @@ func gpu_f143_Erfc(x_ float64) float64 {
 //line ../../rmath/erf.go:78
 							var t13_ float64
 //line ../../rmath/erf.go:78
-							t11_, t12_, t13_ = gpu_f140_erfTerms(x_)
+							t11_, t12_, t13_ = gpu_f139_erfTerms(x_)
 //line ../../rmath/erf.go:78
 							i2_ := t11_
 //line ../../rmath/erf.go:78
@@ -16494,7 +16344,7 @@ func gpu_f143_Erfc(x_ float64) float64 {
 //line ../../rmath/erf.go:82
 								var t20_ int64
 //line ../../rmath/erf.go:82
-								t18_, t19_, t20_ = gpu_f142_erfcPair(x_)
+								t18_, t19_, t20_ = gpu_f141_erfcPair(x_)
 //line ../../rmath/erf.go:82
 								return gpu_f88_scale(t18_, t19_, t20_)
 							}
@@ -16506,10 +16356,10 @@ func gpu_f143_Erfc(x_ float64) float64 {
 	}
 //line ../../rmath/erf.go:84
 	return float64(0)
-//line kernels_tandem.go:16510
+//line kernels_tandem.go:16360
 }
 
-func gpu_f144_Sigmoid(x_ float64) float64 {
+func gpu_f143_Sigmoid(x_ float64) float64 {
 	{
 //line ../../rmath/exp.go:103
 		if x_ < float64(-44) {
@@ -16585,35 +16435,35 @@ func gpu_f144_Sigmoid(x_ float64) float64 {
 //line ../../rmath/exp.go:119
 	var t11_ float64
 //line ../../rmath/exp.go:119
-	t10_, t11_ = gpu_f117_quotient(h_, l_, d_, dl_)
+	t10_, t11_ = gpu_f116_quotient(h_, l_, d_, dl_)
 //line ../../rmath/exp.go:119
 	h_ = t10_
 //line ../../rmath/exp.go:119
 	l_ = t11_
 //line ../../rmath/exp.go:120
 	return h_ + l_
-//line kernels_tandem.go:16596
+//line kernels_tandem.go:16446
 }
 
-func gpu_f145_Floor(x_ float64) float64 {
+func gpu_f144_Floor(x_ float64) float64 {
 //line ../../rmath/exact.go:6
 	return math.Floor(x_)
-//line kernels_tandem.go:16602
+//line kernels_tandem.go:16452
 }
 
-func gpu_f146_Ceil(x_ float64) float64 {
+func gpu_f145_Ceil(x_ float64) float64 {
 //line ../../rmath/exact.go:9
 	return math.Ceil(x_)
-//line kernels_tandem.go:16608
+//line kernels_tandem.go:16458
 }
 
-func gpu_f147_Trunc(x_ float64) float64 {
+func gpu_f146_Trunc(x_ float64) float64 {
 //line ../../rmath/exact.go:12
 	return math.Trunc(x_)
-//line kernels_tandem.go:16614
+//line kernels_tandem.go:16464
 }
 
-func gpu_f148_Round(x_ float64) float64 {
+func gpu_f147_Round(x_ float64) float64 {
 //line ../../rmath/exact.go:16
 	t_ := math.Trunc(x_)
 //line ../../rmath/exact.go:17
@@ -16623,10 +16473,10 @@ func gpu_f148_Round(x_ float64) float64 {
 	}
 //line ../../rmath/exact.go:20
 	return t_
-//line kernels_tandem.go:16627
+//line kernels_tandem.go:16477
 }
 
-func gpu_f149_RoundToEven(x_ float64) float64 {
+func gpu_f148_RoundToEven(x_ float64) float64 {
 //line ../../rmath/exact.go:25
 	a_ := math.Abs(x_)
 //line ../../rmath/exact.go:26
@@ -16636,10 +16486,10 @@ func gpu_f149_RoundToEven(x_ float64) float64 {
 	}
 //line ../../rmath/exact.go:29
 	return gpu_f89_withSign((a_+float64(4.503599627370496e+15))-float64(4.503599627370496e+15), x_)
-//line kernels_tandem.go:16640
+//line kernels_tandem.go:16490
 }
 
-func gpu_f150_Pow(x_ float64, y_ float64) float64 {
+func gpu_f149_Pow(x_ float64, y_ float64) float64 {
 	{
 //line ../../rmath/log.go:171
 		if (y_ == float64(0)) || (x_ == float64(1)) {
@@ -16703,7 +16553,7 @@ func gpu_f150_Pow(x_ float64, y_ float64) float64 {
 //line ../../rmath/log.go:195
 							var t5_ int64
 //line ../../rmath/log.go:195
-							t3_, t4_, t5_ = gpu_f130_expPair(p_, math.FMA(y_, h_, -p_)+float64(y_*l_))
+							t3_, t4_, t5_ = gpu_f129_expPair(p_, math.FMA(y_, h_, -p_)+float64(y_*l_))
 //line ../../rmath/log.go:195
 							h2_ := t3_
 //line ../../rmath/log.go:195
@@ -16721,57 +16571,57 @@ func gpu_f150_Pow(x_ float64, y_ float64) float64 {
 //line ../../rmath/log.go:199
 	if (x_ < float64(0)) || ((x_ == float64(0)) && ((float64(1) / x_) < float64(0))) {
 //line ../../rmath/log.go:200
-		if gpu_f151_isOdd(y_) {
+		if gpu_f150_isOdd(y_) {
 //line ../../rmath/log.go:201
 			return -result_
 		}
 	}
 //line ../../rmath/log.go:204
 	return result_
-//line kernels_tandem.go:16732
+//line kernels_tandem.go:16582
 }
 
-func gpu_f152_Atan2(y_ float64, x_ float64) float64 {
-//line ../../rmath/trig.go:286
+func gpu_f151_Atan2(y_ float64, x_ float64) float64 {
+//line ../../rmath/trig.go:275
 	a_ := math.Abs(y_)
-//line ../../rmath/trig.go:286
+//line ../../rmath/trig.go:275
 	b_ := math.Abs(x_)
-//line ../../rmath/trig.go:287
+//line ../../rmath/trig.go:276
 	left_ := (math.Float64bits(x_) >> (63)) != uint64(0)
 	{
-//line ../../rmath/trig.go:289
+//line ../../rmath/trig.go:278
 		if (x_ != x_) || (y_ != y_) {
-//line ../../rmath/trig.go:290
+//line ../../rmath/trig.go:279
 			return gpu_f100_nan()
 		} else {
-//line ../../rmath/trig.go:291
+//line ../../rmath/trig.go:280
 			if (a_ > float64(1.7976931348623157e+308)) && (b_ > float64(1.7976931348623157e+308)) {
-//line ../../rmath/trig.go:292
+//line ../../rmath/trig.go:281
 				if left_ {
-//line ../../rmath/trig.go:293
+//line ../../rmath/trig.go:282
 					return gpu_f89_withSign(float64(2.356194490192345), y_)
 				}
-//line ../../rmath/trig.go:295
+//line ../../rmath/trig.go:284
 				return gpu_f89_withSign(float64(0.7853981633974483), y_)
 			} else {
-//line ../../rmath/trig.go:296
+//line ../../rmath/trig.go:285
 				if ((a_ == float64(0)) || (b_ > float64(1.7976931348623157e+308))) || (b_ > float64(a_*float64(1.152921504606847e+18))) {
-//line ../../rmath/trig.go:297
+//line ../../rmath/trig.go:286
 					if left_ {
-//line ../../rmath/trig.go:298
+//line ../../rmath/trig.go:287
 						return gpu_f89_withSign(float64(3.141592653589793), y_)
 					}
-//line ../../rmath/trig.go:300
+//line ../../rmath/trig.go:289
 					if a_ == float64(0) {
-//line ../../rmath/trig.go:301
+//line ../../rmath/trig.go:290
 						return y_
 					}
-//line ../../rmath/trig.go:303
+//line ../../rmath/trig.go:292
 					return gpu_f89_withSign(a_/b_, y_)
 				} else {
-//line ../../rmath/trig.go:304
+//line ../../rmath/trig.go:293
 					if (a_ > float64(1.7976931348623157e+308)) || (a_ > float64(b_*float64(1.152921504606847e+18))) {
-//line ../../rmath/trig.go:305
+//line ../../rmath/trig.go:294
 						return gpu_f89_withSign(float64(1.5707963267948966), y_)
 					}
 				}
@@ -16779,110 +16629,110 @@ func gpu_f152_Atan2(y_ float64, x_ float64) float64 {
 		}
 	}
 	{
-//line ../../rmath/trig.go:307
+//line ../../rmath/trig.go:296
 		c_ := max(a_, b_)
-//line ../../rmath/trig.go:308
+//line ../../rmath/trig.go:297
 		if c_ > float64(3.273390607896142e+150) {
-//line ../../rmath/trig.go:309
+//line ../../rmath/trig.go:298
 			t_ := float64(a_ * float64(2.409919865102884e-181))
-//line ../../rmath/trig.go:309
+//line ../../rmath/trig.go:298
 			t2_ := float64(b_ * float64(2.409919865102884e-181))
-//line ../../rmath/trig.go:309
+//line ../../rmath/trig.go:298
 			a_ = t_
-//line ../../rmath/trig.go:309
+//line ../../rmath/trig.go:298
 			b_ = t2_
 		} else {
-//line ../../rmath/trig.go:310
+//line ../../rmath/trig.go:299
 			if c_ < float64(3.8725919148493183e-121) {
-//line ../../rmath/trig.go:311
+//line ../../rmath/trig.go:300
 				t3_ := float64(a_ * float64(4.149515568880993e+180))
-//line ../../rmath/trig.go:311
+//line ../../rmath/trig.go:300
 				t4_ := float64(b_ * float64(4.149515568880993e+180))
-//line ../../rmath/trig.go:311
+//line ../../rmath/trig.go:300
 				a_ = t3_
-//line ../../rmath/trig.go:311
+//line ../../rmath/trig.go:300
 				b_ = t4_
 			}
 		}
 	}
 	{
-//line ../../rmath/trig.go:314
+//line ../../rmath/trig.go:303
 		if a_ > b_ {
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
 			var t5_ float64
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
 			var t6_ float64
-//line ../../rmath/trig.go:315
-			t5_, t6_ = gpu_f117_quotient(b_, float64(0), a_, float64(0))
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
+			t5_, t6_ = gpu_f116_quotient(b_, float64(0), a_, float64(0))
+//line ../../rmath/trig.go:304
 			var t7_ float64
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
 			var t8_ float64
-//line ../../rmath/trig.go:315
-			t7_, t8_ = gpu_f127_atanPair(t5_, t6_)
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
+			t7_, t8_ = gpu_f126_atanPair(t5_, t6_)
+//line ../../rmath/trig.go:304
 			h_ := t7_
-//line ../../rmath/trig.go:315
+//line ../../rmath/trig.go:304
 			l_ := t8_
-//line ../../rmath/trig.go:316
+//line ../../rmath/trig.go:305
 			if left_ {
-//line ../../rmath/trig.go:317
+//line ../../rmath/trig.go:306
 				t9_ := -h_
-//line ../../rmath/trig.go:317
+//line ../../rmath/trig.go:306
 				t10_ := -l_
-//line ../../rmath/trig.go:317
+//line ../../rmath/trig.go:306
 				h_ = t9_
-//line ../../rmath/trig.go:317
+//line ../../rmath/trig.go:306
 				l_ = t10_
 			}
-//line ../../rmath/trig.go:319
-			return gpu_f89_withSign(gpu_f124_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h_, l_), y_)
+//line ../../rmath/trig.go:308
+			return gpu_f89_withSign(gpu_f123_less(float64(1.5707963267948966), float64(6.123233995736766e-17), h_, l_), y_)
 		} else {
-//line ../../rmath/trig.go:320
+//line ../../rmath/trig.go:309
 			if left_ {
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
 				var t11_ float64
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
 				var t12_ float64
-//line ../../rmath/trig.go:321
-				t11_, t12_ = gpu_f117_quotient(a_, float64(0), b_, float64(0))
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
+				t11_, t12_ = gpu_f116_quotient(a_, float64(0), b_, float64(0))
+//line ../../rmath/trig.go:310
 				var t13_ float64
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
 				var t14_ float64
-//line ../../rmath/trig.go:321
-				t13_, t14_ = gpu_f127_atanPair(t11_, t12_)
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
+				t13_, t14_ = gpu_f126_atanPair(t11_, t12_)
+//line ../../rmath/trig.go:310
 				h2_ := t13_
-//line ../../rmath/trig.go:321
+//line ../../rmath/trig.go:310
 				l2_ := t14_
-//line ../../rmath/trig.go:322
-				return gpu_f89_withSign(gpu_f124_less(float64(3.141592653589793), float64(1.2246467991473532e-16), h2_, l2_), y_)
+//line ../../rmath/trig.go:311
+				return gpu_f89_withSign(gpu_f123_less(float64(3.141592653589793), float64(1.2246467991473532e-16), h2_, l2_), y_)
 			}
 		}
 	}
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
 	var t15_ float64
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
 	var t16_ float64
-//line ../../rmath/trig.go:324
-	t15_, t16_ = gpu_f117_quotient(a_, float64(0), b_, float64(0))
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
+	t15_, t16_ = gpu_f116_quotient(a_, float64(0), b_, float64(0))
+//line ../../rmath/trig.go:313
 	var t17_ float64
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
 	var t18_ float64
-//line ../../rmath/trig.go:324
-	t17_, t18_ = gpu_f127_atanPair(t15_, t16_)
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
+	t17_, t18_ = gpu_f126_atanPair(t15_, t16_)
+//line ../../rmath/trig.go:313
 	h3_ := t17_
-//line ../../rmath/trig.go:324
+//line ../../rmath/trig.go:313
 	l3_ := t18_
-//line ../../rmath/trig.go:325
+//line ../../rmath/trig.go:314
 	return gpu_f89_withSign(h3_+l3_, y_)
-//line kernels_tandem.go:16883
+//line kernels_tandem.go:16733
 }
 
-func gpu_f153_Hypot(x_ float64, y_ float64) float64 {
+func gpu_f152_Hypot(x_ float64, y_ float64) float64 {
 //line ../../rmath/root.go:57
 	var t_ float64
 //line ../../rmath/root.go:57
@@ -16920,7 +16770,7 @@ func gpu_f153_Hypot(x_ float64, y_ float64) float64 {
 //line ../../rmath/root.go:61
 		var t9_ float64
 //line ../../rmath/root.go:61
-		t8_, t9_ = gpu_f123_root(h_, l_+(e_+g_))
+		t8_, t9_ = gpu_f122_root(h_, l_+(e_+g_))
 //line ../../rmath/root.go:61
 		h_ = t8_
 //line ../../rmath/root.go:61
@@ -17010,17 +16860,17 @@ func gpu_f153_Hypot(x_ float64, y_ float64) float64 {
 //line ../../rmath/root.go:81
 	var t21_ float64
 //line ../../rmath/root.go:81
-	t20_, t21_ = gpu_f123_root(h_, l_+(e_+g_))
+	t20_, t21_ = gpu_f122_root(h_, l_+(e_+g_))
 //line ../../rmath/root.go:81
 	h_ = t20_
 //line ../../rmath/root.go:81
 	l_ = t21_
 //line ../../rmath/root.go:82
 	return gpu_f88_scale(h_, l_, n_)
-//line kernels_tandem.go:17021
+//line kernels_tandem.go:16871
 }
 
-func gpu_f154_Mod(x_ float64, y_ float64) float64 {
+func gpu_f153_Mod(x_ float64, y_ float64) float64 {
 //line ../../rmath/exact.go:66
 	a_ := math.Abs(x_)
 //line ../../rmath/exact.go:66
@@ -17043,7 +16893,7 @@ func gpu_f154_Mod(x_ float64, y_ float64) float64 {
 //line ../../rmath/exact.go:73
 	var t2_ int64
 //line ../../rmath/exact.go:73
-	t_, t2_ = gpu_f155_integer(a_)
+	t_, t2_ = gpu_f154_integer(a_)
 //line ../../rmath/exact.go:73
 	m_ := t_
 //line ../../rmath/exact.go:73
@@ -17053,7 +16903,7 @@ func gpu_f154_Mod(x_ float64, y_ float64) float64 {
 //line ../../rmath/exact.go:74
 	var t4_ int64
 //line ../../rmath/exact.go:74
-	t3_, t4_ = gpu_f155_integer(b_)
+	t3_, t4_ = gpu_f154_integer(b_)
 //line ../../rmath/exact.go:74
 	d_ := t3_
 //line ../../rmath/exact.go:74
@@ -17078,13 +16928,13 @@ func gpu_f154_Mod(x_ float64, y_ float64) float64 {
 	}
 //line ../../rmath/exact.go:86
 	return gpu_f89_withSign(r_, x_)
-//line kernels_tandem.go:17082
+//line kernels_tandem.go:16932
 }
 
 func gpu_f3_inf() float32 {
 //line ../../rmath/f32/f32.go:27
 	return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:17088
+//line kernels_tandem.go:16938
 }
 
 func gpu_f4_exp(z_ float64) float64 {
@@ -17104,13 +16954,13 @@ func gpu_f4_exp(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:32
 	return t4_ + gpu_f6_mad(t4_, s_, u_)
-//line kernels_tandem.go:17108
+//line kernels_tandem.go:16958
 }
 
 func gpu_f6_mad(x_ float64, y_ float64, z_ float64) float64 {
 //line ../../rmath/f32/f32.go:33
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:17114
+//line kernels_tandem.go:16964
 }
 
 func gpu_f7_powerOf2(n_ int64) (float64, float64) {
@@ -17131,7 +16981,7 @@ func gpu_f7_powerOf2(n_ int64) (float64, float64) {
 	t3_ := gpu_c_expTable0[i_]
 //line ../../rmath/f32/exp.go:20
 	return t_, float64(t3_[1] * math.Float64frombits(uint64(4607182418800017408)+e_))
-//line kernels_tandem.go:17135
+//line kernels_tandem.go:16985
 }
 
 func gpu_f8_expm1Poly(r_ float64) float64 {
@@ -17139,13 +16989,13 @@ func gpu_f8_expm1Poly(r_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
 //line ../../rmath/f32/exp.go:26
 	return gpu_f6_mad(float64(r_*r_), q_, r_)
-//line kernels_tandem.go:17143
+//line kernels_tandem.go:16993
 }
 
 func gpu_f10_middle(y_ float64) bool {
 //line ../../rmath/f32/f32.go:42
 	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
-//line kernels_tandem.go:17149
+//line kernels_tandem.go:16999
 }
 
 func gpu_f12_expm1(z_ float64) float64 {
@@ -17165,7 +17015,7 @@ func gpu_f12_expm1(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:39
 	return (t4_ - float64(1)) + gpu_f6_mad(t4_, s_, u_)
-//line kernels_tandem.go:17169
+//line kernels_tandem.go:17019
 }
 
 func gpu_f14_logSpecial(x_ float32) float32 {
@@ -17190,7 +17040,7 @@ func gpu_f14_logSpecial(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:66
 	return float32(0)
-//line kernels_tandem.go:17194
+//line kernels_tandem.go:17044
 }
 
 func gpu_f16_log(z_ float64) float64 {
@@ -17210,7 +17060,7 @@ func gpu_f16_log(z_ float64) float64 {
 	i_ := t3_
 //line ../../rmath/f32/log.go:16
 	return gpu_f18_logSum(e_, i_, float64(m_*gpu_c_logInv1[i_])-float64(1))
-//line kernels_tandem.go:17214
+//line kernels_tandem.go:17064
 }
 
 func gpu_f17_reduceLog(z_ float64) (float64, float64, uint64) {
@@ -17227,7 +17077,7 @@ func gpu_f17_reduceLog(z_ float64) (float64, float64, uint64) {
 	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
 //line ../../rmath/f32/log.go:9
 	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
-//line kernels_tandem.go:17231
+//line kernels_tandem.go:17081
 }
 
 func gpu_f21_logBase(large_ float64, small_ float64, r_ float64, c0_ float64, c1_ float64) float64 {
@@ -17237,7 +17087,7 @@ func gpu_f21_logBase(large_ float64, small_ float64, r_ float64, c0_ float64, c1
 	s_ := large_ + t_
 //line ../../rmath/f32/log.go:39
 	return s_ + (((large_ - s_) + t_) + (gpu_f6_mad(r_, c1_, small_) + float64(gpu_f19_logPoly(r_)*(c0_+c1_))))
-//line kernels_tandem.go:17241
+//line kernels_tandem.go:17091
 }
 
 func gpu_f24_log1p(u_ float64) float64 {
@@ -17272,19 +17122,19 @@ func gpu_f24_log1p(u_ float64) float64 {
 	r_ := gpu_f6_mad((m_-h_)+float64(lost_*scale_), gpu_c_logInv1[i_&uint64(63)], float64(h_*gpu_c_logInv1[i_&uint64(63)])-float64(1))
 //line ../../rmath/f32/log.go:53
 	return gpu_f18_logSum(e_, i_, r_)
-//line kernels_tandem.go:17276
+//line kernels_tandem.go:17126
 }
 
 func gpu_f26_abs(x_ float32) float64 {
 //line ../../rmath/f32/exp.go:171
 	return math.Abs(float64(x_))
-//line kernels_tandem.go:17282
+//line kernels_tandem.go:17132
 }
 
 func gpu_f15_nan() float32 {
 //line ../../rmath/f32/f32.go:29
 	return math.Float32frombits(uint32(2143289344))
-//line kernels_tandem.go:17288
+//line kernels_tandem.go:17138
 }
 
 func gpu_f27_reduceHalfPi(z_ float64) (uint64, float64, float64) {
@@ -17322,7 +17172,7 @@ func gpu_f27_reduceHalfPi(z_ float64) (uint64, float64, float64) {
 	r_ = a_ - b_
 //line ../../rmath/f32/trig.go:18
 	return k_, r_, ((a_ - r_) - b_) - float64(n_*float64(2.0222662487959506e-21))
-//line kernels_tandem.go:17326
+//line kernels_tandem.go:17176
 }
 
 func gpu_f29_quadrant(k_ uint64, r_ float64, v_ float64) float64 {
@@ -17343,13 +17193,13 @@ func gpu_f29_quadrant(k_ uint64, r_ float64, v_ float64) float64 {
 	}
 //line ../../rmath/f32/trig.go:181
 	return y_
-//line kernels_tandem.go:17347
+//line kernels_tandem.go:17197
 }
 
 func gpu_f32_withSign(x_ float32, s_ float32) float32 {
 //line ../../rmath/f32/f32.go:37
 	return math.Float32frombits(math.Float32bits(x_) | (math.Float32bits(s_) & uint32(2147483648)))
-//line kernels_tandem.go:17353
+//line kernels_tandem.go:17203
 }
 
 func gpu_f30_sinPoly(r_ float64, v_ float64) float64 {
@@ -17363,7 +17213,7 @@ func gpu_f30_sinPoly(r_ float64, v_ float64) float64 {
 	p_ = gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(1.605853141458901e-10), w_, float64(2.7557319219335453e-06)), w_, float64(0.008333333333333331)), u_, p_)
 //line ../../rmath/f32/trig.go:64
 	return r_ + gpu_f6_mad(float64(r_*u_), p_, v_-float64((u_/float64(2))*v_))
-//line kernels_tandem.go:17367
+//line kernels_tandem.go:17217
 }
 
 func gpu_f31_cosPoly(r_ float64, v_ float64) float64 {
@@ -17381,7 +17231,7 @@ func gpu_f31_cosPoly(r_ float64, v_ float64) float64 {
 	c_ := float64(1) - h_
 //line ../../rmath/f32/trig.go:75
 	return c_ + (((float64(1) - c_) - h_) + (float64(w_*p_) - float64(r_*v_)))
-//line kernels_tandem.go:17385
+//line kernels_tandem.go:17235
 }
 
 func gpu_f36_reduceTurn(z_ float64) (uint64, float64, float64) {
@@ -17405,7 +17255,7 @@ func gpu_f36_reduceTurn(z_ float64) (uint64, float64, float64) {
 	r_ = large_ + small_
 //line ../../rmath/f32/trig.go:55
 	return math.Float64bits(n_), r_, (large_ - r_) + small_
-//line kernels_tandem.go:17409
+//line kernels_tandem.go:17259
 }
 
 func gpu_f39_asinRest(r_ float64, u_ float64) float64 {
@@ -17417,7 +17267,7 @@ func gpu_f39_asinRest(r_ float64, u_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-0.014851887071247204), w_, float64(0.005457506718640358)), w_, float64(0.011479177415184906)), w_, float64(0.017352392720869973)), w_, float64(0.030381944138531247)), w_, float64(0.07499999999998433))
 //line ../../rmath/f32/arc.go:55
 	return float64(float64(r_*u_) * gpu_f6_mad(q_, u_, p_))
-//line kernels_tandem.go:17421
+//line kernels_tandem.go:17271
 }
 
 func gpu_f42_atan(z_ float64, y_ float64, x_ float64) (float64, float64) {
@@ -17491,7 +17341,7 @@ func gpu_f42_atan(z_ float64, y_ float64, x_ float64) (float64, float64) {
 	}
 //line ../../rmath/f32/arc.go:131
 	return large_, r_ + gpu_f6_mad(float64(r_*u_), p_, small_)
-//line kernels_tandem.go:17495
+//line kernels_tandem.go:17345
 }
 
 func gpu_f52_erfSmall(z_ float64) float64 {
@@ -17505,7 +17355,7 @@ func gpu_f52_erfSmall(z_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-1.4845849259707869e-05), w_, float64(-0.0008548297753674966)), w_, float64(-0.026866170632887928)), w_, float64(-0.37612638903183476))
 //line ../../rmath/f32/erf.go:49
 	return float64(z_ * gpu_f6_mad(q_, u_, p_))
-//line kernels_tandem.go:17509
+//line kernels_tandem.go:17359
 }
 
 func gpu_f53_erfc(z_ float64) float64 {
@@ -17523,7 +17373,7 @@ func gpu_f53_erfc(z_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(a_[9], w_, a_[7]), w_, a_[5]), w_, a_[3]), w_, a_[1])
 //line ../../rmath/f32/erf.go:60
 	return float64(gpu_f4_exp(-float64(z_*z_)) * gpu_f6_mad(q_, d_, p_))
-//line kernels_tandem.go:17527
+//line kernels_tandem.go:17377
 }
 
 func gpu_f56_sigmoidNear0(z_ float64) float32 {
@@ -17543,7 +17393,7 @@ func gpu_f56_sigmoidNear0(z_ float64) float32 {
 	}
 //line ../../rmath/f32/exp.go:124
 	return float32(y_)
-//line kernels_tandem.go:17547
+//line kernels_tandem.go:17397
 }
 
 func gpu_f63_pow(z_ float64, y_ float64) float32 {
@@ -17637,7 +17487,7 @@ func gpu_f63_pow(z_ float64, y_ float64) float32 {
 	}
 //line ../../rmath/f32/pow.go:76
 	return gpu_f74_beside(w_, gpu_f66_powFrom(w_, z_, y_))
-//line kernels_tandem.go:17641
+//line kernels_tandem.go:17491
 }
 
 func gpu_f72_sum(a_ float64, b_ float64) gpu_t_two {
@@ -17649,13 +17499,13 @@ func gpu_f72_sum(a_ float64, b_ float64) gpu_t_two {
 	t2_ := gpu_t_two{hi_: s_, lo_: (a_ - (s_ - t_)) + (b_ - t_)}
 //line ../../rmath/f32/two.go:20
 	return t2_
-//line kernels_tandem.go:17653
+//line kernels_tandem.go:17503
 }
 
 func gpu_f65_nearMiddle(y_ float64) float64 {
 //line ../../rmath/f32/two.go:84
 	return math.Float64frombits((math.Float64bits(y_) + uint64(8)) &^ uint64(15))
-//line kernels_tandem.go:17659
+//line kernels_tandem.go:17509
 }
 
 func gpu_f74_beside(m_ float64, d_ float64) float32 {
@@ -17674,7 +17524,7 @@ func gpu_f74_beside(m_ float64, d_ float64) float32 {
 	}
 //line ../../rmath/f32/two.go:94
 	return float32(math.Float64frombits(b_))
-//line kernels_tandem.go:17678
+//line kernels_tandem.go:17528
 }
 
 func gpu_f76_angleFrom(m_ float64, y_ float64, x_ float64) float64 {
@@ -17696,7 +17546,7 @@ func gpu_f76_angleFrom(m_ float64, y_ float64, x_ float64) float64 {
 	d_ := gpu_f70_minus(gpu_f73_times(cos_, t3_), gpu_f73_times(sin_, t4_))
 //line ../../rmath/f32/arc.go:106
 	return d_.hi_ + d_.lo_
-//line kernels_tandem.go:17700
+//line kernels_tandem.go:17550
 }
 
 func gpu_f80_integer(b_ uint32) (uint32, uint64) {
@@ -17713,13 +17563,13 @@ func gpu_f80_integer(b_ uint32) (uint32, uint64) {
 	}
 //line ../../rmath/f32/exact.go:97
 	return b_ >> (23), uint64(((b_ & uint32(8388607)) | uint32(8388608)))
-//line kernels_tandem.go:17717
+//line kernels_tandem.go:17567
 }
 
 func gpu_f83_inf() float64 {
 //line ../../rmath/rmath.go:25
 	return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:17723
+//line kernels_tandem.go:17573
 }
 
 func gpu_f84_reduceExp(z_ float64) (int64, float64, float64) {
@@ -17744,7 +17594,7 @@ func gpu_f84_reduceExp(z_ float64) (int64, float64, float64) {
 	r_ = a_ - b_
 //line ../../rmath/exp.go:14
 	return k_, r_, (a_ - r_) - b_
-//line kernels_tandem.go:17748
+//line kernels_tandem.go:17598
 }
 
 func gpu_f86_expSum(k_ int64, r_ float64, v_ float64) (float64, float64) {
@@ -17761,7 +17611,7 @@ func gpu_f86_expSum(k_ int64, r_ float64, v_ float64) (float64, float64) {
 	t3_ := gpu_c_expTable8[k_&int64(63)]
 //line ../../rmath/exp.go:26
 	return t_, gpu_f85_mad(t_, r_+gpu_f85_mad(float64(r_*r_), gpu_f87_expm1Poly(r_), v_), t3_[1])
-//line kernels_tandem.go:17765
+//line kernels_tandem.go:17615
 }
 
 func gpu_f88_scale(h_ float64, l_ float64, n_ int64) float64 {
@@ -17804,13 +17654,13 @@ func gpu_f88_scale(h_ float64, l_ float64, n_ int64) float64 {
 	s_ = s_ + (t3_ + l_)
 //line ../../rmath/rmath.go:94
 	return gpu_f89_withSign(math.Float64frombits(math.Float64bits(s_)-math.Float64bits(m_)), y_)
-//line kernels_tandem.go:17808
+//line kernels_tandem.go:17658
 }
 
 func gpu_f85_mad(x_ float64, y_ float64, z_ float64) float64 {
 //line ../../rmath/rmath.go:38
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:17814
+//line kernels_tandem.go:17664
 }
 
 func gpu_f94_expm1Pair(z_ float64) (float64, float64) {
@@ -17866,7 +17716,7 @@ func gpu_f94_expm1Pair(z_ float64) (float64, float64) {
 	t10_, t11_ = gpu_f91_fastSum(h_, (l_+b_)+float64(e_*f_))
 //line ../../rmath/exp.go:54
 	return t10_, t11_
-//line kernels_tandem.go:17870
+//line kernels_tandem.go:17720
 }
 
 func gpu_f99_logSpecial(x_ float64) float64 {
@@ -17885,7 +17735,7 @@ func gpu_f99_logSpecial(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:48
 	return x_
-//line kernels_tandem.go:17889
+//line kernels_tandem.go:17739
 }
 
 func gpu_f101_logSum(x_ float64, y_ float64) float64 {
@@ -17938,7 +17788,7 @@ func gpu_f101_logSum(x_ float64, y_ float64) float64 {
 	t9_ := gpu_c_logTable10[i_]
 //line ../../rmath/log.go:61
 	return h_ + (l_ + (gpu_f85_mad(float64(e_), float64(5.497923018708371e-14), t9_[1]) + c_))
-//line kernels_tandem.go:17942
+//line kernels_tandem.go:17792
 }
 
 func gpu_f105_logPair(x_ float64, y_ float64) (float64, float64) {
@@ -18031,7 +17881,7 @@ func gpu_f105_logPair(x_ float64, y_ float64) (float64, float64) {
 	t16_, t17_ = gpu_f91_fastSum(h_, l_)
 //line ../../rmath/log.go:37
 	return t16_, t17_
-//line kernels_tandem.go:18035
+//line kernels_tandem.go:17885
 }
 
 func gpu_f96_twoMul(a_ float64, b_ float64) (float64, float64) {
@@ -18044,7 +17894,7 @@ func gpu_f96_twoMul(a_ float64, b_ float64) (float64, float64) {
 	h_ = float64(a_ * b_)
 //line ../../rmath/rmath.go:58
 	return h_, math.FMA(a_, b_, -h_)
-//line kernels_tandem.go:18048
+//line kernels_tandem.go:17898
 }
 
 func gpu_f97_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -18059,13 +17909,13 @@ func gpu_f97_twoSum(a_ float64, b_ float64) (float64, float64) {
 	t_ := h_ - a_
 //line ../../rmath/rmath.go:46
 	return h_, (a_ - (h_ - t_)) + (b_ - t_)
-//line kernels_tandem.go:18063
+//line kernels_tandem.go:17913
 }
 
 func gpu_f100_nan() float64 {
 //line ../../rmath/rmath.go:27
 	return math.Float64frombits(uint64(9221120237041090560))
-//line kernels_tandem.go:18069
+//line kernels_tandem.go:17919
 }
 
 func gpu_f109_reduce(x_ float64) (uint64, float64, float64) {
@@ -18111,52 +17961,41 @@ func gpu_f109_reduce(x_ float64) (uint64, float64, float64) {
 	t3_, t4_, t5_ = gpu_f110_reduceLarge(x_)
 //line ../../rmath/trig.go:22
 	return t3_, t4_, t5_
-//line kernels_tandem.go:18115
+//line kernels_tandem.go:17965
 }
 
-func gpu_f112_sinCos(r_ float64, v_ float64) (float64, float64) {
-//line ../../rmath/trig.go:82
-	var q_ float64
-	_ = q_
-//line ../../rmath/trig.go:82
-	var w_ float64
+func gpu_f112_turned(k_ uint64, r_ float64, v_ float64) float64 {
 //line ../../rmath/trig.go:83
 	u_ := float64(r_ * r_)
 //line ../../rmath/trig.go:84
-	w_ = float64(u_ * gpu_f85_mad(gpu_f85_mad(float64(-0.0013888664741272228), u_, float64(0.04166666666160223)), u_, float64(-0.49999999999999983)))
+	w_ := float64(u_ * gpu_f85_mad(gpu_f85_mad(float64(-0.0013888664741272228), u_, float64(0.04166666666160223)), u_, float64(-0.49999999999999983)))
 //line ../../rmath/trig.go:85
-	return gpu_f85_mad(float64(u_*r_), gpu_f85_mad(gpu_f85_mad(float64(-0.000198410207880214), u_, float64(0.008333333332770617)), u_, float64(-0.16666666666666666)), v_), w_
-//line kernels_tandem.go:18130
-}
-
-func gpu_f113_turned(k_ uint64, r_ float64, q_ float64, w_ float64) (float64, float64) {
-//line ../../rmath/trig.go:89
-	var h_ float64
-	_ = h_
-//line ../../rmath/trig.go:89
-	var l_ float64
-	_ = l_
-//line ../../rmath/trig.go:90
+	q_ := gpu_f85_mad(float64(u_*r_), gpu_f85_mad(gpu_f85_mad(float64(-0.000198410207880214), u_, float64(0.008333333332770617)), u_, float64(-0.16666666666666666)), v_)
+//line ../../rmath/trig.go:86
 	s_ := k_ & uint64(127)
-//line ../../rmath/trig.go:90
+//line ../../rmath/trig.go:86
 	c_ := (k_ + uint64(32)) & uint64(127)
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	t_ := gpu_c_sinTable12[s_]
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	t2_ := gpu_c_sinTable12[s_]
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	t3_ := gpu_c_sinTable12[c_]
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	t4_ := gpu_c_sinTable12[c_]
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	var t5_ float64
-//line ../../rmath/trig.go:91
+//line ../../rmath/trig.go:87
 	var t6_ float64
-//line ../../rmath/trig.go:91
-	t5_, t6_ = gpu_f114_addition(t_[0], t2_[1], t3_[0], t4_[1], r_, q_, w_)
-//line ../../rmath/trig.go:91
-	return t5_, t6_
-//line kernels_tandem.go:18160
+//line ../../rmath/trig.go:87
+	t5_, t6_ = gpu_f113_addition(t_[0], t2_[1], t3_[0], t4_[1], r_, q_, w_)
+//line ../../rmath/trig.go:87
+	h_ := t5_
+//line ../../rmath/trig.go:87
+	l_ := t6_
+//line ../../rmath/trig.go:88
+	return h_ + l_
+//line kernels_tandem.go:17999
 }
 
 func gpu_f91_fastSum(a_ float64, b_ float64) (float64, float64) {
@@ -18169,10 +18008,10 @@ func gpu_f91_fastSum(a_ float64, b_ float64) (float64, float64) {
 	h_ = a_ + b_
 //line ../../rmath/rmath.go:52
 	return h_, b_ - (h_ - a_)
-//line kernels_tandem.go:18173
+//line kernels_tandem.go:18012
 }
 
-func gpu_f117_quotient(ah_ float64, al_ float64, bh_ float64, bl_ float64) (float64, float64) {
+func gpu_f116_quotient(ah_ float64, al_ float64, bh_ float64, bl_ float64) (float64, float64) {
 //line ../../rmath/rmath.go:65
 	var h_ float64
 //line ../../rmath/rmath.go:65
@@ -18184,113 +18023,113 @@ func gpu_f117_quotient(ah_ float64, al_ float64, bh_ float64, bl_ float64) (floa
 	inverse_ := float64(1) / bh_
 //line ../../rmath/rmath.go:68
 	return h_, float64((math.FMA(-h_, bh_, ah_) + (al_ - float64(h_*bl_))) * inverse_)
-//line kernels_tandem.go:18188
+//line kernels_tandem.go:18027
 }
 
 func gpu_f89_withSign(x_ float64, s_ float64) float64 {
 //line ../../rmath/rmath.go:31
 	return math.Float64frombits(math.Float64bits(x_) | (math.Float64bits(s_) & uint64(9223372036854775808)))
-//line kernels_tandem.go:18194
+//line kernels_tandem.go:18033
 }
 
-func gpu_f119_reduceHalf(x_ float64) (uint64, float64, float64) {
-//line ../../rmath/trig.go:149
+func gpu_f118_reduceHalf(x_ float64) (uint64, float64, float64) {
+//line ../../rmath/trig.go:142
 	var k_ uint64
 	_ = k_
-//line ../../rmath/trig.go:149
+//line ../../rmath/trig.go:142
 	var r_ float64
-//line ../../rmath/trig.go:149
+//line ../../rmath/trig.go:142
 	var v_ float64
-//line ../../rmath/trig.go:150
+//line ../../rmath/trig.go:143
 	x_ = x_ - float64(float64(2)*math.Trunc(x_/float64(2)))
-//line ../../rmath/trig.go:151
+//line ../../rmath/trig.go:144
 	n_ := gpu_f85_mad(x_, float64(64), float64(6.755399441055744e+15))
-//line ../../rmath/trig.go:152
+//line ../../rmath/trig.go:145
 	x_ = x_ - float64((n_-float64(6.755399441055744e+15))*float64(0.015625))
-//line ../../rmath/trig.go:153
+//line ../../rmath/trig.go:146
 	var t_ float64
-//line ../../rmath/trig.go:153
+//line ../../rmath/trig.go:146
 	var t2_ float64
-//line ../../rmath/trig.go:153
+//line ../../rmath/trig.go:146
 	t_, t2_ = gpu_f96_twoMul(x_, float64(3.141592653589793))
-//line ../../rmath/trig.go:153
+//line ../../rmath/trig.go:146
 	r_ = t_
-//line ../../rmath/trig.go:153
+//line ../../rmath/trig.go:146
 	v_ = t2_
-//line ../../rmath/trig.go:154
+//line ../../rmath/trig.go:147
 	return math.Float64bits(n_), r_, v_ + float64(x_*float64(1.2246467991473532e-16))
-//line kernels_tandem.go:18223
+//line kernels_tandem.go:18062
 }
 
-func gpu_f122_asinPair(x_ float64, y_ float64) (float64, float64) {
-//line ../../rmath/trig.go:205
+func gpu_f121_asinPair(x_ float64, y_ float64) (float64, float64) {
+//line ../../rmath/trig.go:194
 	var h_ float64
-//line ../../rmath/trig.go:205
+//line ../../rmath/trig.go:194
 	var l_ float64
-//line ../../rmath/trig.go:206
+//line ../../rmath/trig.go:195
 	n_ := gpu_f85_mad(x_, float64(64), float64(6.755399441055744e+15))
-//line ../../rmath/trig.go:207
+//line ../../rmath/trig.go:196
 	i_ := math.Float64bits(n_) & uint64(63)
-//line ../../rmath/trig.go:208
+//line ../../rmath/trig.go:197
 	d_ := x_ - float64((n_-float64(6.755399441055744e+15))*float64(0.015625))
-//line ../../rmath/trig.go:209
+//line ../../rmath/trig.go:198
 	dd_ := float64(d_ * d_)
-//line ../../rmath/trig.go:210
+//line ../../rmath/trig.go:199
 	t_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:210
+//line ../../rmath/trig.go:199
 	t2_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:210
+//line ../../rmath/trig.go:199
 	t3_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:210
+//line ../../rmath/trig.go:199
 	t4_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:210
+//line ../../rmath/trig.go:199
 	q_ := gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(t_[11], d_, t2_[10]), d_, t3_[9]), d_, t4_[8])
-//line ../../rmath/trig.go:211
+//line ../../rmath/trig.go:200
 	t5_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:211
+//line ../../rmath/trig.go:200
 	t6_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:211
+//line ../../rmath/trig.go:200
 	t7_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:211
+//line ../../rmath/trig.go:200
 	t8_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:211
+//line ../../rmath/trig.go:200
 	q_ = gpu_f85_mad(gpu_f85_mad(q_, dd_, gpu_f85_mad(t5_[7], d_, t6_[6])), dd_, gpu_f85_mad(t7_[5], d_, t8_[4]))
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	t9_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	var t10_ float64
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	var t11_ float64
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	t10_, t11_ = gpu_f96_twoMul(d_, t9_[2])
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	p_ := t10_
-//line ../../rmath/trig.go:212
+//line ../../rmath/trig.go:201
 	e_ := t11_
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	t12_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	var t13_ float64
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	var t14_ float64
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	t13_, t14_ = gpu_f91_fastSum(t12_[0], p_)
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	h_ = t13_
-//line ../../rmath/trig.go:213
+//line ../../rmath/trig.go:202
 	l_ = t14_
-//line ../../rmath/trig.go:214
+//line ../../rmath/trig.go:203
 	t15_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:214
+//line ../../rmath/trig.go:203
 	t16_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:214
+//line ../../rmath/trig.go:203
 	t17_ := gpu_c_asinTable14[i_]
-//line ../../rmath/trig.go:214
+//line ../../rmath/trig.go:203
 	return h_, l_ + ((e_ + t15_[1]) + gpu_f85_mad(dd_, q_, gpu_f85_mad(d_, t16_[3], float64(y_*t17_[2]))))
-//line kernels_tandem.go:18291
+//line kernels_tandem.go:18130
 }
 
-func gpu_f123_root(ah_ float64, al_ float64) (float64, float64) {
+func gpu_f122_root(ah_ float64, al_ float64) (float64, float64) {
 //line ../../rmath/rmath.go:72
 	var h_ float64
 //line ../../rmath/rmath.go:72
@@ -18302,92 +18141,92 @@ func gpu_f123_root(ah_ float64, al_ float64) (float64, float64) {
 	inverse_ := float64(0.5) / h_
 //line ../../rmath/rmath.go:75
 	return h_, float64((math.FMA(-h_, h_, ah_) + al_) * inverse_)
-//line kernels_tandem.go:18306
+//line kernels_tandem.go:18145
 }
 
-func gpu_f124_less(ah_ float64, al_ float64, bh_ float64, bl_ float64) float64 {
-//line ../../rmath/trig.go:236
+func gpu_f123_less(ah_ float64, al_ float64, bh_ float64, bl_ float64) float64 {
+//line ../../rmath/trig.go:225
 	var t_ float64
-//line ../../rmath/trig.go:236
+//line ../../rmath/trig.go:225
 	var t2_ float64
-//line ../../rmath/trig.go:236
+//line ../../rmath/trig.go:225
 	t_, t2_ = gpu_f91_fastSum(ah_, -bh_)
-//line ../../rmath/trig.go:236
+//line ../../rmath/trig.go:225
 	h_ := t_
-//line ../../rmath/trig.go:236
+//line ../../rmath/trig.go:225
 	l_ := t2_
-//line ../../rmath/trig.go:237
+//line ../../rmath/trig.go:226
 	return h_ + (l_ + (al_ - bl_))
-//line kernels_tandem.go:18322
+//line kernels_tandem.go:18161
 }
 
-func gpu_f127_atanPair(x_ float64, y_ float64) (float64, float64) {
-//line ../../rmath/trig.go:192
+func gpu_f126_atanPair(x_ float64, y_ float64) (float64, float64) {
+//line ../../rmath/trig.go:181
 	var h_ float64
-//line ../../rmath/trig.go:192
+//line ../../rmath/trig.go:181
 	var l_ float64
-//line ../../rmath/trig.go:193
+//line ../../rmath/trig.go:182
 	n_ := gpu_f85_mad(x_, float64(64), float64(6.755399441055744e+15))
-//line ../../rmath/trig.go:194
+//line ../../rmath/trig.go:183
 	i_ := math.Float64bits(n_) & uint64(127)
-//line ../../rmath/trig.go:195
+//line ../../rmath/trig.go:184
 	d_ := x_ - float64((n_-float64(6.755399441055744e+15))*float64(0.015625))
-//line ../../rmath/trig.go:196
+//line ../../rmath/trig.go:185
 	dd_ := float64(d_ * d_)
-//line ../../rmath/trig.go:197
+//line ../../rmath/trig.go:186
 	t_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:197
+//line ../../rmath/trig.go:186
 	t2_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:197
+//line ../../rmath/trig.go:186
 	t3_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:197
+//line ../../rmath/trig.go:186
 	t4_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:197
+//line ../../rmath/trig.go:186
 	q_ := gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(t_[10], d_, t2_[9]), d_, t3_[8]), d_, t4_[7])
-//line ../../rmath/trig.go:198
+//line ../../rmath/trig.go:187
 	t5_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:198
+//line ../../rmath/trig.go:187
 	t6_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:198
+//line ../../rmath/trig.go:187
 	t7_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:198
+//line ../../rmath/trig.go:187
 	q_ = gpu_f85_mad(gpu_f85_mad(q_, dd_, gpu_f85_mad(t5_[6], d_, t6_[5])), d_, t7_[4])
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	t8_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	var t9_ float64
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	var t10_ float64
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	t9_, t10_ = gpu_f96_twoMul(d_, t8_[2])
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	p_ := t9_
-//line ../../rmath/trig.go:199
+//line ../../rmath/trig.go:188
 	e_ := t10_
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	t11_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	var t12_ float64
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	var t13_ float64
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	t12_, t13_ = gpu_f91_fastSum(t11_[0], p_)
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	h_ = t12_
-//line ../../rmath/trig.go:200
+//line ../../rmath/trig.go:189
 	l_ = t13_
-//line ../../rmath/trig.go:201
+//line ../../rmath/trig.go:190
 	t14_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:201
+//line ../../rmath/trig.go:190
 	t15_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:201
+//line ../../rmath/trig.go:190
 	t16_ := gpu_c_atanTable15[i_]
-//line ../../rmath/trig.go:201
+//line ../../rmath/trig.go:190
 	return h_, l_ + ((e_ + t14_[1]) + gpu_f85_mad(dd_, q_, gpu_f85_mad(d_, t15_[3], float64(y_*t16_[2]))))
-//line kernels_tandem.go:18388
+//line kernels_tandem.go:18227
 }
 
-func gpu_f129_hyperbolic(x_ float64) (float64, float64, float64, float64) {
+func gpu_f128_hyperbolic(x_ float64) (float64, float64, float64, float64) {
 //line ../../rmath/exp.go:125
 	var s_ float64
 //line ../../rmath/exp.go:125
@@ -18465,7 +18304,7 @@ func gpu_f129_hyperbolic(x_ float64) (float64, float64, float64, float64) {
 //line ../../rmath/exp.go:137
 	var t14_ float64
 //line ../../rmath/exp.go:137
-	t13_, t14_ = gpu_f114_addition(d_, dl_, t12_, tl_, r_, q_, w_)
+	t13_, t14_ = gpu_f113_addition(d_, dl_, t12_, tl_, r_, q_, w_)
 //line ../../rmath/exp.go:137
 	s_ = t13_
 //line ../../rmath/exp.go:137
@@ -18475,17 +18314,17 @@ func gpu_f129_hyperbolic(x_ float64) (float64, float64, float64, float64) {
 //line ../../rmath/exp.go:138
 	var t16_ float64
 //line ../../rmath/exp.go:138
-	t15_, t16_ = gpu_f114_addition(t12_, tl_, d_, dl_, r_, q_, w_)
+	t15_, t16_ = gpu_f113_addition(t12_, tl_, d_, dl_, r_, q_, w_)
 //line ../../rmath/exp.go:138
 	c_ = t15_
 //line ../../rmath/exp.go:138
 	cl_ = t16_
 //line ../../rmath/exp.go:139
 	return s_, sl_, c_, cl_
-//line kernels_tandem.go:18486
+//line kernels_tandem.go:18325
 }
 
-func gpu_f130_expPair(z_ float64, y_ float64) (float64, float64, int64) {
+func gpu_f129_expPair(z_ float64, y_ float64) (float64, float64, int64) {
 //line ../../rmath/exp.go:42
 	var h_ float64
 //line ../../rmath/exp.go:42
@@ -18522,10 +18361,10 @@ func gpu_f130_expPair(z_ float64, y_ float64) (float64, float64, int64) {
 	l_ = t7_
 //line ../../rmath/exp.go:45
 	return h_, l_ + e_, n_
-//line kernels_tandem.go:18526
+//line kernels_tandem.go:18365
 }
 
-func gpu_f134_logTwice(x_ float64) float64 {
+func gpu_f133_logTwice(x_ float64) float64 {
 //line ../../rmath/log.go:121
 	var t_ float64
 //line ../../rmath/log.go:121
@@ -18548,16 +18387,16 @@ func gpu_f134_logTwice(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:123
 	return h_ + ((e_ + l_) + float64(2.3190468138462996e-17))
-//line kernels_tandem.go:18552
+//line kernels_tandem.go:18391
 }
 
 func gpu_f90_power2(n_ int64) float64 {
 //line ../../rmath/rmath.go:35
 	return math.Float64frombits(uint64((n_ + int64(1023))) << (52))
-//line kernels_tandem.go:18558
+//line kernels_tandem.go:18397
 }
 
-func gpu_f140_erfTerms(x_ float64) (uint64, float64, float64) {
+func gpu_f139_erfTerms(x_ float64) (uint64, float64, float64) {
 //line ../../rmath/erf.go:7
 	var i_ uint64
 //line ../../rmath/erf.go:7
@@ -18608,10 +18447,10 @@ func gpu_f140_erfTerms(x_ float64) (uint64, float64, float64) {
 	t13_ := gpu_c_erfTable18[i_]
 //line ../../rmath/erf.go:15
 	return i_, p_, e_ + gpu_f85_mad(float64(d_*d_), q_, float64(d_*t13_[5]))
-//line kernels_tandem.go:18612
+//line kernels_tandem.go:18451
 }
 
-func gpu_f141_fromErfc(c_ float64, x_ float64) float64 {
+func gpu_f140_fromErfc(c_ float64, x_ float64) float64 {
 //line ../../rmath/erf.go:58
 	var t_ float64
 //line ../../rmath/erf.go:58
@@ -18619,7 +18458,7 @@ func gpu_f141_fromErfc(c_ float64, x_ float64) float64 {
 //line ../../rmath/erf.go:58
 	var t3_ int64
 //line ../../rmath/erf.go:58
-	t_, t2_, t3_ = gpu_f142_erfcPair(x_)
+	t_, t2_, t3_ = gpu_f141_erfcPair(x_)
 //line ../../rmath/erf.go:58
 	h_ := t_
 //line ../../rmath/erf.go:58
@@ -18629,11 +18468,11 @@ func gpu_f141_fromErfc(c_ float64, x_ float64) float64 {
 //line ../../rmath/erf.go:59
 	f_ := gpu_f90_power2(n_)
 //line ../../rmath/erf.go:60
-	return gpu_f124_less(c_, float64(0), float64(h_*f_), float64(l_*f_))
-//line kernels_tandem.go:18634
+	return gpu_f123_less(c_, float64(0), float64(h_*f_), float64(l_*f_))
+//line kernels_tandem.go:18473
 }
 
-func gpu_f142_erfcPair(x_ float64) (float64, float64, int64) {
+func gpu_f141_erfcPair(x_ float64) (float64, float64, int64) {
 //line ../../rmath/erf.go:20
 	var h_ float64
 //line ../../rmath/erf.go:20
@@ -18657,7 +18496,7 @@ func gpu_f142_erfcPair(x_ float64) (float64, float64, int64) {
 //line ../../rmath/erf.go:22
 	var t5_ int64
 //line ../../rmath/erf.go:22
-	t3_, t4_, t5_ = gpu_f130_expPair(-p_, -e_)
+	t3_, t4_, t5_ = gpu_f129_expPair(-p_, -e_)
 //line ../../rmath/erf.go:22
 	h_ = t3_
 //line ../../rmath/erf.go:22
@@ -18732,7 +18571,7 @@ func gpu_f142_erfcPair(x_ float64) (float64, float64, int64) {
 	e_ = t23_
 //line ../../rmath/erf.go:33
 	return p_, e_ + gpu_f85_mad(h_, gl_, float64(l_*g_)), n_
-//line kernels_tandem.go:18736
+//line kernels_tandem.go:18575
 }
 
 func gpu_f95_expParts(z_ float64, y_ float64) (float64, float64, float64, int64) {
@@ -18805,18 +18644,18 @@ func gpu_f95_expParts(z_ float64, y_ float64) (float64, float64, float64, int64)
 	e_ = t14_
 //line ../../rmath/exp.go:38
 	return t_, p_, e_ + gpu_f85_mad(t_, sl_, gpu_f85_mad(u_, s_, u_)), k_ >> (6)
-//line kernels_tandem.go:18809
+//line kernels_tandem.go:18648
 }
 
-func gpu_f151_isOdd(y_ float64) bool {
+func gpu_f150_isOdd(y_ float64) bool {
 //line ../../rmath/log.go:164
 	a_ := math.Abs(y_)
 //line ../../rmath/log.go:165
 	return ((a_ < float64(9.007199254740992e+15)) && (math.Trunc(a_) == a_)) && ((support.Int[uint64](a_) & uint64(1)) == uint64(1))
-//line kernels_tandem.go:18817
+//line kernels_tandem.go:18656
 }
 
-func gpu_f155_integer(x_ float64) (uint64, int64) {
+func gpu_f154_integer(x_ float64) (uint64, int64) {
 //line ../../rmath/exact.go:90
 	var m_ uint64
 	_ = m_
@@ -18832,7 +18671,7 @@ func gpu_f155_integer(x_ float64) (uint64, int64) {
 	}
 //line ../../rmath/exact.go:95
 	return (b_ & uint64(4503599627370495)) | uint64(4503599627370496), int64((b_ >> (52))) - int64(1075)
-//line kernels_tandem.go:18836
+//line kernels_tandem.go:18675
 }
 
 func gpu_f5_reduceExp(z_ float64) (float64, float64, float64) {
@@ -18863,7 +18702,7 @@ func gpu_f5_reduceExp(z_ float64) (float64, float64, float64) {
 	u_ = t3_
 //line ../../rmath/f32/exp.go:13
 	return t_, u_, gpu_f8_expm1Poly(r_)
-//line kernels_tandem.go:18867
+//line kernels_tandem.go:18706
 }
 
 func gpu_f18_logSum(e_ float64, i_ uint64, r_ float64) float64 {
@@ -18879,7 +18718,7 @@ func gpu_f18_logSum(e_ float64, i_ uint64, r_ float64) float64 {
 	s_ := large_ + r_
 //line ../../rmath/f32/log.go:24
 	return s_ + (((large_ - s_) + r_) + (gpu_f19_logPoly(r_) + small_))
-//line kernels_tandem.go:18883
+//line kernels_tandem.go:18722
 }
 
 func gpu_f19_logPoly(r_ float64) float64 {
@@ -18887,7 +18726,7 @@ func gpu_f19_logPoly(r_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
 //line ../../rmath/f32/log.go:31
 	return float64(float64(r_*r_) * q_)
-//line kernels_tandem.go:18891
+//line kernels_tandem.go:18730
 }
 
 func gpu_f28_reduceLarge(z_ float64) (uint64, float64, float64) {
@@ -18952,7 +18791,7 @@ func gpu_f28_reduceLarge(z_ float64) (uint64, float64, float64) {
 	r_ = large_ + small_
 //line ../../rmath/f32/trig.go:45
 	return k_, r_, (large_ - r_) + small_
-//line kernels_tandem.go:18956
+//line kernels_tandem.go:18795
 }
 
 func gpu_f64_fastSum(a_ float64, b_ float64) gpu_t_two {
@@ -18962,7 +18801,7 @@ func gpu_f64_fastSum(a_ float64, b_ float64) gpu_t_two {
 	t_ := gpu_t_two{hi_: s_, lo_: b_ - (s_ - a_)}
 //line ../../rmath/f32/two.go:13
 	return t_
-//line kernels_tandem.go:18966
+//line kernels_tandem.go:18805
 }
 
 func gpu_f66_powFrom(m_ float64, z_ float64, y_ float64) float64 {
@@ -18977,7 +18816,7 @@ func gpu_f66_powFrom(m_ float64, z_ float64, y_ float64) float64 {
 	}
 //line ../../rmath/f32/pow.go:85
 	return d_.hi_
-//line kernels_tandem.go:18981
+//line kernels_tandem.go:18820
 }
 
 func gpu_f77_sinCosTwo(x_ float64) (gpu_t_two, gpu_t_two) {
@@ -19031,7 +18870,7 @@ func gpu_f77_sinCosTwo(x_ float64) (gpu_t_two, gpu_t_two) {
 	}
 //line ../../rmath/f32/two.go:80
 	return sin_, cos_
-//line kernels_tandem.go:19035
+//line kernels_tandem.go:18874
 }
 
 func gpu_f70_minus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -19039,7 +18878,7 @@ func gpu_f70_minus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	t_ := gpu_t_two{hi_: -y_.hi_, lo_: -y_.lo_}
 //line ../../rmath/f32/two.go:37
 	return gpu_f71_plus(x_, t_)
-//line kernels_tandem.go:19043
+//line kernels_tandem.go:18882
 }
 
 func gpu_f73_times(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -19047,13 +18886,13 @@ func gpu_f73_times(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	p_ := gpu_f69_product(x_.hi_, y_.hi_)
 //line ../../rmath/f32/two.go:41
 	return gpu_f64_fastSum(p_.hi_, p_.lo_+(float64(x_.hi_*y_.lo_)+float64(x_.lo_*y_.hi_)))
-//line kernels_tandem.go:19051
+//line kernels_tandem.go:18890
 }
 
 func gpu_f87_expm1Poly(r_ float64) float64 {
 //line ../../rmath/exp.go:19
 	return gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
-//line kernels_tandem.go:19057
+//line kernels_tandem.go:18896
 }
 
 func gpu_f102_reduceLog(x_ float64) (int64, float64, uint64) {
@@ -19079,13 +18918,13 @@ func gpu_f102_reduceLog(x_ float64) (int64, float64, uint64) {
 	b_ := math.Float64bits(x_) - uint64(4604517202614288384)
 //line ../../rmath/log.go:13
 	return (int64(b_) >> (52)) - less_, math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604517202614288384)), (b_ >> (45)) & uint64(127)
-//line kernels_tandem.go:19083
+//line kernels_tandem.go:18922
 }
 
 func gpu_f103_logPoly(r_ float64) float64 {
 //line ../../rmath/log.go:18
 	return gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(float64(0.11111355293004603), r_, float64(-0.12500268600016773)), r_, float64(0.14285714283840384)), r_, float64(-0.16666666664605376)), r_, float64(0.20000000000000004)), r_, float64(-0.25000000000000006)), r_, float64(0.3333333333333333))
-//line kernels_tandem.go:19089
+//line kernels_tandem.go:18928
 }
 
 func gpu_f110_reduceLarge(x_ float64) (uint64, float64, float64) {
@@ -19225,10 +19064,10 @@ func gpu_f110_reduceLarge(x_ float64) (uint64, float64, float64) {
 	}
 //line ../../rmath/trig.go:61
 	return k_, r_, v_
-//line kernels_tandem.go:19229
+//line kernels_tandem.go:19068
 }
 
-func gpu_f114_addition(s_ float64, sl_ float64, c_ float64, cl_ float64, r_ float64, q_ float64, w_ float64) (float64, float64) {
+func gpu_f113_addition(s_ float64, sl_ float64, c_ float64, cl_ float64, r_ float64, q_ float64, w_ float64) (float64, float64) {
 //line ../../rmath/trig.go:75
 	var h_ float64
 //line ../../rmath/trig.go:75
@@ -19255,7 +19094,7 @@ func gpu_f114_addition(s_ float64, sl_ float64, c_ float64, cl_ float64, r_ floa
 	l_ = t4_
 //line ../../rmath/trig.go:78
 	return h_, l_ + ((e_ + sl_) + (gpu_f85_mad(c_, q_, float64(cl_*r_)) + float64(s_*w_)))
-//line kernels_tandem.go:19259
+//line kernels_tandem.go:19098
 }
 
 func gpu_f67_logTwo(x_ float64) gpu_t_two {
@@ -19301,7 +19140,7 @@ func gpu_f67_logTwo(x_ float64) gpu_t_two {
 	t8_ := gpu_t_two{hi_: float64(float64(2) * y_.hi_), lo_: float64(float64(2) * y_.lo_)}
 //line ../../rmath/f32/two.go:60
 	return gpu_f71_plus(gpu_f73_times(t6_, t7_), t8_)
-//line kernels_tandem.go:19305
+//line kernels_tandem.go:19144
 }
 
 func gpu_f68_over(x_ gpu_t_two, y_ float64) gpu_t_two {
@@ -19311,7 +19150,7 @@ func gpu_f68_over(x_ gpu_t_two, y_ float64) gpu_t_two {
 	r_ := gpu_f70_minus(x_, gpu_f69_product(q_, y_))
 //line ../../rmath/f32/two.go:47
 	return gpu_f64_fastSum(q_, (r_.hi_+r_.lo_)/y_)
-//line kernels_tandem.go:19315
+//line kernels_tandem.go:19154
 }
 
 func gpu_f71_plus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -19319,7 +19158,7 @@ func gpu_f71_plus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	s_ := gpu_f72_sum(x_.hi_, y_.hi_)
 //line ../../rmath/f32/two.go:34
 	return gpu_f64_fastSum(s_.hi_, s_.lo_+(x_.lo_+y_.lo_))
-//line kernels_tandem.go:19323
+//line kernels_tandem.go:19162
 }
 
 func gpu_f69_product(a_ float64, b_ float64) gpu_t_two {
@@ -19337,7 +19176,7 @@ func gpu_f69_product(a_ float64, b_ float64) gpu_t_two {
 	t_ := gpu_t_two{hi_: p_, lo_: float64(a2_*b2_) - (((p_ - float64(a1_*b1_)) - float64(a1_*b2_)) - float64(a2_*b1_))}
 //line ../../rmath/f32/two.go:29
 	return t_
-//line kernels_tandem.go:19341
+//line kernels_tandem.go:19180
 }
 
 func gpu_f111_mulHigh(x_ uint64, y_ uint64) uint64 {
@@ -19355,5 +19194,5 @@ func gpu_f111_mulHigh(x_ uint64, y_ uint64) uint64 {
 	u_ := (b_ * c_) + (t_ & uint64(4294967295))
 //line ../../rmath/trig.go:70
 	return ((a_ * c_) + (t_ >> (32))) + (u_ >> (32))
-//line kernels_tandem.go:19359
+//line kernels_tandem.go:19198
 }
