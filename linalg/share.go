@@ -173,6 +173,13 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if len(devices) == 0 {
 		return s.supports(kernels.TypeOf[T]())
 	}
+	if d := devices[0]; len(devices) == 1 && !d.inCopies(true) { // there is nothing to share, nor to copy
+		x := j.call
+		x.makesC, x.isTile = false, true
+		c, err := x.run(ctx, d)
+		d.account(c.Rows*c.Cols, err)
+		return err
+	}
 	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
 	if j.part != nil {
 		rows, cols, quantum = j.count, 1, 1

@@ -59,6 +59,39 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// A device without a type leaves the calls in it to the others: to one that works on the host's
+// memory as they are, and that tells the progress.
+func TestSharedType(t *testing.T) {
+	defer linalg.SmallTiles(4, 5, 256)()
+	var devices []backend.Device
+	for _, f := range []*faulty{
+		newFaulty("cpu", func(i *backend.Info) { i.Driver, i.UnifiedMemory, i.Float64 = "faulty", false, false }),
+		newFaulty("cpu", func(*backend.Info) {}),
+	} {
+		d, err := f.Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	s, err := linalg.NewSession(devices[0], devices[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testShared[float64](t, s)
+	if use := s.Devices(); use[0].Elements > 0 || use[1].Elements == 0 {
+		t.Errorf("the devices computed %d and %d elements", use[0].Elements, use[1].Elements)
+	}
+	last, n := 0.0, linalg.NewMatrix[float64](64, 64, nil)
+	ctx := linalg.WithProgress(t.Context(), func(part float64) { last = part })
+	if _, err := linalg.MatMulContext(ctx, s, n, n); err != nil || last != 1 {
+		t.Errorf("%v, the last progress is %v", err, last)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func testShared[T linalg.Element](t *testing.T, s *linalg.Session) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	ctx := context.Background()
