@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/internal/modeltest"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -23,6 +24,8 @@ type benchFlags struct {
 	sizes        []int
 	types        []string
 	minutes      float64
+	model        string
+	devices      []*modeltest.Device // that model stands for
 	bench.Options
 }
 
@@ -47,6 +50,10 @@ int32, and on OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are install
 With --scaling it measures instead how the cost of products grows with n, in small
 steps around the sizes where tiles end, and with the number of cores.
 
+With --model it measures instead how products would be shared out to devices that
+there are not: copies and work take the time that given links and rates would, and
+nothing is computed. What this machine copies within its memory takes its time.
+
 Contenders take turns, each result is checked, and a figure is the median of the
 samples. It takes minutes and wants the machine for itself. A wrong result of
 Tandem makes the exit code 1; a wrong one of another library is shown, without
@@ -55,6 +62,7 @@ figures.`,
   tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json
   tandem bench --peers --table -o out.json --plot plots
   tandem bench --scaling --type f4 --plot plots
+  tandem bench --model 25:60,25:60,12:20
   tandem bench --quick`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -62,7 +70,11 @@ figures.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return a.runE(func(ctx context.Context, _ []string) error { return a.bench(ctx, &f) })(cmd, args)
+			work := a.bench
+			if f.devices != nil {
+				work = a.benchModel
+			}
+			return a.runE(func(ctx context.Context, _ []string) error { return work(ctx, &f) })(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -78,6 +90,10 @@ figures.`,
 	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with "+
 		"--quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
+	flags.StringVar(&f.model, "model", "", "measure modelled `devices` alone, each as LINK:RATE in GB/s and TFLOP/s")
+	for _, other := range strings.Fields("output plot peers type scaling table quick rounds minutes") {
+		cmd.MarkFlagsMutuallyExclusive("model", other)
+	}
 	cmd.MarkFlagFilename("output", "json")
 	cmd.MarkFlagDirname("plot")
 	return cmd
@@ -85,12 +101,17 @@ figures.`,
 
 // check reads the flags that cobra does not check.
 func (f *benchFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"output", "plot"} {
+	for _, name := range []string{"output", "plot", "model"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return usagef("--%s needs a name", name)
 		}
 	}
 	var err error
+	if f.model != "" {
+		if f.devices, err = parseModel(f.model); err != nil {
+			return err
+		}
+	}
 	if f.Types, err = typesOf(f.types); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"backend", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/npy", "internal/compiler", "backend/driverkit/diskcache",
+			"internal/modeltest", "internal/npy", "internal/compiler", "backend/driverkit/diskcache",
 		},
 		mods: []string{
 			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",

@@ -1,5 +1,5 @@
 // Package modeltest has a device that takes time and computes nothing, for tests of what goes on
-// beside what.
+// beside what, and for "tandem bench --model".
 package modeltest
 
 import (
