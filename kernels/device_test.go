@@ -294,6 +294,7 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 		tuning.ChooseMatMul(info, t, 64, 64, 64),
 		tuning.ChooseMatMul(info, t, 5, 3000, 3000),
 		tuning.ChooseMatMul(info, t, 3000, 3, 3000),
+		{BM: 32, BN: 16, BK: 16, TM: 1, TN: 4, KU: 4, Items: 128},
 	}
 	if !testing.Short() {
 		all = append(all, tuning.ChooseMatMul(info, t, 5000, 5000, 5000))

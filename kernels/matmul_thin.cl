@@ -102,7 +102,14 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
   const int xk = TALL ? id % (ITEMS / LONG) * VECW : id / (LONG / VECW);
   const int xl = TALL ? id / (ITEMS / LONG) : id % (LONG / VECW) * VECW;
   const int yk = TALL ? id / THIN : id % YSTEP, yt = TALL ? id % THIN : id / YSTEP;
-  const int l = id % LONG, t = id / LONG * BLOCK; /* of its first element of C in the tile */
+  /* Of its first element of C in the tile. In a tall C of which most columns are used 32 neighbours
+   * take a patch of 8 by 4 blocks, as in matmul.cl: they read 16 vectors, not 34, if BLOCK is 2. */
+#if TALL && THIN > 8 && LONG % 8 == 0 && THIN / BLOCK % 4 == 0
+  const int l = id / 32 % (LONG / 8) * 8 + id / 2 % 8;
+  const int t = (id / 32 / (LONG / 8) * 4 + id / 16 % 2 * 2 + id % 2) * BLOCK;
+#else
+  const int l = id % LONG, t = id / LONG * BLOCK;
+#endif
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
   const ulong z = get_group_id(2);
   const ulong ldx = TALL ? lda : ldb, ldy = TALL ? ldb : lda;

@@ -89,6 +89,10 @@ func TestEmbeddedPTX(t *testing.T) {
 					func(op string) bool { return strings.HasPrefix(op, "ld.global.nc.v") }) {
 				t.Error("A and B are not read as vectors through the read-only cache")
 			}
+			if s.Name == "transpose_tiled" &&
+				bytes.LastIndex(s.PTX, []byte("ld.global")) > bytes.Index(s.PTX, []byte("st.shared")) {
+				t.Error("a store to local memory, which waits for a load, comes before another load")
+			}
 		})
 	}
 	files, err := os.ReadDir("ptx")
