@@ -268,6 +268,16 @@ var mutations = []mutation{
 		pkg: "./internal/npy", test: "TestRead",
 	},
 	{
+		name: "each panel of a file begins the chain anew", file: "linalg/files.go",
+		old: "if r.k > 0 {", new: "if r.k < 0 {",
+		pkg: "./linalg", test: "TestFiles",
+	},
+	{
+		name: "a file is read over the panel in use", file: "linalg/files.go",
+		old: "s.latest = 1 - s.latest", new: "s.latest = 0",
+		pkg: "./linalg", test: "TestFiles",
+	},
+	{
 		name: "each panel of a tile begins the chain anew", file: "linalg/stream.go",
 		old: "case u.chain || k > 0:", new: "case u.chain:",
 		pkg: "./linalg", test: "TestMemoryLimit",
