@@ -4,8 +4,8 @@ package main
 var mutations = []mutation{
 	{
 		name: "dropped barrier between loading and using a tile", file: "kernels/transpose_tiled.cl",
-		old: "tile[r + y][x] = a[aoff + i * lda + j];\n      }\n      barrier(CLK_LOCAL_MEM_FENCE);\n",
-		new: "tile[r + y][x] = a[aoff + i * lda + j];\n      }\n",
+		old: "tile[r + y][x] = part[r / STEP];\n      barrier(CLK_LOCAL_MEM_FENCE);\n",
+		new: "tile[r + y][x] = part[r / STEP];\n",
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
