@@ -121,7 +121,8 @@ check:
 # linalg run its kernels here. Left out are tests of bits whose work-items would be goroutines for
 # minutes.
 race:
-	CGO_ENABLED=1 go test -race -short -timeout 20m -skip '^(TestConformance|TestConformanceAll|TestMatMulBits)$$' \
+	CGO_ENABLED=1 go test -race -short -timeout 20m \
+		-skip '^(TestConformance|TestConformanceAll|TestMatMulBits)$$|^TestSharedConformance$$/cudasim' \
 		$$(go list ./... | grep -v /kernels)
 
 # The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
