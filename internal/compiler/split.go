@@ -96,6 +96,9 @@ func (sp *splitter) lift(list []*stmt) bool {
 			s.lifted = s.kind == stmtBarrier || s.diverged == token.NoPos
 		default:
 			s.lifted = inner && leaves(s)
+			if inner && !s.lifted { // jumps inside of what a work-item runs by itself are its own
+				walk(slices.Concat(s.body, s.els, s.post), func(x *stmt) { x.lifted = false })
+			}
 		}
 		found = found || s.lifted
 	}
