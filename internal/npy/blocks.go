@@ -141,7 +141,7 @@ func (b *Blocks[T]) piece(s int, first int64, n, l, length int, data []T, stride
 		if fortran {
 			host.Transpose(l, n, data, stride, mem, l)
 		} else {
-			copyLines(n, l, data, stride, mem, l)
+			host.CopyMatrix(n, l, data, stride, mem, l)
 		}
 		Reorder(mem, b.Order())
 	}
@@ -159,16 +159,10 @@ func (b *Blocks[T]) piece(s int, first int64, n, l, length int, data []T, stride
 		if fortran {
 			host.Transpose(n, l, mem, l, data, stride)
 		} else {
-			copyLines(n, l, mem, l, data, stride)
+			host.CopyMatrix(n, l, mem, l, data, stride)
 		}
 	}
 	return nil
-}
-
-func copyLines[T kernels.Element](n, l int, src []T, from int, dst []T, to int) {
-	for i := range n {
-		copy(dst[i*to:][:l], src[i*from:][:l])
-	}
 }
 
 // at reads or writes bytes of the data.
