@@ -594,7 +594,8 @@ func (g *generator) stmt() {
 func (g *generator) declare() {
 	t, name := g.valueType(), g.name("v")
 	i := g.r.IntN(len(g.vars))
-	if old := g.vars[i]; g.depth > 0 && g.chance(8) && old.typ == t && !old.fixed && i < g.outer {
+	if old := g.vars[i]; g.depth > 0 && g.chance(8) && old.typ == t && !old.fixed && i < g.outer &&
+		old.name[0] != 'p' { // parameters are of the body's own block
 		name = old.name // hides it
 	}
 	switch {
