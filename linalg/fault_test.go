@@ -353,6 +353,24 @@ func newFaulty(driver string, info func(*backend.Info)) *faulty {
 	return &faulty{Driver: backend.Lookup(driver), info: info, live: map[any]string{}}
 }
 
+// openFaulty is a session on the drivers' first devices.
+func openFaulty(t *testing.T, drivers ...*faulty) *linalg.Session {
+	t.Helper()
+	var devices []backend.Device
+	for _, f := range drivers {
+		d, err := f.Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	s, err := linalg.NewSession(devices[0], devices[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // eachFaulty runs f with the ways in which linalg uses a device: memory that it shares with the
 // host, with and without being told of it, and memory of its own; operands that are small there,
 // and large ones.

@@ -63,21 +63,9 @@ func TestShared(t *testing.T) {
 // memory as they are, and that tells the progress.
 func TestSharedType(t *testing.T) {
 	defer linalg.SmallTiles(4, 5, 256)()
-	var devices []backend.Device
-	for _, f := range []*faulty{
+	s := openFaulty(t,
 		newFaulty("cpu", func(i *backend.Info) { i.Driver, i.UnifiedMemory, i.Float64 = "faulty", false, false }),
-		newFaulty("cpu", func(*backend.Info) {}),
-	} {
-		d, err := f.Open(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		devices = append(devices, d)
-	}
-	s, err := linalg.NewSession(devices[0], devices[1:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+		newFaulty("cpu", func(*backend.Info) {}))
 	testShared[float64](t, s)
 	if use := s.Devices(); use[0].Elements > 0 || use[1].Elements == 0 {
 		t.Errorf("the devices computed %d and %d elements", use[0].Elements, use[1].Elements)
@@ -261,19 +249,8 @@ func TestSharedFaults(t *testing.T) {
 		others int // that work
 	}{{discrete, 0}, {discrete, 1}, {discrete, 2}, {inPlace, 1}} {
 		bad, others := newFaulty("cpu", x.bad), x.others
-		var devices []backend.Device
 		all := []*faulty{bad, newFaulty("cpu", discrete), newFaulty("cpu", inPlace)}
-		for _, f := range all[:others+1] {
-			d, err := f.Open(0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			devices = append(devices, d)
-		}
-		s, err := linalg.NewSession(devices[0], devices[1:]...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openFaulty(t, all[:others+1]...)
 		faults, told := 0, 0
 		for name, call := range sharedCalls {
 			for range 2 {
