@@ -24,7 +24,7 @@ func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta 
 	kern := kernels[T]()[0]
 	// the smallest, where every step counts
 	if alpha == 1 && beta == 0 && m <= kern.rows && n <= kern.cols && k <= kern.kc {
-		kern.run(m, n, k, &a[0], lda, 1, &b[0], ldb, &c[0], ldc, true)
+		kern.run(m, n, k, &a[0], lda, 1, &b[0], ldb, &c[0], ldc, true, &c[0])
 		return
 	}
 	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -347,38 +347,40 @@ func (p *product[T]) multiply(t task) {
 		a, aRow, aStep, aPanel = p.a[p.i0*p.lda+p.p0:], p.lda, 1, rows*p.lda
 	}
 	b, bStep, bPanel := p.b[p.p0*p.ldb+t.j:], p.ldb, cols
-	var tile []T
-	if !p.directB || p.scaled && p.rest == nil {
+	acc, ldacc := p.c, p.ldc // the chains
+	if p.rest != nil {
+		acc, ldacc = p.rest, p.n
+	}
+	alone := p.scaled && p.rest == nil // a tile's chains, in memory of their own
+	if !p.directB || alone {
 		s, memory := Take[T](rows*cols + kc*roundUp(t.cols, cols))
 		defer s.Give()
-		tile = memory[:rows*cols]
+		if alone {
+			acc, ldacc = memory, cols
+		}
 		if !p.directB {
 			b, bStep, bPanel = memory[rows*cols:], cols, cols*kc
 			p.packB(t.j, t.cols, b)
 		}
 	}
+	zero, finish := p.p0 == 0 && !p.fromC, p.scaled && p.p0+kc == p.k
 	for i := 0; i < t.rows; i += rows {
 		for j := 0; j < t.cols; j += cols {
-			p.tile(t.i+i, t.j+j, min(rows, t.rows-i), min(cols, t.cols-j),
-				&a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep, tile)
+			h, w := min(rows, t.rows-i), min(cols, t.cols-j)
+			at := (t.i+i)*ldacc + t.j + j
+			next := at + cols
+			if j+w == t.cols { // the next is the first of the tiles below
+				next = at - j + min(rows, t.rows-i-1)*ldacc
+			}
+			if alone {
+				at, next = 0, 0
+			}
+			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
+				&acc[at], ldacc, zero, &acc[next])
+			if finish {
+				p.kern.finish(h, w, p.alpha, &acc[at], ldacc, p.beta, &p.c[(t.i+i)*p.ldc+t.j+j], p.ldc, p.beta != 0)
+			}
 		}
-	}
-}
-
-// tile computes a tile of C. tile is memory for its chains, where neither C nor rest takes them.
-func (p *product[T]) tile(i, j, h, w int, a *T, aRow, aStep int, b *T, bStep int, tile []T) {
-	c := &p.c[i*p.ldc+j]
-	if !p.scaled {
-		p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, c, p.ldc, p.p0 == 0 && !p.fromC)
-		return
-	}
-	acc, ldacc := tile, p.kern.cols
-	if p.rest != nil {
-		acc, ldacc = p.rest[i*p.n+j:], p.n
-	}
-	p.kern.run(h, w, p.kc, a, aRow, aStep, b, bStep, &acc[0], ldacc, p.p0 == 0)
-	if p.p0+p.kc == p.k {
-		p.kern.finish(h, w, p.alpha, &acc[0], ldacc, p.beta, c, p.ldc, p.beta != 0)
 	}
 }
 

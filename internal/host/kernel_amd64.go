@@ -10,23 +10,33 @@ import (
 
 //go:noescape
 func gemmF32AVX512(
-	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
+	zero bool, next *float32)
 
 //go:noescape
 func gemmF64AVX512(
-	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
+	zero bool, next *float64)
 
 //go:noescape
-func gemmI32AVX512(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+func gemmI32AVX512(
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
+	zero bool, next *int32)
 
 //go:noescape
-func gemmF32AVX2(rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
+func gemmF32AVX2(
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
+	zero bool, next *float32)
 
 //go:noescape
-func gemmF64AVX2(rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
+func gemmF64AVX2(
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
+	zero bool, next *float64)
 
 //go:noescape
-func gemmI32AVX2(rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
+func gemmI32AVX2(
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
+	zero bool, next *int32)
 
 //go:noescape
 func finishF32AVX512(

@@ -51,7 +51,7 @@ func (p *product[T]) narrowPanel(panel int) {
 	for k := 0; k < p.k; k += p.steps {
 		kc := min(p.steps, p.k-k)
 		transposeTiles(h, kc, p.a[i*p.lda+k:], p.lda, a, cols)
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &a[0], cols, &acc[0], cols, k == 0 && !p.fromC)
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &a[0], cols, &acc[0], cols, k == 0 && !p.fromC, &acc[0])
 	}
 	if p.scaled {
 		if p.beta != 0 {

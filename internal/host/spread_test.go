@@ -59,9 +59,10 @@ func slowKernel(before func()) *microKernel[float32] {
 	run := kern.run
 	kern.run = func(
 		rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool,
+		next *float32,
 	) {
 		before()
-		run(rows, cols, kc, a, aRow, aStep, b, bStep, c, ldc, zero)
+		run(rows, cols, kc, a, aRow, aStep, b, bStep, c, ldc, zero, next)
 	}
 	return kern
 }

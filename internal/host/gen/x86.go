@@ -107,9 +107,9 @@ func (k x86Kernel) cols() int { return k.vectors * k.lanes() }
 // gemm writes the product's micro-kernel: a loop for the full tile of packed operands, one for the
 // full tile of others, and one for each number of rows and registers under a mask.
 func (w *writer) gemm(k x86Kernel) {
-	args := fmt.Sprintf("rows, cols, kc int, a *%s, aRow, aStep int, b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool",
-		k.elem)
-	w.text("gemm"+k.name, args, 81)
+	args := fmt.Sprintf("rows, cols, kc int, a *%s, aRow, aStep int, "+
+		"b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool, next *%[1]s", k.elem)
+	w.text("gemm"+k.name, args, 96)
 	w.op("MOVQ a+24(FP), SI")
 	w.op("MOVQ aRow+32(FP), R11")
 	w.op("MOVQ aStep+40(FP), R12")
@@ -260,9 +260,19 @@ func (w *writer) packedSteps(t x86Tile, n int) {
 	w.op("ADDQ $%d, DI", n*t.cols()*t.size)
 }
 
-// loadC makes the tile what C holds, and asks for the tile to the right of a full one, which is the
-// next as a rule. Or it makes the tile zero, and asks for what it will store to.
+// loadC makes the tile what C holds, or zero, and asks for the memory of the next one.
 func (w *writer) loadC(t x86Tile) {
+	if !t.mask {
+		w.op("MOVQ next+88(FP), R10")
+		for row := range t.rows {
+			for at := 0; at < t.vectors*t.width(); at += 64 {
+				w.op("PREFETCHT0 %d(R10)", at)
+			}
+			if row < t.rows-1 {
+				w.op("ADDQ R8, R10")
+			}
+		}
+	}
 	w.op("MOVBLZX zero+80(FP), R10")
 	w.op("TESTL R10, R10")
 	w.op("JNZ %szero", t.label)
@@ -270,11 +280,6 @@ func (w *writer) loadC(t x86Tile) {
 	for row := range t.rows {
 		for v := range t.vectors {
 			w.loadTile(t, v, fmt.Sprintf("%d(R10)", v*t.width()), t.acc(row, v))
-		}
-		if !t.mask {
-			for at := t.vectors * t.width(); at < 2*t.vectors*t.width(); at += 64 {
-				w.op("PREFETCHT0 %d(R10)", at)
-			}
 		}
 		if row < t.rows-1 {
 			w.op("ADDQ R8, R10")
@@ -285,23 +290,7 @@ func (w *writer) loadC(t x86Tile) {
 	for i := range t.rows * t.vectors {
 		w.op("%s %s, %s, %s", t.xor, t.r(i), t.r(i), t.r(i))
 	}
-	if !t.mask && t.avx512() {
-		w.askForC(t)
-	}
 	w.label("%sstart", t.label)
-}
-
-// askForC asks for C's tile: its stores would else wait for the memory.
-func (w *writer) askForC(t x86Tile) {
-	w.op("MOVQ DX, R10")
-	for row := range t.rows {
-		for v := range t.vectors {
-			w.op("PREFETCHT0 %d(R10)", v*t.width())
-		}
-		if row < t.rows-1 {
-			w.op("ADDQ R8, R10")
-		}
-	}
 }
 
 // loadTile loads register v of a row.
