@@ -22,8 +22,6 @@ type call[T Element] struct {
 	n        int          // of them
 	makesC   bool         // C is only a shape at first
 	isTile   bool         // of a call that devices share: checked, and for one device
-	// what a device that works in copies may use of the host's memory, in bytes, if not 0
-	hostMemory int64
 
 	place   place
 	arrays  [3]Array[T]       // the matrices on the device

@@ -316,21 +316,17 @@ func (f *fileJob[T]) cut(memory int64) error {
 // the host's memory is left to them.
 func (f *fileJob[T]) room(memory int64) (elements, copies int, stepCost float64) {
 	devices := f.s.devices()
-	alone, shares := len(devices) == 1, int64(1)
 	program, copies, stepCost := int64(programMemory), 1, 0.25
 	for _, d := range devices {
 		switch {
-		case d.inCopies(alone):
+		case !d.sharesMemory():
 			program += int64(2 * stagingPieces * stagingBytes)
-			if stepCost = 2; d.sharesMemory() {
-				shares++
-			}
-		case !alone:
+			stepCost = 2
+		case len(devices) > 1:
 			copies, f.copied = 2, true
 		}
 	}
-	f.hostMemory = (memory - min(memory/2, program)) / shares
-	return int(f.hostMemory / int64(f.out.Type.Size())), copies, stepCost
+	return int((memory - min(memory/2, program)) / int64(f.out.Type.Size())), copies, stepCost
 }
 
 // minGarbage is how many bytes of copies are worth the milliseconds of a collection.

@@ -174,23 +174,17 @@ func (s *Session) Close() error {
 	return err
 }
 
-// CanHold says whether a result of rows by cols elements can be one buffer of the device, or, where
-// matrices go through devices in parts, of the host: ask before making room for it, as Go does not
-// return from a make that is too large.
+// CanHold says whether a result of rows by cols elements has room in the host's memory: ask before
+// making it, as Go does not return from a make that is too large.
 func (s *Session) CanHold(rows, cols int, t kernels.Type) error {
 	n, err := elements(rows, cols)
 	if err != nil {
 		return err
 	}
-	limit, name := s.info.MaxAlloc, s.info.Name
-	if s.streams() || len(s.others) > 0 {
-		limit, name = hostMemory(), "this machine"
-	}
-	if limit > 0 && int64(n) > limit/int64(t.Size()) {
+	if limit := hostMemory(); limit > 0 && int64(n) > limit/int64(t.Size()) {
 		return &backend.Error{
 			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("a result of %dx%d %s; the largest buffer of %s has %d bytes", rows, cols, t,
-				name, limit),
+			Detail: fmt.Sprintf("a result of %dx%d %s; this machine has %d bytes of memory", rows, cols, t, limit),
 		}
 	}
 	return nil

@@ -41,22 +41,37 @@ func (s *Session) Devices() []DeviceUse {
 func (s *Session) devices() []*Session { return append([]*Session{s}, s.others...) }
 
 // shares tells whether x is cut into tiles of C: by several devices, which share them, and on a
-// device with memory of its own, where copies and work go on at the same time, and which may be
-// smaller than the matrices. What is small is not.
+// device that the matrices are copied to, where copies and work go on at the same time, and which
+// may be smaller than the matrices. What is small is not, nor are many products that fit.
 func (x *call[T]) shares(s *Session) bool {
-	if x.isTile || len(s.others) == 0 && (!s.streams() || x.count > 1 && !s.limit.isSet()) {
+	if x.isTile || len(s.others) == 0 && (!x.inCopies(s) || x.count > 1 && x.fits(s)) {
 		return false
 	}
 	return !x.isSmall() || s.limit.isSet() && s.limit.of(s.info.Memory) < int64(smallBytes)
 }
 
-// streams tells whether tiles come to the device in copies.
-func (s *Session) streams() bool {
-	return !s.sharesMemory() || s.limit.isSet() && !s.registersFreely()
+// inCopies tells whether the matrices come to the device in copies: to one with memory of its own,
+// and where one of them is larger than a buffer of the device.
+func (x *call[T]) inCopies(s *Session) bool {
+	return !s.sharesMemory() || x.largest() > s.info.MaxAlloc
 }
 
-// inCopies tells whether tiles come to the device in copies, which has the work alone or shares it.
-func (s *Session) inCopies(alone bool) bool { return s.streams() || !alone && !s.registersFreely() }
+// largest is the bytes of the largest matrix, with the gaps between its rows.
+func (x *call[T]) largest() (n int64) {
+	for _, m := range x.matrices[:x.n] {
+		n = max(n, int64(len(m.bytes())))
+	}
+	return n
+}
+
+// fits tells whether copies of all matrices have room on the device at once.
+func (x *call[T]) fits(s *Session) bool {
+	all := int64(0)
+	for i, m := range x.matrices[:x.n] {
+		all += x.arrays[i].bytes(m.Rows * m.Cols)
+	}
+	return x.largest() <= s.info.MaxAlloc && all <= s.limit.of(s.info.Memory)
+}
 
 // A rateKey is what a device's rate depends on.
 type rateKey struct {
@@ -128,7 +143,7 @@ func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error 
 	}
 	devices, most := s.devices(), x.count
 	for _, d := range devices {
-		if d.streams() { // half of its products are in the device's memory at a time
+		if x.inCopies(d) { // half of its products are in the device's memory at a time
 			one := (&Array[T]{}).bytes(shape.m*shape.k + shape.k*shape.n + shape.m*shape.n)
 			most = min(most, int(min(d.limit.of(d.info.Memory), d.info.MaxAlloc)/max(one, 1)/4))
 		}
@@ -173,7 +188,7 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if len(devices) == 0 {
 		return s.supports(kernels.TypeOf[T]())
 	}
-	if d := devices[0]; len(devices) == 1 && !d.inCopies(true) { // there is nothing to share, nor to copy
+	if d := devices[0]; len(devices) == 1 && !j.inCopies(d) { // there is nothing to share, nor to copy
 		x := j.call
 		x.makesC, x.isTile = false, true
 		c, err := x.run(ctx, d)
@@ -197,12 +212,8 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 		d.mu.RLock()
 		workers[w].Rate = d.rates[key] / perElement
 		d.mu.RUnlock()
-		if d.inCopies(len(devices) == 1) {
-			budget := d.limit.of(d.info.Memory)
-			if j.hostMemory > 0 && d.sharesMemory() {
-				budget = min(budget, j.hostMemory)
-			}
-			g := fit(j, budget, d.info.MaxAlloc)
+		if j.inCopies(d) {
+			g := fit(j, d.limit.of(d.info.Memory), d.info.MaxAlloc)
 			crews[w].geometry = &g
 			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
 		}
@@ -310,7 +321,8 @@ func (c *crew[T]) done(rows, width int) {
 	}
 }
 
-// tile computes a tile by a call of its own, which leaves C as it was if it fails.
+// tile computes a tile by a call of its own, which leaves C as it was if it fails. A device that
+// has to be told of C's memory is not told of what others write to.
 func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 	x := c.call
 	if c.part != nil {
@@ -321,7 +333,7 @@ func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 		}
 	}
 	dst := x.matrices[0]
-	apart := c.readsC() || c.op == scale && shareElements(dst, x.matrices[1])
+	apart := c.readsC() || c.part == nil && !c.d.registersFreely() || c.op == scale && shareElements(dst, x.matrices[1])
 	if apart {
 		x.matrices[0] = dst.Packed()
 	}

@@ -23,7 +23,7 @@ import (
 // a few steps of k.
 func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 	for _, x := range []struct{ spec, limit string }{
-		{"cpu+opencl", ""}, {"opencl+cpu", "2000"}, {"opencl", "20KiB"}, {"cpu+opencl+cudasim", "0.004MiB"},
+		{"cpu+opencl", ""}, {"cudasim", "20KiB"}, {"opencl+cpu+cudasim", "0.004MiB"},
 	} {
 		t.Run(x.spec+" "+x.limit, func(t *testing.T) {
 			if strings.Contains(x.spec, "cudasim") && raceEnabled {
@@ -36,6 +36,27 @@ func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 				backendtest.Require(t, "opencl", err)
 				return
 			}
+			f(t, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	// matrices larger than a buffer go through a processor in copies as well
+	for _, spec := range []string{"opencl", "opencl+cpu"} {
+		t.Run("small buffers of "+spec, func(t *testing.T) {
+			d, err := backend.Open("opencl")
+			if err != nil {
+				backendtest.Require(t, "opencl", err)
+				return
+			}
+			d.Close()
+			defer linalg.SmallTiles(4, 5, 256)()
+			var drivers []*faulty
+			for _, name := range strings.Split(spec, "+") {
+				drivers = append(drivers, newFaulty(name, func(i *backend.Info) { i.MaxAlloc = 1000 }))
+			}
+			s := openFaulty(t, drivers...)
 			f(t, s)
 			if err := s.Close(); err != nil {
 				t.Error(err)
