@@ -73,7 +73,8 @@ func (x *call[T]) fits(s *Session) bool {
 	return x.largest() <= s.info.MaxAlloc && all <= s.limit.of(s.info.Memory)
 }
 
-// A rateKey is what a device's rate depends on.
+// A rateKey is what a device's rate depends on. Where it is known to be 0, the device has computed a
+// first tile, with all that is done once.
 type rateKey struct {
 	op  *operation
 	typ kernels.Type
@@ -210,8 +211,9 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 			continue
 		}
 		d.mu.RLock()
-		workers[w].Rate = d.rates[key] / perElement
+		rate, used := d.rates[key]
 		d.mu.RUnlock()
+		workers[w].Rate, workers[w].Cold = rate/perElement, !used
 		if j.inCopies(d) {
 			g := fit(j, d.limit.of(d.info.Memory), d.info.MaxAlloc)
 			crews[w].geometry = &g
@@ -257,7 +259,7 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	}
 	if j.part == nil {
 		for w, d := range devices {
-			if r := pool.Rate(w); r > 0 {
+			if r := pool.Rate(w); r > 0 || crews[w].elements > 0 {
 				d.mu.Lock()
 				d.rates[key] = r * perElement
 				d.mu.Unlock()

@@ -22,6 +22,7 @@ func (t Tile) Contains(o Tile) bool {
 // A Worker is what a pool has to know of one.
 type Worker struct {
 	Rate             float64 // elements a second, from earlier work; 0 where that is not known
+	Cold             bool    // its first tile takes longer than others, as kernels are compiled for it
 	MaxRows, MaxCols int     // of a tile; 0 for no limit
 }
 
@@ -109,7 +110,9 @@ func (p *Pool) Done(w, rows int) {
 		return
 	}
 	now := time.Now()
-	if took := now.Sub(x.since).Seconds(); took > 0 {
+	if took := now.Sub(x.since).Seconds(); x.Cold {
+		x.Cold = false // that tells nothing of its rate
+	} else if took > 0 {
 		rate := x.part / took
 		if x.measured {
 			rate = (rate + x.Rate) / 2

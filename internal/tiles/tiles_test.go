@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -100,6 +101,28 @@ func TestBalance(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a cold worker takes for its first tile is not its rate.
+func TestCold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rate = 1e6
+		p := New(2000, 2000, 64, []Worker{{Rate: rate}, {Cold: true}})
+		for _, want := range []float64{0, rate, rate} {
+			tile, ok := p.Next(1)
+			if !ok {
+				t.Fatal("no tile")
+			}
+			time.Sleep(time.Duration(tile.area() / rate * 1e9))
+			if want == 0 {
+				time.Sleep(time.Hour)
+			}
+			p.Done(1, tile.Rows)
+			if got := p.Rate(1); math.Abs(got-want) > rate/1e6 {
+				t.Errorf("the rate is %v, want %v", got, want)
+			}
+		}
+	})
 }
 
 // Every element is in one tile that is done, whatever the shapes, the limits and the failures.
