@@ -73,8 +73,8 @@ func (x *call[T]) fits(s *Session) bool {
 	return x.largest() <= s.info.MaxAlloc && all <= s.limit.of(s.info.Memory)
 }
 
-// A rateKey is what a device's rate depends on. Where it is known to be 0, the device has computed a
-// first tile, with all that is done once.
+// A rateKey is what the rate of a device depends on. Where that is known to be 0, the device has
+// computed its first tile alone, with all that is done once.
 type rateKey struct {
 	op  *operation
 	typ kernels.Type
