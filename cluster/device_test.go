@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/modeltest"
+	"github.com/tandem-gpu/tandem/internal/model"
 )
 
 // twins is a driver of two equal GPUs; the second has no memory left.
 type twins struct{}
 
 type twin struct {
-	*modeltest.Device
+	*model.Device
 	index int
 }
 
@@ -29,7 +29,7 @@ func (twins) Devices() ([]backend.Info, error) {
 func (twins) Open(i int) (backend.Device, error) { return newTwin(i), nil }
 
 func newTwin(i int) *twin {
-	return &twin{&modeltest.Device{In: 1e12, Out: 1e12, Rate: 1e12, Memory: 1 << 30}, i}
+	return &twin{&model.Device{In: 1e12, Out: 1e12, Rate: 1e12, Memory: 1 << 30}, i}
 }
 
 func (d *twin) Info() backend.Info {

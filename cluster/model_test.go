@@ -11,14 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tandem-gpu/tandem/internal/modeltest"
+	"github.com/tandem-gpu/tandem/internal/model"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // productTime is how long a square grid of modelled devices takes for a product of n by n matrices
 // in blocks, by the clock of the test's own world, with delayed broadcasts.
 func productTime(
-	t *testing.T, ranks, n, block int, device func() *modeltest.Device, delay func(bytes, ranks int) time.Duration,
+	t *testing.T, ranks, n, block int, device func() *model.Device, delay func(bytes, ranks int) time.Duration,
 ) (took time.Duration) {
 	t.Helper()
 	// Parallel then runs in its caller alone, and leaves no goroutine that waits for more work
@@ -70,8 +70,8 @@ func TestOverlap(t *testing.T) {
 	)
 	for _, host := range []bool{true, false} {
 		for _, delay := range []time.Duration{3 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond} {
-			device := func() *modeltest.Device {
-				return &modeltest.Device{
+			device := func() *model.Device {
+				return &model.Device{
 					In: 1e12, Out: 1e12, Rate: n * n / ranks * block / work.Seconds(), Host: host, Memory: 1 << 40,
 				}
 			}
@@ -126,8 +126,8 @@ func TestModel(t *testing.T) {
 		{4, machine{rate: 1e8, in: 1e8, network: 1e6, latency: 1e-4}},
 		{16, machine{rate: 1e7, in: 1e7, network: 1e7, latency: 1e-4}},
 	} {
-		device := func() *modeltest.Device {
-			return &modeltest.Device{In: x.in, Out: x.in, Rate: x.rate, Memory: 1 << 40}
+		device := func() *model.Device {
+			return &model.Device{In: x.in, Out: x.in, Rate: x.rate, Memory: 1 << 40}
 		}
 		took := productTime(t, x.ranks, n, block, device, func(bytes, ranks int) time.Duration {
 			return time.Duration(2 * x.broadcast(float64(bytes), float64(ranks)) * 1e9) // both panels use one link

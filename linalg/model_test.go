@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/modeltest"
+	"github.com/tandem-gpu/tandem/internal/model"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // modelTime is how long devices take for a product of m by n by k in float32, the second time, when
 // the rates are known, or the first.
-func modelTime(t *testing.T, m, n, k int, limit string, known bool, devices ...*modeltest.Device) (took time.Duration) {
+func modelTime(t *testing.T, m, n, k int, limit string, known bool, devices ...*model.Device) (took time.Duration) {
 	t.Helper()
 	t.Setenv(linalg.EnvMemory, limit)
 	// Parallel then runs in its caller alone, and leaves no goroutine that waits for more work
@@ -53,8 +53,8 @@ func modelTime(t *testing.T, m, n, k int, limit string, known bool, devices ...*
 }
 
 // gpu is a model with these rates.
-func gpu(link, rate float64) *modeltest.Device {
-	return &modeltest.Device{In: link, Out: link, Rate: rate, Memory: 1 << 40}
+func gpu(link, rate float64) *model.Device {
+	return &model.Device{In: link, Out: link, Rate: rate, Memory: 1 << 40}
 }
 
 // One device comes near the bound of its link or of its arithmetic, whichever is the tighter.
@@ -101,7 +101,7 @@ func TestModelLimit(t *testing.T) {
 func TestModelBalance(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		for n := 2; n <= 8; n++ {
-			var devices []*modeltest.Device
+			var devices []*model.Device
 			sum := 0.0
 			for i := range n {
 				d := gpu(4e9, 1e9*float64(int(1)<<(i%4)))

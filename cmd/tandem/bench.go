@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/bench"
-	"github.com/tandem-gpu/tandem/internal/modeltest"
+	"github.com/tandem-gpu/tandem/internal/model"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -25,7 +25,7 @@ type benchFlags struct {
 	types        []string
 	minutes      float64
 	model        string
-	devices      []*modeltest.Device // that model stands for
+	devices      []*model.Device // that model stands for
 	bench.Options
 }
 

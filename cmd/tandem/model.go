@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/modeltest"
+	"github.com/tandem-gpu/tandem/internal/model"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -18,7 +18,7 @@ var modelSizes = []int{2048, 4096, 8192}
 
 // parseModel reads devices as in "25:60,12:20": what goes over the link each way, in GB/s, and
 // TFLOP/s.
-func parseModel(text string) (devices []*modeltest.Device, err error) {
+func parseModel(text string) (devices []*model.Device, err error) {
 	for device := range strings.SplitSeq(text, ",") {
 		link, rate, _ := strings.Cut(device, ":")
 		l, err1 := strconv.ParseFloat(link, 64)
@@ -26,7 +26,7 @@ func parseModel(text string) (devices []*modeltest.Device, err error) {
 		if err1 != nil || err2 != nil || !(l > 0 && r > 0) || math.IsInf(l+r, 0) {
 			return nil, usagef("--model %s: give LINK:RATE of each device in GB/s and TFLOP/s, as in 25:60,12:20", text)
 		}
-		devices = append(devices, &modeltest.Device{In: l * 1e9, Out: l * 1e9, Rate: r * 1e12 / 2, Memory: 1 << 40})
+		devices = append(devices, &model.Device{In: l * 1e9, Out: l * 1e9, Rate: r * 1e12 / 2, Memory: 1 << 40})
 	}
 	return devices, nil
 }

@@ -121,7 +121,7 @@ var rules = []rule{
 	},
 	// for tests
 	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
-	{pkg: "internal/modeltest", may: []string{"backend"}},
+	{pkg: "internal/model", may: []string{"backend"}},
 	{
 		pkg:  "internal/faulttest",
 		may:  []string{"backend", "backend/driverkit/diskcache", "linalg/...", "internal/faulttest/fault"},
@@ -140,7 +140,7 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"backend", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/modeltest", "internal/npy", "internal/compiler", "backend/driverkit/diskcache",
+			"internal/model", "internal/npy", "internal/compiler", "backend/driverkit/diskcache",
 		},
 		mods: []string{
 			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",

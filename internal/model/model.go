@@ -1,6 +1,6 @@
-// Package modeltest has a device that takes time and computes nothing, for tests of what goes on
+// Package model has a device that takes time and computes nothing, for tests of what goes on
 // beside what, and for "tandem bench --model".
-package modeltest
+package model
 
 import (
 	"sync"
