@@ -42,19 +42,22 @@ func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 			}
 		})
 	}
-	// matrices larger than a buffer go through a processor in copies as well
-	for _, spec := range []string{"opencl", "opencl+cpu"} {
-		t.Run("small buffers of "+spec, func(t *testing.T) {
-			d, err := backend.Open("opencl")
-			if err != nil {
-				backendtest.Require(t, "opencl", err)
-				return
-			}
-			d.Close()
+	// matrices larger than a buffer go through any device in parts
+	for _, x := range []struct {
+		drivers []string
+		unified bool
+	}{{[]string{"opencl"}, true}, {[]string{"opencl", "cpu"}, true}, {[]string{"cpu"}, false}} {
+		t.Run(fmt.Sprintf("small buffers of %v", x.drivers), func(t *testing.T) {
 			defer linalg.SmallTiles(4, 5, 256)()
 			var drivers []*faulty
-			for _, name := range strings.Split(spec, "+") {
-				drivers = append(drivers, newFaulty(name, func(i *backend.Info) { i.MaxAlloc = 1000 }))
+			for _, name := range x.drivers {
+				if _, err := backend.Lookup(name).Devices(); err != nil {
+					backendtest.Require(t, name, err)
+					return
+				}
+				drivers = append(drivers, newFaulty(name, func(i *backend.Info) {
+					i.Host, i.UnifiedMemory, i.MaxAlloc = i.Host && x.unified, x.unified, 1000
+				}))
 			}
 			s := openFaulty(t, drivers...)
 			f(t, s)
