@@ -88,7 +88,8 @@ intel:
 	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./conformance $(EXAMPLES); \
 	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
 	mkdir -p build/vendors; echo $(INTELSO) >build/vendors/intel.icd; cp /etc/OpenCL/vendors/pocl.icd build/vendors; \
-	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors go test -vet=off -count=1 -run '^TestTwoVendors$$' ./linalg
+	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors \
+		go test -vet=off -count=1 -run '^TestTwoVendors$$' ./linalg
 
 setup:
 	@command -v apt-get >/dev/null || { \
