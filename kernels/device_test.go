@@ -287,14 +287,15 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 	v := 32 / t.Size()
 	all := []kernels.MatMulParams{
 		{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 4},
-		{BM: 16, BN: 4, BK: 16, TM: 1, TN: 2, KU: 4, Items: 32},
-		{BM: 4, BN: 16, BK: 16, TM: 1, TN: 1, KU: 4, Items: 64},
+		{BM: 16, BN: 4, BK: 16, TM: 1, TN: 2, KU: 8, Items: 32},
+		{BM: 4, BN: 16, BK: 16, TM: 2, TN: 2, KU: 16, Items: 64},
 		{CPU: true, BM: 12, BN: 4 * v, BK: 16, TM: 6, TN: 2 * v, KU: 2, VW: v},
 		{CPU: true, BM: 4, BN: 4, BK: 5, TM: 2, TN: 2, KU: 1, VW: 1},
 		tuning.ChooseMatMul(info, t, 64, 64, 64),
 		tuning.ChooseMatMul(info, t, 5, 3000, 3000),
 		tuning.ChooseMatMul(info, t, 3000, 3, 3000),
-		{BM: 32, BN: 16, BK: 16, TM: 1, TN: 4, KU: 4, Items: 128},
+		{BM: 32, BN: 16, BK: 16, TM: 2, TN: 2, KU: 8, Items: 128},
+		{BM: 16, BN: 32, BK: 16, TM: 2, TN: 2, KU: 8, Items: 128},
 	}
 	if !testing.Short() {
 		all = append(all, tuning.ChooseMatMul(info, t, 5000, 5000, 5000))
@@ -313,7 +314,7 @@ func testProducts[T host.Element](t *testing.T, d *device) {
 	for _, p := range variants(typ, &d.info) {
 		// Oclgrind does not unroll what GPUs do, and takes minutes for large tiles and for long
 		// loops: these are cudasim's to check.
-		large := d.info.Platform == "Oclgrind" && !p.CPU && (p.BM*p.BN > 32*32 || p.KU > 4)
+		large := d.info.Platform == "Oclgrind" && !p.CPU && (p.BM*p.BN > 32*32 || p.KU > 16)
 		if !large && d.runs(t, kernels.MatMul(typ, p), p.CPU) {
 			fast[p] = d.compile(t, kernels.MatMul(typ, p))
 		}

@@ -7,6 +7,8 @@
  * computes LONG columns of a wide C, or rows of a tall one. It takes X and Y by tiles of BK steps
  * of k, which all its work-items load into registers, and store to local memory as soon as the tile
  * before is done with: the next is then on its way, while those that have a place in C multiply.
+ * These read VECW steps of k from local memory while they multiply the VECW before: few others run
+ * on their multiprocessor to fill the wait.
  *
  * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps
  * neither A nor B.
@@ -18,10 +20,9 @@
  * what fills a tile where it passes the end of k are as in matmul.cl.
  *
  * BM BN BK  the tile: C is tall where BM > BN
- * TM TN     elements of C of a work-item that multiplies: 1 along the long side
+ * TM TN     elements of C of a work-item that multiplies
  * ITEMS     work-items of a group, at least (BM/TM)*(BN/TN)
- * KU        steps of k that are unrolled: many, as the loads from local memory of a work-item that
- *           is alone on its processor must overlap; a multiple of VECW that divides BK
+ * KU        steps of k that are unrolled: a multiple of 2*VECW that divides BK
  * flags     CONTINUE, NEGATE, and may X be read as aligned vectors of 16 bytes? VECTORS_A tells it
  *           where C is tall, VECTORS_B where it is wide
  *
@@ -41,12 +42,16 @@
 #if TALL
 #define LONG BM
 #define THIN BN
-#define BLOCK TN                      /* elements of C of a work-item */
+#define ALONG TM                      /* elements of C of a work-item along the long side */
+#define APART (BM / TM)               /* rows from one to the next: neighbours have the rows between */
+#define ACROSS TN                     /* elements along the thin side */
 #define XPITCH YPITCH                 /* X is in local memory as it is in memory */
 #else
 #define LONG BN
 #define THIN BM
-#define BLOCK TM
+#define ALONG TN
+#define APART 1                       /* a step of k has them side by side */
+#define ACROSS TM
 #define XPITCH LONG
 #endif
 #define XSTEP (ITEMS * VECW / LONG)   /* steps of k whose X the group loads at once */
@@ -54,7 +59,7 @@
 #define XLOADS (BK / XSTEP)           /* vectors of X that a work-item loads a tile */
 #define YLOADS (BK / YSTEP)           /* elements of Y */
 #define YPITCH (BK + VECW)            /* Y is stored along k, padded against bank conflicts */
-#if TM * TN != BLOCK || THIN % BLOCK || LONG * THIN / BLOCK > ITEMS || BK % KU || KU % VECW
+#if BM % TM || BN % TN || LONG * THIN / (TM * TN) > ITEMS || BK % KU || KU % (2 * VECW)
 #error "matmul_thin: the work-items do not cover the tile in such blocks"
 #elif LONG % VECW || ITEMS % LONG || ITEMS % THIN || BK % XSTEP || BK % YSTEP
 #error "matmul_thin: the work-items of a group do not share the loads of a tile evenly"
@@ -87,6 +92,29 @@ INLINE void load_y(T *yv, __global const T *p, const ulong ldy, const int left) 
   }
 }
 
+/* read_steps reads from local memory what VECW steps of k multiply. */
+INLINE void read_steps(T xr[ALONG][VECW], T yr[ACROSS][VECW], LOCALPTR const T *xp, LOCALPTR const T *yp) {
+#define UNPACK(e, s) to[e] = v.s;
+  #pragma unroll
+  for (int i = 0; i < ALONG; i++) {
+#if TALL
+    T *to = xr[i];
+    const VEC v = LOCAL_VECTOR(xp + i * APART * XPITCH);
+    EACH(UNPACK);
+#else
+    #pragma unroll
+    for (int e = 0; e < VECW; e++) xr[i][e] = xp[e * XPITCH + i];
+#endif
+  }
+  #pragma unroll
+  for (int j = 0; j < ACROSS; j++) {
+    T *to = yr[j];
+    const VEC v = LOCAL_VECTOR(yp + j * YPITCH);
+    EACH(UNPACK);
+  }
+#undef UNPACK
+}
+
 __kernel WG_SIZE(ITEMS, 1, 1)
 void matmul_thin(const int m, const int n, const int k, const T alpha,
                  __global const T *restrict a, const ulong aoff, const ulong lda,
@@ -102,13 +130,13 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
   const int xk = TALL ? id % (ITEMS / LONG) * VECW : id / (LONG / VECW);
   const int xl = TALL ? id / (ITEMS / LONG) : id % (LONG / VECW) * VECW;
   const int yk = TALL ? id / THIN : id % YSTEP, yt = TALL ? id % THIN : id / YSTEP;
-  /* Of its first element of C in the tile. In a tall C of which most columns are used 32 neighbours
-   * take a patch of 8 by 4 blocks, as in matmul.cl: they read 16 vectors, not 34, if BLOCK is 2. */
-#if TALL && THIN > 8 && LONG % 8 == 0 && THIN / BLOCK % 4 == 0
-  const int l = id / 32 % (LONG / 8) * 8 + id / 2 % 8;
-  const int t = (id / 32 / (LONG / 8) * 4 + id / 16 % 2 * 2 + id % 2) * BLOCK;
+  /* Of its first element of C in the tile. Where most of a thin side of 16 is used, 32 neighbours
+   * take a patch of 8 by 4 blocks, as in matmul.cl, and read few vectors. */
+#if THIN > 8 && LONG / ALONG % 8 == 0 && THIN / ACROSS % 4 == 0
+  const int l = (id / 32 % (LONG / ALONG / 8) * 8 + id / 2 % 8) * (TALL ? 1 : ALONG);
+  const int t = (id / 32 / (LONG / ALONG / 8) * 4 + id / 16 % 2 * 2 + id % 2) * ACROSS;
 #else
-  const int l = id % LONG, t = id / LONG * BLOCK;
+  const int l = id % (LONG / ALONG) * (TALL ? 1 : ALONG), t = id / (LONG / ALONG) * ACROSS;
 #endif
   const uint across = ((uint)n + BN - 1) / BN, down = ((uint)m + BM - 1) / BM;
   const ulong z = get_group_id(2);
@@ -123,64 +151,78 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
     const int length = TALL ? m - row0 : n - col0, width = TALL ? n - col0 : m - row0; /* of what is left of C */
     __global const T *ap = a + aoff + z * stridea + row0 * lda, *bp = b + boff + z * strideb + col0;
     __global const T *xp = TALL ? ap + (xl * lda + xk) : bp + (xk * ldb + xl);
-    __global const T *yp = TALL ? bp + (yk * ldb + yt) : ap + (yt * lda + yk);
+    const int yw = yt < width ? yt : 0; /* beyond C any Y will do: all work-items go the same way */
+    __global const T *yp = TALL ? bp + (yk * ldb + yw) : ap + (yw * lda + yk);
     __global T *cp = c + coff + z * stridec + (TALL ? (row0 + l) * ldc + (col0 + t) : (row0 + t) * ldc + (col0 + l));
-    const int mine = t < THIN && l < length ? width - t : 0; /* the work-item has so many elements of C */
+    /* The work-item has so many elements of C along the thin side, if any. */
+    const int mine = t < THIN && l < length ? width - t : 0;
 
-    T acc[BLOCK];
+#define AT(i, j) (TALL ? i * APART * ldc + j : j * ldc + i) /* from its first element to another */
+    T acc[ALONG][ACROSS];
     #pragma unroll
-    for (int i = 0; i < BLOCK; i++) {
-      acc[i] = 0;
-      if ((flags & CONTINUE) && i < mine) acc[i] = alpha * cp[TALL ? i : i * ldc]; /* alpha is 1; see matmul.cl */
+    for (int i = 0; i < ALONG; i++) {
+      #pragma unroll
+      for (int j = 0; j < ACROSS; j++) {
+        acc[i][j] = 0;
+        if ((flags & CONTINUE) && i * APART < length - l && j < mine) {
+          acc[i][j] = alpha * cp[AT(i, j)]; /* alpha is 1; see matmul.cl */
+        }
+      }
     }
     LOCALPTR const T *xr0 = xs + (TALL ? l * XPITCH : l), *yr0 = ys + t * YPITCH;
-    int xleft = (TALL && xl >= length ? 0 : k) - xk, yleft = (yt < width ? k : 0) - yk;
+    int xleft = (TALL && xl >= length ? 0 : k) - xk, yleft = k - yk;
     VEC xv[XLOADS];
     T yv[YLOADS];
     load_x(xv, xp, ldx, xleft, length - xl, vectors, fill);
     load_y(yv, yp, ldy, yleft);
     for (int left = k; left > 0; left -= BK) {
       barrier(CLK_LOCAL_MEM_FENCE); /* the tile before is done with */
-      #pragma unroll
-      for (int i = 0; i < XLOADS; i++) {
-        LOCAL_VECTOR(xs + (TALL ? xl * XPITCH + xk + i * XSTEP : (xk + i * XSTEP) * XPITCH + xl)) = xv[i];
-      }
-      #pragma unroll
-      for (int i = 0; i < YLOADS; i++) ys[yt * YPITCH + yk + i * YSTEP] = sign * yv[i];
-      if (left > BK) {
-        xp += TALL ? BK : BK * ldx;
-        yp += TALL ? BK * ldy : BK;
-        xleft -= BK;
-        yleft -= BK;
-        load_x(xv, xp, ldx, xleft, length - xl, vectors, fill);
-        load_y(yv, yp, ldy, yleft);
+#define STORE_X(i) \
+  LOCAL_VECTOR(xs + (TALL ? xl * XPITCH + xk + i * XSTEP : (xk + i * XSTEP) * XPITCH + xl)) = xv[i]
+#define STORE_Y(i) ys[yt * YPITCH + yk + i * YSTEP] = sign * yv[i]
+      xp += TALL ? BK : BK * ldx;
+      yp += TALL ? BK * ldy : BK;
+      xleft -= BK;
+      yleft -= BK;
+      if (vectors && BK - YSTEP < yleft &&
+          (TALL ? BK - XSTEP + VECW <= xleft : BK - XSTEP < xleft && VECW <= length - xl)) {
+        /* A vector is stored when it has come, and then the next is asked for: not all at once. */
+        #pragma unroll
+        for (int i = 0; i < XLOADS; i++) {
+          STORE_X(i);
+          xv[i] = READ_VECTOR(VEC, xp + (TALL ? i * XSTEP : i * XSTEP * ldx));
+        }
+        #pragma unroll
+        for (int i = 0; i < YLOADS; i++) {
+          STORE_Y(i);
+          yv[i] = yp[TALL ? i * YSTEP * ldy : i * YSTEP];
+        }
+      } else {
+        #pragma unroll
+        for (int i = 0; i < XLOADS; i++) STORE_X(i);
+        #pragma unroll
+        for (int i = 0; i < YLOADS; i++) STORE_Y(i);
+        if (left > BK) {
+          load_x(xv, xp, ldx, xleft, length - xl, vectors, fill);
+          load_y(yv, yp, ldy, yleft);
+        }
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (mine <= 0) continue;
+      T xr[2][ALONG][VECW], yr[2][ACROSS][VECW];
+      read_steps(xr[0], yr[0], xr0, yr0);
       for (int p0 = 0; p0 < BK && p0 < left; p0 += KU) {
         #pragma unroll
-        for (int p = p0; p < p0 + KU; p += VECW) {
-          T xr[VECW], yr[BLOCK][VECW];
-#define UNPACK(e, s) xr[e] = v.s;
-#if TALL
-          const VEC v = LOCAL_VECTOR(xr0 + p);
-          EACH(UNPACK);
-#else
-          #pragma unroll
-          for (int e = 0; e < VECW; e++) xr[e] = xr0[(p + e) * XPITCH];
-#endif
-#undef UNPACK
-          #pragma unroll
-          for (int i = 0; i < BLOCK; i++) {
-            const VEC v = LOCAL_VECTOR(yr0 + i * YPITCH + p);
-#define UNPACK(e, s) yr[i][e] = v.s;
-            EACH(UNPACK);
-#undef UNPACK
-          }
+        for (int p = 0; p < KU; p += VECW) {
+          const int next = p + VECW < KU ? p0 + p + VECW : p0 + KU < BK ? p0 + KU : 0, odd = p / VECW % 2;
+          read_steps(xr[!odd], yr[!odd], xr0 + (TALL ? next : next * XPITCH), yr0 + next);
           #pragma unroll
           for (int e = 0; e < VECW; e++) {
             #pragma unroll
-            for (int i = 0; i < BLOCK; i++) acc[i] = MAC(xr[e], yr[i][e], acc[i]);
+            for (int i = 0; i < ALONG; i++) {
+              #pragma unroll
+              for (int j = 0; j < ACROSS; j++) acc[i][j] = MAC(xr[odd][i][e], yr[odd][j][e], acc[i][j]);
+            }
           }
         }
       }
@@ -188,11 +230,14 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
 
     /* With beta == 0 the addend is -0, which leaves alpha*acc as it is. */
     #pragma unroll
-    for (int i = 0; i < BLOCK; i++, cp += TALL ? 1 : ldc) {
-      if (i < mine) {
-        T old = NEG0;
-        if (beta != 0) old = beta * *cp;
-        *cp = MAC(alpha, acc[i], old);
+    for (int i = 0; i < ALONG; i++) {
+      #pragma unroll
+      for (int j = 0; j < ACROSS; j++) {
+        if (i * APART < length - l && j < mine) {
+          T old = NEG0;
+          if (beta != 0) old = beta * cp[AT(i, j)];
+          cp[AT(i, j)] = MAC(alpha, acc[i][j], old);
+        }
       }
     }
 

@@ -114,12 +114,12 @@ func (p MatMulParams) validateThin(t Type) error {
 	switch long, thin := max(p.BM, p.BN), min(p.BM, p.BN); {
 	case p.Items < 1 || p.Items > maxItems:
 		return fmt.Errorf("items must be 1 to %d, not %d", maxItems, p.Items)
-	case p.BM == p.BN || p.BM > p.BN && p.TM != 1 || p.BM < p.BN && p.TN != 1:
-		return fmt.Errorf("bm and bn must differ, and tm or tn be 1 along the longer one")
+	case p.BM == p.BN:
+		return fmt.Errorf("bm and bn must differ")
 	case p.items() > p.Items:
 		return fmt.Errorf("(bm/tm)*(bn/tn) is %d, more than the work-items of a group", p.items())
-	case p.KU%vw != 0 || p.BK%p.KU != 0:
-		return fmt.Errorf("ku must be a multiple of %d, and divide bk", vw)
+	case p.KU%(2*vw) != 0 || p.BK%p.KU != 0:
+		return fmt.Errorf("ku must be a multiple of %d, and divide bk", 2*vw)
 	case long%vw != 0 || p.Items%long != 0 || p.Items%thin != 0 ||
 		p.BK%(p.Items*vw/long) != 0 || p.BK%(p.Items/thin) != 0:
 		return fmt.Errorf("%d work-items a group do not share the loads of a tile evenly", p.Items)

@@ -48,7 +48,8 @@ func Generated(t *testing.T, dir string, compile func() (map[string][]byte, erro
 }
 
 var (
-	entries = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)\n(?:\.reqntid (\d+), (\d+), (\d+)\n)?\{\n`)
+	entries = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)\n(?:\.reqntid (\d+), (\d+), (\d+)\n)?` +
+		`(?:\.minnctapersm \d+\n)?\{\n`)
 	widths  = regexp.MustCompile(`\.param \.[busf](\d+) `)
 	opcodes = regexp.MustCompile(`(?m)^\t(?:@!?%\w+ )?([a-z][\w.]*)`)
 )

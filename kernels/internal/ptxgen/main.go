@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"log"
 	"maps"
 
@@ -25,5 +26,19 @@ func main() {
 func compile() (map[string][]byte, error) {
 	sources := tuning.PTXSources()
 	maps.DeleteFunc(sources, func(_ string, s *backend.Source) bool { return s.Macros == nil }) // written in Go
-	return ptxgen.CompileAll(sources, "kernels/internal/ptxgen")
+	files, err := ptxgen.CompileAll(sources, "kernels/internal/ptxgen")
+	for name, text := range files {
+		if sources[name].Name == "matmul_thin" {
+			files[name] = bytes.Replace(text, reqntid, twoGroups, 1)
+		}
+	}
+	return files, err
 }
+
+// The work-items of matmul_thin that multiply are few, and must read local memory early. Unless
+// told that two groups on a multiprocessor are enough, which leaves 128 registers for a work-item,
+// ptxas reads late, to save registers.
+var (
+	reqntid   = []byte(".reqntid 256, 1, 1\n")
+	twoGroups = append(reqntid[:len(reqntid):len(reqntid)], ".minnctapersm 2\n"...)
+)
