@@ -28,6 +28,9 @@ func TestBuiltInKernelsThroughNVRTC(t *testing.T) {
 	a := ptxtest.NewAssembler(t)
 	makers := map[string]ptxtest.PTX{}
 	for file, src := range tuning.PTXSources() {
+		if strings.HasPrefix(file, "matmul_") && strings.Contains(file, "_int32_") {
+			continue // the text of float32, which the assembler takes half of all time for
+		}
 		makers[strings.TrimSuffix(file, ".ptx")] = func(arch int) ([]byte, error) {
 			n := &compiler{drv: &driver{name: "cuda"}, c: nv.Load(), options: options(arch)}
 			ptx, err := n.compile(src, source(src))
