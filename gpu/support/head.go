@@ -2,7 +2,7 @@ package support
 
 // Head is what the text of every generated kernel begins with. It gives both families of compilers
 // the same words. JOIN is one more barrier: PoCL (3.1) lets all work-items take the branch without
-// a barrier where the other has one.
+// a barrier where the other has one, and goes wrong where ways with and without one meet.
 //
 // Where TANDEM_CHECKED is defined, a work-item that makes a mistake reports it in the record,
 // unless another was first, and reads and writes none of the memory that others see from then on;

@@ -151,3 +151,63 @@ func TestMissingBarriers(t *testing.T) {
 		}
 	})
 }
+
+// PoCL needs a barrier around jumps past one, and where they lead; and none around others.
+func TestJoins(t *testing.T) {
+	dir := newModule(t, map[string]string{"kernels.go": `package main
+
+import "github.com/tandem-gpu/tandem/gpu"
+
+func main() {}
+
+//tandem:kernel
+func joins(it gpu.Item, n int, x []float32) {
+	i := n
+	for {
+		if i /= 2; i == 0 {
+			break
+		}
+		x[it.Global(0)]++
+	}
+	pick := func() float32 {
+		if n > 5 {
+			return 1
+		}
+		return 2
+	}
+	x[it.Global(0)] += pick()
+	early(it, n, x)
+	x[it.Global(0)]++
+}
+
+func early(it gpu.Item, n int, x []float32) {
+	if n > 3 {
+		return
+	}
+	it.Barrier()
+	if x[it.Global(0)] > 1 {
+		return
+	}
+	x[it.Global(0)] = 2
+}
+`})
+	if err := Write(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "kernels_tandem.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(string(text)), " ")
+	for _, want := range []string{
+		"JOIN; if (n2_ > ((i64)3)) { JOIN; goto l2; } barrier(",
+		"l2:; JOIN; STORE(",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the text has no %q", want)
+		}
+	}
+	if n := strings.Count(got, "JOIN;"); n != 3 {
+		t.Errorf("%d more barriers, want 3", n)
+	}
+}

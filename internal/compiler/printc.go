@@ -343,10 +343,7 @@ func (p *cPrinter) stmt(s *stmt) {
 		p.body(s.body)
 		p.line("}")
 		p.around = p.around[:len(p.around)-1]
-		if s.broken {
-			p.line("%s:;", s.label)
-			s.broken = false
-		}
+		p.broken(s)
 	case stmtBreak, stmtContinue:
 		p.jump(s)
 	case stmtReturn:
@@ -421,10 +418,20 @@ func (p *cPrinter) loop(s *stmt) {
 	p.out.WriteString(body)
 	p.line("}")
 	p.around = p.around[:len(p.around)-1]
-	if s.broken {
-		p.line("%s:;", s.label)
+	p.broken(s)
+	s.resumed = false
+}
+
+// broken prints where a goto out of s leads: to a barrier, if it came past one.
+func (p *cPrinter) broken(s *stmt) {
+	if !s.broken {
+		return
 	}
-	s.broken, s.resumed = false, false
+	p.line("%s:;", s.label)
+	if s.meets && holdsBarrier(s.body) {
+		p.line("JOIN;")
+	}
+	s.broken = false
 }
 
 func (p *cPrinter) spaces() string { return strings.Repeat("  ", p.indent) }

@@ -20,7 +20,8 @@ var (
 
 // Random kernels give the same bits as plain Go, on the cpu device, with OpenCL and on the
 // simulated GPU. Every fourth package is compiled by NVRTC instead of clang, another one runs in
-// the checked mode. A long run: go test ./internal/compiler -run Random -programs 10000 -timeout 0.
+// the checked mode. docs/kernels.md names seeds that PoCL 3.1 has wrong. A long run:
+// go test ./internal/compiler -run Random -programs 10000 -timeout 0.
 func TestRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")

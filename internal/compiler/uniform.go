@@ -105,9 +105,13 @@ func (u *uniformity) stmt(s *stmt, d token.Pos) token.Pos {
 	case stmtBlock:
 		u.list(s.body, d)
 		delete(u.escapes, escape{s, false})
-		return u.after(d)
+		d = u.after(d)
+		s.meets = d == token.NoPos
+		return d
 	case stmtLoop:
-		return u.loop(s, d)
+		d = u.loop(s, d)
+		s.meets = d == token.NoPos
+		return d
 	}
 	return d
 }
