@@ -106,7 +106,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a block of K forgets the chain of the block before", file: "internal/host/gemm.go",
-		old: "b, bStep, c, p.ldc, p.p0 == 0 && !p.fromC)", new: "b, bStep, c, p.ldc, true)",
+		old: "zero, finish := p.p0 == 0 && !p.fromC,", new: "zero, finish := true,",
 		pkg: "./internal/host", test: "TestGemmBlocks",
 	},
 	{
@@ -168,7 +168,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "the chains of AddMul start from zero", file: "internal/host/gemm.go",
-		old: "p.p0 == 0 && !p.fromC)", new: "p.p0 == 0)",
+		old: "zero, finish := p.p0 == 0 && !p.fromC,", new: "zero, finish := p.p0 == 0,",
 		pkg: "./internal/host", test: "TestAddMul",
 	},
 	{
