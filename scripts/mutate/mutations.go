@@ -159,7 +159,7 @@ var mutations = []mutation{
 	{
 		name: "both tiles in one local buffer", file: "kernels/matmul.cl",
 		old: "buffer = BUFFER - buffer;", new: "buffer = 0;",
-		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
+		pkg: "./kernels", test: "TestProducts/cudasim:0", needs: "NVRTC",
 	},
 	{
 		name: "the CPU shape starts from zero at the edges of C", file: "kernels/matmul_cpu.cl",
