@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	if errors.Is(err, errSaidElsewhere) {
-		return exitError
+		return exitOK // a launcher ends the job at the first failure, which must be that of the rank that prints
 	}
 	fmt.Fprintf(stderr, "tandem: %s\n", message(ctx, err))
 	var usage usageError
