@@ -215,7 +215,11 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 		d.mu.RUnlock()
 		workers[w].Rate, workers[w].Cold = rate/perElement, !used
 		if j.inCopies(d) {
-			g := fit(j, d.limit.of(d.info.Memory), d.info.MaxAlloc)
+			budget := d.limit.of(d.info.Memory)
+			if d.sharesMemory() { // which the matrices are in as well
+				budget = min(budget, d.info.MaxAlloc/2)
+			}
+			g := fit(j, budget, d.info.MaxAlloc)
 			crews[w].geometry = &g
 			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
 		}

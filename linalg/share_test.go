@@ -56,7 +56,7 @@ func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 					return
 				}
 				drivers = append(drivers, newFaulty(name, func(i *backend.Info) {
-					i.Host, i.UnifiedMemory, i.MaxAlloc = i.Host && x.unified, x.unified, 1000
+					i.Host, i.UnifiedMemory, i.MaxAlloc = i.Host && x.unified, x.unified, 4000
 				}))
 			}
 			s := openFaulty(t, drivers...)

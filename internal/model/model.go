@@ -25,7 +25,7 @@ type Device struct {
 func (d *Device) Info() backend.Info {
 	return backend.Info{
 		Driver: "modelled", Name: "model", GPU: !d.Host, Host: d.Host, UnifiedMemory: d.Host, Float32: true,
-		Memory: d.Memory, ComputeUnits: 100, LocalMemory: 48 << 10, MaxGroup: 1024,
+		Memory: d.Memory, MaxAlloc: d.Memory, ComputeUnits: 100, LocalMemory: 48 << 10, MaxGroup: 1024,
 		MaxGroupDims: [3]int{1024, 1024, 64}, OffsetAlign: 4,
 		VectorFloat32: 1, VectorFloat64: 1, VectorInt32: 1, Arch: "sm_80",
 	}
