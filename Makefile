@@ -28,6 +28,7 @@ SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are
 # skipped and say so.
 REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
+GOTEST  = go test -vet=off # make check does that
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
@@ -39,7 +40,7 @@ CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
 # Everything that must pass, with what it needs installed first.
 test: setup
-	$(TESTENV) go test -vet=off -timeout 20m ./... # make check vets
+	$(TESTENV) $(GOTEST) -timeout 20m ./...
 	$(MAKE) --no-print-directory -j2 oclgrind intel
 
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
@@ -54,7 +55,7 @@ OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHEC
 # Part $(1) with more of the environment, $(2), and what go test is to do, $(3).
 define under_oclgrind
 	@mkdir -p build
-	$(OCLGRIND) $(2) go test -vet=off -count=1 -p 1 -v -short $(3) >build/oclgrind-$(1).out 2>&1 || \
+	$(OCLGRIND) $(2) $(GOTEST) -count=1 -p 1 -v -short $(3) >build/oclgrind-$(1).out 2>&1 || \
 		{ tail -40 build/oclgrind-$(1).out; exit 1; }
 	@! grep -E -m 4 -B 2 -A 9 '^	(Kernel|Function): ' build/oclgrind-$(1).out
 	@awk '/^Instructions executed for kernel/ { n++ } \
@@ -79,7 +80,7 @@ oclgrind-others:
 # What runs on OpenCL, once more on Intel's: the drivers' suite, with failing calls and sessions,
 # package cl, the kernels, linalg, conformance, the examples. -count=1, as go test does not know
 # that the driver is another. At last both drivers in one process. Only x86-64 processors have it.
-ON_INTEL  = TANDEM_REQUIRE=opencl,intel-opencl OCL_ICD_VENDORS=$(INTELSO) go test -vet=off -count=1 -short
+ON_INTEL  = TANDEM_REQUIRE=opencl,intel-opencl OCL_ICD_VENDORS=$(INTELSO) $(GOTEST) -count=1 -short
 EXAMPLES  = $$(go list ./examples/... | grep -v /internal)
 
 intel:
@@ -89,7 +90,7 @@ intel:
 	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
 	mkdir -p build/vendors; echo $(INTELSO) >build/vendors/intel.icd; cp /etc/OpenCL/vendors/pocl.icd build/vendors; \
 	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors \
-		go test -vet=off -count=1 -run '^TestTwoVendors$$' ./linalg
+		$(GOTEST) -count=1 -run '^TestTwoVendors$$' ./linalg
 
 setup:
 	@command -v apt-get >/dev/null || { \

@@ -131,14 +131,7 @@ func (f *faulty) count(kinds ...string) (n int) {
 // session opens a session until the end of the test.
 func (f *faulty) session(t *testing.T) *linalg.Session {
 	t.Helper()
-	d, err := f.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := linalg.NewSession(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openFaulty(t, f)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

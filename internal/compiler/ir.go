@@ -140,7 +140,7 @@ type stmt struct {
 	label           string
 	broken, resumed bool      // the target of a break, of a continue
 	diverged        token.Pos // where work-items may have gone different ways before
-	meets           bool      // after a block or loop, no work-item has gone another way
+	meets           bool      // behind it no work-item has gone another way
 	reported        bool
 	lifted          bool // runs once for the group, as it holds a barrier
 }

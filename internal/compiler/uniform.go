@@ -101,18 +101,15 @@ func (u *uniformity) stmt(s *stmt, d token.Pos) token.Pos {
 		}
 		u.list(s.body, inner)
 		u.list(s.els, inner)
-		return u.after(d)
+		d = u.after(d)
 	case stmtBlock:
 		u.list(s.body, d)
 		delete(u.escapes, escape{s, false})
 		d = u.after(d)
-		s.meets = d == token.NoPos
-		return d
 	case stmtLoop:
 		d = u.loop(s, d)
-		s.meets = d == token.NoPos
-		return d
 	}
+	s.meets = d == token.NoPos
 	return d
 }
 

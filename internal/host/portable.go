@@ -11,7 +11,7 @@ type fullTile[T Element] func(kc int, a *T, aRow, aStep int, b *T, bStep int, c 
 // withEdges is a micro-kernel that has no code for a part of a tile: it computes a whole one beside
 // C, from operands padded with zeros. What is computed from the padding is not used.
 func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int) *microKernel[T] {
-	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, next *T) {
+	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, _ *T) {
 		if rows == tileRows && cols == tileCols {
 			full(kc, a, aRow, aStep, b, bStep, c, ldc, zero)
 			return

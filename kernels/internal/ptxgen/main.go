@@ -29,7 +29,7 @@ func compile() (map[string][]byte, error) {
 	files, err := ptxgen.CompileAll(sources, "kernels/internal/ptxgen")
 	for name, text := range files {
 		if sources[name].Name == "matmul_thin" {
-			files[name] = bytes.Replace(text, reqntid, twoGroups, 1)
+			files[name] = bytes.Replace(text, []byte(groupSize), []byte(groupSize+twoGroups), 1)
 		}
 	}
 	return files, err
@@ -38,7 +38,7 @@ func compile() (map[string][]byte, error) {
 // The work-items of matmul_thin that multiply are few, and must read local memory early. Unless
 // told that two groups on a multiprocessor are enough, which leaves 128 registers for a work-item,
 // ptxas reads late, to save registers.
-var (
-	reqntid   = []byte(".reqntid 256, 1, 1\n")
-	twoGroups = append(reqntid[:len(reqntid):len(reqntid)], ".minnctapersm 2\n"...)
+const (
+	groupSize = ".reqntid 256, 1, 1\n"
+	twoGroups = ".minnctapersm 2\n"
 )
