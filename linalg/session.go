@@ -135,7 +135,7 @@ func (s *Session) orAbandon(ctx context.Context, f func() error) error {
 	go func() { done <- f() }()
 	select {
 	case err := <-done:
-		return err
+		return cmp.Or(err, context.Cause(ctx)) // whichever of the two the select saw
 	case <-ctx.Done():
 	}
 	select {
