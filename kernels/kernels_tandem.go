@@ -19,15 +19,15 @@ var scaleFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* scale[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 __kernel
 void scale_float32(const float alpha_x, __global f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   f32 alpha_ = (f32)alpha_x;
-  t_Matrix x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -173,15 +173,15 @@ var scaleFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f64, __global, f64)
 __kernel
 void scale_float64(const double alpha_x, __global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   f64 alpha_ = (f64)alpha_x;
-  t_Matrix_2 x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix_2 z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -326,15 +326,15 @@ var scaleInt32Kernel = &backend.Source{
 	Text: support.Head + `/* scale[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_i32, __global, i32)
 __kernel
 void scale_int32(const uint alpha_x, __global i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   i32 alpha_ = (i32)alpha_x;
-  t_Matrix_3 x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix_3 z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -478,15 +478,15 @@ var addFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* add[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 __kernel
 void add_float32(__global f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix y_; y_.Data_ = make_sg_f32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  t_Matrix z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -652,15 +652,15 @@ var addFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f64, __global, f64)
 __kernel
 void add_float64(__global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_2 x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix_2 y_; y_.Data_ = make_sg_f64(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  t_Matrix_2 z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f64(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -825,15 +825,15 @@ var addInt32Kernel = &backend.Source{
 	Text: support.Head + `/* add[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_i32, __global, i32)
 __kernel
 void add_int32(__global i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_3 x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  t_Matrix_3 y_; y_.Data_ = make_sg_i32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  t_Matrix_3 z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_i32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -997,14 +997,14 @@ var matmulNaiveFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* matmulNaive[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
 void matmulNaive_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -1212,14 +1212,14 @@ var matmulNaiveFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
 void matmulNaive_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_2 a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_2 b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_2 c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -1426,14 +1426,14 @@ var matmulNaiveInt32Kernel = &backend.Source{
 	Text: support.Head + `/* matmulNaive[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void matmulNaive_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -1652,7 +1652,7 @@ var matmulTiledFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* matmulTiled[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f32 v[16]; } a16_f32;
 typedef char size_a16_f32[sizeof(a16_f32) == 64 ? 1 : -1];
 typedef struct { a16_f32 v[16]; } a16_a16_f32;
@@ -1664,9 +1664,9 @@ void matmulTiled_float32(__global f32 *a_p, const ulong a_off, const ulong a_row
   LOCALMEM a16_a16_f32 as_;
   LOCALMEM a16_a16_f32 bs_;
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
   {
@@ -1946,7 +1946,7 @@ var matmulTiledFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f64 v[16]; } a16_f64;
 typedef char size_a16_f64[sizeof(a16_f64) == 128 ? 1 : -1];
 typedef struct { a16_f64 v[16]; } a16_a16_f64;
@@ -1958,9 +1958,9 @@ void matmulTiled_float64(__global f64 *a_p, const ulong a_off, const ulong a_row
   LOCALMEM a16_a16_f64 as_;
   LOCALMEM a16_a16_f64 bs_;
   CHECKED_BEGIN
-  t_Matrix_2 a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_2 b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_2 c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
   {
@@ -2239,7 +2239,7 @@ var matmulTiledInt32Kernel = &backend.Source{
 	Text: support.Head + `/* matmulTiled[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { i32 v[16]; } a16_i32;
 typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
 typedef struct { a16_i32 v[16]; } a16_a16_i32;
@@ -2251,9 +2251,9 @@ void matmulTiled_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows,
   LOCALMEM a16_a16_i32 as_;
   LOCALMEM a16_a16_i32 bs_;
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
   {
@@ -2530,13 +2530,13 @@ var transposeNaiveFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* transposeNaive[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
 void transposeNaive_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -2655,13 +2655,13 @@ var transposeNaiveFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
 void transposeNaive_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_2 a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_2 c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -2779,13 +2779,13 @@ var transposeNaiveInt32Kernel = &backend.Source{
 	Text: support.Head + `/* transposeNaive[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void transposeNaive_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -2910,21 +2910,21 @@ var kernelsFresh = sync.OnceValue(func() error {
 	})
 })
 
-type gpu_t_Matrix struct {
+type gpu_Matrix struct {
 	Data_   []float32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-type gpu_t_Matrix_2 struct {
+type gpu_Matrix2 struct {
 	Data_   []float64
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-type gpu_t_Matrix_3 struct {
+type gpu_Matrix3 struct {
 	Data_   []int32
 	Rows_   int64
 	Cols_   int64
@@ -2942,11 +2942,11 @@ func scaleFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return scaleFloat32Plain(grid, lo, hi, args)
 	}
 	alpha_ := args[0].Float32()
-	x_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[1:])}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[1:])}
 	x_.Rows_ = args[3].Int64()
 	x_.Cols_ = args[4].Int64()
 	x_.Stride_ = args[5].Int64()
-	z_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[6:])}
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[6:])}
 	z_.Rows_ = args[8].Int64()
 	z_.Cols_ = args[9].Int64()
 	z_.Stride_ = args[10].Int64()
@@ -3012,11 +3012,11 @@ func scaleFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return scaleFloat64Plain(grid, lo, hi, args)
 	}
 	alpha_ := args[0].Float64()
-	x_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[1:])}
+	x_ := gpu_Matrix2{Data_: support.Matrix[float64](args[1:])}
 	x_.Rows_ = args[3].Int64()
 	x_.Cols_ = args[4].Int64()
 	x_.Stride_ = args[5].Int64()
-	z_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[6:])}
+	z_ := gpu_Matrix2{Data_: support.Matrix[float64](args[6:])}
 	z_.Rows_ = args[8].Int64()
 	z_.Cols_ = args[9].Int64()
 	z_.Stride_ = args[10].Int64()
@@ -3082,11 +3082,11 @@ func scaleInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return scaleInt32Plain(grid, lo, hi, args)
 	}
 	alpha_ := args[0].Int32()
-	x_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[1:])}
+	x_ := gpu_Matrix3{Data_: support.Matrix[int32](args[1:])}
 	x_.Rows_ = args[3].Int64()
 	x_.Cols_ = args[4].Int64()
 	x_.Stride_ = args[5].Int64()
-	z_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[6:])}
+	z_ := gpu_Matrix3{Data_: support.Matrix[int32](args[6:])}
 	z_.Rows_ = args[8].Int64()
 	z_.Cols_ = args[9].Int64()
 	z_.Stride_ = args[10].Int64()
@@ -3151,15 +3151,15 @@ func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return addFloat32Plain(grid, lo, hi, args)
 	}
-	x_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	x_.Rows_ = args[2].Int64()
 	x_.Cols_ = args[3].Int64()
 	x_.Stride_ = args[4].Int64()
-	y_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	y_.Rows_ = args[7].Int64()
 	y_.Cols_ = args[8].Int64()
 	y_.Stride_ = args[9].Int64()
-	z_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[10:])}
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
 	z_.Rows_ = args[12].Int64()
 	z_.Cols_ = args[13].Int64()
 	z_.Stride_ = args[14].Int64()
@@ -3226,15 +3226,15 @@ func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return addFloat64Plain(grid, lo, hi, args)
 	}
-	x_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	x_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	x_.Rows_ = args[2].Int64()
 	x_.Cols_ = args[3].Int64()
 	x_.Stride_ = args[4].Int64()
-	y_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	y_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	y_.Rows_ = args[7].Int64()
 	y_.Cols_ = args[8].Int64()
 	y_.Stride_ = args[9].Int64()
-	z_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[10:])}
+	z_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
 	z_.Rows_ = args[12].Int64()
 	z_.Cols_ = args[13].Int64()
 	z_.Stride_ = args[14].Int64()
@@ -3301,15 +3301,15 @@ func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return addInt32Plain(grid, lo, hi, args)
 	}
-	x_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	x_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	x_.Rows_ = args[2].Int64()
 	x_.Cols_ = args[3].Int64()
 	x_.Stride_ = args[4].Int64()
-	y_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	y_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	y_.Rows_ = args[7].Int64()
 	y_.Cols_ = args[8].Int64()
 	y_.Stride_ = args[9].Int64()
-	z_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[10:])}
+	z_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
 	z_.Rows_ = args[12].Int64()
 	z_.Cols_ = args[13].Int64()
 	z_.Stride_ = args[14].Int64()
@@ -3376,15 +3376,15 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulNaiveFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[10:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3457,15 +3457,15 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulNaiveFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	a_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	b_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[10:])}
+	c_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3538,15 +3538,15 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return matmulNaiveInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	b_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[10:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3619,15 +3619,15 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulTiledFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[10:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3796,15 +3796,15 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulTiledFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	a_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	b_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[10:])}
+	c_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3973,15 +3973,15 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return matmulTiledInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	b_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[10:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -4150,11 +4150,11 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return transposeNaiveFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
@@ -4210,11 +4210,11 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return transposeNaiveFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	a_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	c_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
@@ -4270,11 +4270,11 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	if gpu.Goroutines {
 		return transposeNaiveInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()

@@ -167,14 +167,14 @@ var MatmulFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* Matmul[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
 void Matmul_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -354,14 +354,14 @@ var MatmulFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
 void Matmul_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_2 a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_2 b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_2 c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -540,14 +540,14 @@ var MatmulInt32Kernel = &backend.Source{
 	Text: support.Head + `/* Matmul[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void Matmul_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -736,7 +736,7 @@ var FastMatmulFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* FastMatmul[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f32 v[16]; } a16_f32;
 typedef char size_a16_f32[sizeof(a16_f32) == 64 ? 1 : -1];
 typedef struct { a16_f32 v[16]; } a16_a16_f32;
@@ -748,9 +748,9 @@ void FastMatmul_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows
   LOCALMEM a16_a16_f32 sa_;
   LOCALMEM a16_a16_f32 sb_;
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -991,7 +991,7 @@ var FastMatmulFloat64Kernel = &backend.Source{
 typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_2;
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f64 v[16]; } a16_f64;
 typedef char size_a16_f64[sizeof(a16_f64) == 128 ? 1 : -1];
 typedef struct { a16_f64 v[16]; } a16_a16_f64;
@@ -1003,9 +1003,9 @@ void FastMatmul_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows
   LOCALMEM a16_a16_f64 sa_;
   LOCALMEM a16_a16_f64 sb_;
   CHECKED_BEGIN
-  t_Matrix_2 a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_2 b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_2 c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -1245,7 +1245,7 @@ var FastMatmulInt32Kernel = &backend.Source{
 	Text: support.Head + `/* FastMatmul[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { i32 v[16]; } a16_i32;
 typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
 typedef struct { a16_i32 v[16]; } a16_a16_i32;
@@ -1257,9 +1257,9 @@ void FastMatmul_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, 
   LOCALMEM a16_a16_i32 sa_;
   LOCALMEM a16_a16_i32 sb_;
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -1692,13 +1692,13 @@ var TransposeFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* Transpose[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
 void Transpose_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     i64 j_ = (i64)get_global_id(0);
@@ -1784,13 +1784,13 @@ var TransposeInt32Kernel = &backend.Source{
 	Text: support.Head + `/* Transpose[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void Transpose_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     i64 j_ = (i64)get_global_id(0);
@@ -1890,7 +1890,7 @@ var TransposeTiledFloat32Kernel = &backend.Source{
 	Text: support.Head + `/* TransposeTiled[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f32 v[33]; } a33_f32;
 typedef char size_a33_f32[sizeof(a33_f32) == 132 ? 1 : -1];
 typedef struct { a33_f32 v[32]; } a32_a33_f32;
@@ -1901,8 +1901,8 @@ __kernel WG_SIZE(32, 8, 1)
 void TransposeTiled_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_f32 tile_;
   CHECKED_BEGIN
-  t_Matrix a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
   {
@@ -2096,7 +2096,7 @@ var TransposeTiledInt32Kernel = &backend.Source{
 	Text: support.Head + `/* TransposeTiled[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix_3;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { i32 v[33]; } a33_i32;
 typedef char size_a33_i32[sizeof(a33_i32) == 132 ? 1 : -1];
 typedef struct { a33_i32 v[32]; } a32_a33_i32;
@@ -2107,8 +2107,8 @@ __kernel WG_SIZE(32, 8, 1)
 void TransposeTiled_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_i32 tile_;
   CHECKED_BEGIN
-  t_Matrix_3 a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  t_Matrix_3 c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
   {
@@ -2310,21 +2310,21 @@ var kernelsFresh = sync.OnceValue(func() error {
 	})
 })
 
-type gpu_t_Matrix struct {
+type gpu_Matrix struct {
 	Data_   []float32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-type gpu_t_Matrix_2 struct {
+type gpu_Matrix2 struct {
 	Data_   []float64
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-type gpu_t_Matrix_3 struct {
+type gpu_Matrix3 struct {
 	Data_   []int32
 	Rows_   int64
 	Cols_   int64
@@ -2423,15 +2423,15 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[10:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -2492,15 +2492,15 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	a_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	b_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[10:])}
+	c_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -2561,15 +2561,15 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	b_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[10:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -2630,15 +2630,15 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	if gpu.Goroutines {
 		return FastMatmulFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[10:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -2758,15 +2758,15 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	if gpu.Goroutines {
 		return FastMatmulFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[0:])}
+	a_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[5:])}
+	b_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_2{Data_: support.Matrix[float64](args[10:])}
+	c_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -2886,15 +2886,15 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	if gpu.Goroutines {
 		return FastMatmulInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	b_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	b_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	b_.Rows_ = args[7].Int64()
 	b_.Cols_ = args[8].Int64()
 	b_.Stride_ = args[9].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[10:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
 	c_.Rows_ = args[12].Int64()
 	c_.Cols_ = args[13].Int64()
 	c_.Stride_ = args[14].Int64()
@@ -3106,11 +3106,11 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return TransposeFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
@@ -3156,11 +3156,11 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return TransposeInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
@@ -3206,11 +3206,11 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return TransposeTiledFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[0:])}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix{Data_: support.Matrix[float32](args[5:])}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()
@@ -3296,11 +3296,11 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	if gpu.Goroutines {
 		return TransposeTiledInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[0:])}
+	a_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
 	a_.Rows_ = args[2].Int64()
 	a_.Cols_ = args[3].Int64()
 	a_.Stride_ = args[4].Int64()
-	c_ := gpu_t_Matrix_3{Data_: support.Matrix[int32](args[5:])}
+	c_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
 	c_.Rows_ = args[7].Int64()
 	c_.Cols_ = args[8].Int64()
 	c_.Stride_ = args[9].Int64()

@@ -265,13 +265,13 @@ func (e *emitter) direct(k *kernelDecl, n *kernel) string {
 	i, before := 0, ""
 	sig := k.fn.Type().(*types.Signature)
 	for j, v := range n.params {
-		t := env.close(sig.Params().At(j + 1).Type())
+		t := e.types.close(sig.Params().At(j+1).Type(), env)
 		switch {
 		case v.leaves != nil:
 			name := fmt.Sprintf("arg%d", j)
 			before += fmt.Sprintf("var %s %s\n", name, e.typeName(t))
 			for _, l := range v.leaves {
-				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.own, e.typeName(env.close(l.goType)),
+				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.own, e.typeName(e.types.close(l.goType, env)),
 					scalarArg(l.typ, i))
 				i++
 			}
@@ -458,7 +458,7 @@ func bracketed(list []string) string {
 // isElement tells whether linalg has arrays of t, whatever its type parameters stand for.
 func (e *emitter) isElement(k *kernelDecl, t types.Type) bool {
 	for _, n := range k.instances {
-		if !slices.Contains(elements, e.typeName(instanceEnv(k, n).close(t))) {
+		if !slices.Contains(elements, e.typeName(e.types.close(t, instanceEnv(k, n)))) {
 			return false
 		}
 	}

@@ -66,7 +66,7 @@ func (e *emitter) asText(k *kernelDecl, n *kernel) Instance {
 	}
 	sig, env := k.fn.Type().(*types.Signature), instanceEnv(k, n)
 	for j, v := range n.params {
-		p := Param{Name: v.name, Type: e.typeName(env.close(sig.Params().At(j + 1).Type()))}
+		p := Param{Name: v.name, Type: e.typeName(e.types.close(sig.Params().At(j+1).Type(), env))}
 		elem := v.typ
 		switch {
 		case elem.kind == kindSlice && v.leaves == nil:

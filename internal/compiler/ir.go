@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // The program between Go's syntax and the two texts: typed, with all names resolved, calls of
@@ -47,6 +48,16 @@ type expr struct {
 	v       *variable
 	fn      *function
 	within  bool // an opIndex whose y is within the bounds if the opWithin in it are
+	nested  int  // depth, once it was asked for
+}
+
+// depth is how deep e is nested.
+func (e *expr) depth() int {
+	if e.nested == 0 {
+		e.children(func(x *expr) { e.nested = max(e.nested, x.depth()) })
+		e.nested++
+	}
+	return e.nested
 }
 
 // children calls f for the operands of e.
@@ -86,7 +97,7 @@ func (e *expr) constant() bool {
 }
 
 type variable struct {
-	name  string // unique in its function
+	name  string // unique in its function, also as C has it
 	typ   *typ
 	local bool // memory that the group shares
 	table *table
@@ -165,14 +176,14 @@ func walk(list []*stmt, f func(*stmt)) {
 }
 
 type function struct {
-	name    string
+	name    string // in Go; of a kernel, in C
 	params  []*variable
 	results []*typ
 	body    []*stmt
 	pos     token.Pos
-	names   map[string]int // of variables
-	effects bool           // writes memory that others see
-	memory  bool           // reads memory that others write
+	names   scope // of variables, as C has them
+	effects bool  // writes memory that others see
+	memory  bool  // reads memory that others write
 	done    bool
 	calls   []*function
 
@@ -194,18 +205,9 @@ func (f *function) newVar(name string, t *typ) *variable {
 	if name == "" || name == "_" {
 		name = "t"
 	}
-	for {
-		f.names[name]++
-		n := f.names[name]
-		if n == 1 {
-			return &variable{name: name, typ: t}
-		}
-		other := name + itoa(n)
-		if f.names[other] == 0 {
-			f.names[other] = 1
-			return &variable{name: other, typ: t}
-		}
-	}
+	c := cName(name)
+	number := strings.TrimPrefix(f.names.unique(c), c)
+	return &variable{name: name + number, typ: t}
 }
 
 // A kernel is a kernel for one list of types.

@@ -149,14 +149,14 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 			instance += exported(cName(name))
 		}
 		n := &kernel{
-			function: &function{name: entry, pos: k.decl.Pos(), names: map[string]int{}}, instance: instance,
+			function: &function{name: entry, pos: k.decl.Pos(), names: scope{}}, instance: instance,
 			entry: entry, group: k.group,
 		}
 		f := &frame{
 			lowerer: l, pkg: pkg, env: e, fn: n.function, bind: map[types.Object]binding{},
 			assigned: assignedIn(pkg.info, k.decl),
 		}
-		f.active = []string{keyOf(k.fn, e)}
+		f.active = []string{l.keyOf(k.fn, e)}
 		n.body = f.collect(func() {
 			if recoverable(func() { f.kernelParams(k, n) }) {
 				f.block(k.decl.Body)
@@ -187,15 +187,15 @@ func (f *frame) kernelParams(k *kernelDecl, n *kernel) {
 		case parameter && !t.number():
 			f.refuse(name.Pos(), "a parameter whose type parameter stands for %s; "+
 				"write the slice or matrix itself, of T",
-				f.env.close(goType))
-		case isGPU(f.env.close(goType), "Matrix"):
+				f.close(goType))
+		case isGPU(f.close(goType), "Matrix"):
 		case t.kind == kindItem:
 			f.refuse(name.Pos(), "a kernel has one item; leave the others out")
 		case t.kind == kindPointer:
 			f.refuse(k.decl.Type.Params.Pos(), "a kernel takes no pointers; pass a slice")
 		}
 		v := f.fn.newVar(name.Name, t)
-		if (t.kind == kindStruct || t.kind == kindArray) && !isGPU(f.env.close(goType), "Matrix") {
+		if (t.kind == kindStruct || t.kind == kindArray) && !isGPU(f.close(goType), "Matrix") {
 			v.leaves = f.leaves(name.Pos(), nil, leaf{typ: t, goType: goType})
 		}
 		n.params = append(n.params, v)

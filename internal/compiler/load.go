@@ -234,7 +234,11 @@ func written(info *types.Info, n ast.Node) []ast.Expr {
 			return []ast.Expr{n.X}
 		}
 	case *ast.SliceExpr:
-		return []ast.Expr{n.X}
+		if t := info.TypeOf(n.X); t != nil {
+			if _, ok := t.Underlying().(*types.Array); ok { // what it gives leads to the array
+				return []ast.Expr{n.X}
+			}
+		}
 	case *ast.RangeStmt:
 		if n.Tok == token.ASSIGN {
 			return []ast.Expr{n.Key, n.Value}

@@ -98,11 +98,14 @@ func recoverable(g func()) (ok bool) {
 	return true
 }
 
-func (f *frame) typeOf(e ast.Expr) types.Type { return f.env.close(f.pkg.info.TypeOf(e)) }
+func (f *frame) typeOf(e ast.Expr) types.Type { return f.close(f.pkg.info.TypeOf(e)) }
+
+// close is t with what the type parameters stand for here.
+func (f *frame) close(t types.Type) types.Type { return f.types.close(t, f.env) }
 
 // irType is the type of an expression.
 func (f *frame) irType(pos token.Pos, t types.Type, s space) *typ {
-	it, err := f.types.of(f.env.close(t), s)
+	it, err := f.types.of(f.close(t), s)
 	if err != nil {
 		f.refuse(pos, "%v", err)
 	}
@@ -242,7 +245,7 @@ func (l *lowerer) function(pkg *goPackage, decl *ast.FuncDecl, key string, e env
 	pos token.Pos,
 ) *function {
 	for _, a := range args {
-		key += " " + a.typ.word()
+		key += " " + a.typ.key
 	}
 	if fn := l.funcs[key]; fn != nil {
 		if !fn.done {
@@ -251,8 +254,7 @@ func (l *lowerer) function(pkg *goPackage, decl *ast.FuncDecl, key string, e env
 		return fn
 	}
 	fn := &function{
-		name: fmt.Sprintf("f%d_%s", len(l.funcs)+1, cName(decl.Name.Name)), pos: decl.Pos(),
-		names: map[string]int{},
+		name: decl.Name.Name, pos: decl.Pos(), names: scope{},
 	}
 	if pkg.listed != l.root {
 		fn.imported = pkg.Name + "." + decl.Name.Name

@@ -73,9 +73,10 @@ func callee(fun ast.Expr) *ast.Ident {
 func (f *frame) conversion(e *ast.CallExpr, target types.Type) *expr {
 	t := f.irType(e.Pos(), target, spacePrivate)
 	if v := f.pkg.info.Types[e.Args[0]].Value; v != nil && t.number() {
+		// where t is a type parameter, Go gives the constant its default type first
 		from := f.irType(e.Args[0].Pos(), f.pkg.info.TypeOf(e.Args[0]), spacePrivate)
 		if from.integer() || !t.integer() {
-			return f.constantOf(e.Pos(), v, t)
+			return f.constantOf(e.Pos(), f.constantOf(e.Args[0].Pos(), v, from).value, t)
 		}
 	}
 	x := f.expr(e.Args[0])
@@ -108,8 +109,8 @@ func (f *frame) builtin(e *ast.CallExpr, fun ast.Expr) []*expr {
 	case "min", "max":
 		t := f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate)
 		var r *expr
-		for _, a := range e.Args {
-			x := f.assignable(a.Pos(), f.expr(a), t)
+		for i, x := range f.inOrder(e.Args...) {
+			x = f.assignable(e.Args[i].Pos(), x, t)
 			if r == nil {
 				r = x
 			} else {
@@ -128,31 +129,93 @@ func (f *frame) builtin(e *ast.CallExpr, fun ast.Expr) []*expr {
 	return nil
 }
 
-// args lowers the arguments of a call. A call with several results may be all of them.
-func (f *frame) args(e *ast.CallExpr) []*expr {
+// args lowers the arguments of a call behind those that there are already. A call with several
+// results may be all of them.
+func (f *frame) args(e *ast.CallExpr, first ...*expr) []*expr {
 	if e.Ellipsis != token.NoPos {
 		f.refuse(e.Ellipsis, "a kernel has no variadic functions; pass a slice or an array")
 	}
 	if len(e.Args) == 1 {
 		if c, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr); ok {
 			if t, ok := f.pkg.info.TypeOf(c).(*types.Tuple); ok && t.Len() > 1 {
-				return f.call(c)
+				var results []*expr
+				f.after(first, func() { results = f.call(c) })
+				return append(first, results...)
 			}
 		}
 	}
-	var list []*expr
 	for _, a := range e.Args {
-		list = append(list, f.operand(a))
+		var x *expr
+		f.after(first, func() { x = f.expr(a) })
+		first = append(first, x)
 	}
-	return list
+	return first
 }
 
-// operand is the value of e, which later operands do not change.
-func (f *frame) operand(e ast.Expr) *expr {
-	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
-		return f.temp(f.composite(lit))
+// inOrder lowers expressions one after the other; nil stays nil.
+func (f *frame) inOrder(list ...ast.Expr) []*expr {
+	values := make([]*expr, len(list))
+	for i, e := range list {
+		if e != nil {
+			f.after(values[:i], func() { values[i] = f.expr(e) })
+		}
 	}
-	return f.expr(e)
+	return values
+}
+
+// after calls lower, which lowers what Go evaluates behind some expressions. Go makes calls in the
+// order of the text: if what comes of it may change something, the calls in these expressions are
+// made before.
+func (f *frame) after(before []*expr, lower func()) {
+	at := len(*f.out)
+	lower()
+	if len(before) == 0 || !changes((*f.out)[at:]) {
+		return
+	}
+	behind := slices.Clone((*f.out)[at:])
+	*f.out = (*f.out)[:at]
+	for i, e := range before {
+		before[i] = f.settle(e)
+	}
+	*f.out = append(*f.out, behind...)
+}
+
+// settle is e with what it calls computed now: also logical operations, which have their place in
+// Go's order as calls have.
+func (f *frame) settle(e *expr) *expr {
+	if e == nil {
+		return nil
+	}
+	if e.op == opCall || e.op == opBuiltin || e.within || e.op == opBinary && (e.tok == token.LAND || e.tok == token.LOR) {
+		return f.snapshot(e)
+	}
+	c := *e
+	c.x, c.y, c.z = f.settle(e.x), f.settle(e.y), f.settle(e.z)
+	c.args = slices.Clone(e.args)
+	for i, a := range c.args {
+		c.args[i] = f.settle(a)
+	}
+	return &c
+}
+
+// changes tells whether statements may change what an expression before them depends on: anything
+// but variables of their own.
+func changes(list []*stmt) bool {
+	own, found := map[*variable]bool{}, false
+	walk(list, func(s *stmt) {
+		if s.kind == stmtDecl {
+			own[s.v] = true
+		}
+	})
+	walk(list, func(s *stmt) {
+		found = found || s.kind == stmtBarrier || s.kind == stmtAssign && !own[rootVariable(s.x)]
+		s.exprs(func(e *expr) {
+			e.walk(func(e *expr) {
+				found = found || e.op == opCall && e.fn.effects || e.op == opBuiltin && strings.HasPrefix(e.name, "Atomic")
+			})
+		})
+	})
+	return found
 }
 
 // gpuCall is a call of package gpu, or of a method of its types.
@@ -207,7 +270,7 @@ func (f *frame) elementary(e *ast.CallExpr, name string) []*expr {
 		panic(bail{})
 	}
 	fn := pkg.types.Scope().Lookup(name).(*types.Func)
-	return f.callFunction(e, f.function(pkg, pkg.funcs[fn], keyOf(fn, nil), env{}, args, f, e.Pos()), args)
+	return f.callFunction(e, f.function(pkg, pkg.funcs[fn], f.keyOf(fn, nil), env{}, args, f, e.Pos()), args)
 }
 
 // typed is the arguments of a call whose parameters and result have one type.
@@ -240,7 +303,8 @@ func (f *frame) matrixCall(e *ast.CallExpr, name string, m *expr) []*expr {
 	if m.typ.kind == kindPointer {
 		m = deref(m)
 	}
-	args := f.args(e)
+	args := f.args(e, m)
+	m, args = args[0], args[1:]
 	field := func(i int) *expr { return f.path(e.Pos(), m, []int{i}) }
 	integer := f.types.basic(kindInt64)
 	within := func(name string, i *expr, limit int) *expr {
@@ -293,7 +357,7 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 	if inst, ok := f.pkg.info.Instances[id]; ok {
 		params := origin.Type().(*types.Signature).TypeParams()
 		for i := range params.Len() {
-			callEnv[params.At(i)] = f.env.close(inst.TypeArgs.At(i))
+			callEnv[params.At(i)] = f.close(inst.TypeArgs.At(i))
 		}
 	}
 	pkg := f.sourceOf(e.Pos(), origin.Pkg(), origin.Name())
@@ -302,9 +366,9 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 		f.refuse(e.Pos(), "%s has no body in Go; write one", fn.Name())
 	}
 	f.useObject(origin)
-	args = append(args, f.args(e)...)
+	args = f.args(e, args...)
 	f.matchParams(e, origin.Type().(*types.Signature), callEnv, args)
-	key := keyOf(origin, callEnv)
+	key := f.keyOf(origin, callEnv)
 	if slices.ContainsFunc(args, func(a *expr) bool { return a.typ.kind == kindItem }) {
 		g := &frame{
 			lowerer: f.lowerer, pkg: pkg, env: callEnv, bind: map[types.Object]binding{},
@@ -320,18 +384,18 @@ func (f *frame) matchParams(e *ast.CallExpr, sig *types.Signature, callEnv env, 
 	offset := len(args) - sig.Params().Len()
 	for i := range sig.Params().Len() {
 		a := args[i+offset]
-		if t, err := f.types.of(callEnv.close(sig.Params().At(i).Type()), spaceGlobal); err == nil && t.scalar() {
+		if t, err := f.types.of(f.types.close(sig.Params().At(i).Type(), callEnv), spaceGlobal); err == nil && t.scalar() {
 			args[i+offset] = f.assignable(e.Pos(), a, t)
 		}
 	}
 }
 
-func keyOf(fn *types.Func, e env) string {
+func (l *lowerer) keyOf(fn *types.Func, e env) string {
 	key := fn.FullName() + itoa(int(fn.Pos()))
 	sig := fn.Type().(*types.Signature)
 	for _, list := range []*types.TypeParamList{sig.RecvTypeParams(), sig.TypeParams()} {
 		for i := range list.Len() {
-			key += "," + types.TypeString(e[list.At(i)], nil)
+			key += "," + itoa(l.types.id(e[list.At(i)]))
 		}
 	}
 	return key
@@ -342,7 +406,7 @@ func (f *frame) method(e *ast.CallExpr, s *types.Selection, fn *types.Func) *typ
 	if _, ok := types.Unalias(s.Recv()).(*types.TypeParam); !ok {
 		return fn
 	}
-	o, _, _ := types.LookupFieldOrMethod(f.env.close(s.Recv()), true, fn.Pkg(), fn.Name())
+	o, _, _ := types.LookupFieldOrMethod(f.close(s.Recv()), true, fn.Pkg(), fn.Name())
 	m, ok := o.(*types.Func)
 	if !ok {
 		f.refuse(e.Pos(), "the method %s of a type parameter; call a function", fn.Name())
@@ -352,7 +416,7 @@ func (f *frame) method(e *ast.CallExpr, s *types.Selection, fn *types.Func) *typ
 
 // receiver is the receiver of a method call, as the method takes it.
 func (f *frame) receiver(sel *ast.SelectorExpr, s *types.Selection, fn *types.Func) *expr {
-	x := f.operand(sel.X)
+	x := f.expr(sel.X)
 	if index := s.Index(); len(index) > 1 {
 		x = f.path(sel.Pos(), x, index[:len(index)-1])
 	}
@@ -372,13 +436,13 @@ func (f *frame) receiverTypes(fn *types.Func, s *types.Selection, callEnv env) {
 	if params.Len() == 0 {
 		return
 	}
-	t := f.env.close(fn.Type().(*types.Signature).Recv().Type())
+	t := f.close(fn.Type().(*types.Signature).Recv().Type())
 	if p, ok := t.(*types.Pointer); ok {
 		t = types.Unalias(p.Elem())
 	}
 	if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() == params.Len() {
 		for i := range params.Len() {
-			callEnv[params.At(i)] = f.env.close(n.TypeArgs().At(i))
+			callEnv[params.At(i)] = f.close(n.TypeArgs().At(i))
 		}
 	}
 }

@@ -8,8 +8,20 @@ import (
 )
 
 // expr lowers an expression with one value.
-func (f *frame) expr(e ast.Expr) *expr {
-	e = ast.Unparen(e)
+func (f *frame) expr(e ast.Expr) *expr { return f.shallow(f.unlimited(ast.Unparen(e))) }
+
+// shallow is e, of which a part becomes a variable where it is nested deeper than C compilers take.
+func (f *frame) shallow(e *expr) *expr {
+	if e.typ != nil && e.typ.scalar() && e.depth() > maxDepth {
+		return f.temp(e)
+	}
+	return e
+}
+
+// maxDepth is how deep expressions are nested: clang's limit for brackets is 256.
+const maxDepth = 60
+
+func (f *frame) unlimited(e ast.Expr) *expr {
 	if tv := f.pkg.info.Types[e]; tv.Value != nil {
 		f.use(e)
 		return f.constantOf(e.Pos(), tv.Value, f.irType(e.Pos(), tv.Type, spacePrivate))
@@ -101,10 +113,10 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 	}
 	f.useObject(o)
 	spec := pkg.vars[o]
-	g := &frame{lowerer: f.lowerer, pkg: pkg, fn: &function{names: map[string]int{}}, bind: map[types.Object]binding{}}
+	g := &frame{lowerer: f.lowerer, pkg: pkg, fn: &function{names: scope{}}, bind: map[types.Object]binding{}}
 	var value *expr
 	extra := g.collect(func() { value = g.initial(spec, o) })
-	t := &table{name: "c_" + cName(o.Name()) + itoa(len(f.tables)), value: value}
+	t := &table{name: o.Name(), value: value}
 	if len(extra) > 0 || !isConstant(value) {
 		f.refuse(pos, "variable %s of the package has no constant value; pass it to the kernel", o.Name())
 	}
@@ -206,15 +218,15 @@ func (f *frame) index(e *ast.IndexExpr) *expr {
 	if tv := f.pkg.info.Types[e.X]; !tv.IsValue() {
 		f.refuse(e.Pos(), "a function as a value; call it")
 	}
-	x := f.expr(e.X)
-	return f.indexed(e.Pos(), x, f.expr(e.Index))
+	list := f.inOrder(e.X, e.Index)
+	return f.indexed(e.Pos(), list[0], list[1])
 }
 
 func (f *frame) indexed(pos token.Pos, x, i *expr) *expr {
 	if x.typ.kind == kindPointer {
 		x = deref(x)
 	}
-	if x.typ.kind == kindArray && !x.place() && !(x.op == opVar) {
+	if x.typ.kind == kindArray && !x.place() && x.space() != spaceConstant && x.op != opVar {
 		x = f.temp(x)
 	}
 	return &expr{op: opIndex, typ: x.typ.elem, pos: pos, x: x, y: i}
@@ -225,7 +237,8 @@ func (f *frame) slice(e *ast.SliceExpr) *expr {
 	if e.Slice3 {
 		f.refuse(e.Pos(), "a kernel's slices have no capacity; leave the third index out")
 	}
-	x := f.expr(e.X)
+	list := f.inOrder(e.X, e.Low, e.High)
+	x, low, high := list[0], list[1], list[2]
 	if x.typ.kind == kindPointer {
 		x = deref(x)
 	}
@@ -238,12 +251,12 @@ func (f *frame) slice(e *ast.SliceExpr) *expr {
 		s = x.space()
 	}
 	r.typ = f.types.slice(elem, s)
-	if e.Low != nil {
-		r.y = f.temp(f.toInt(f.expr(e.Low)))
+	if low != nil {
+		r.y = f.temp(f.toInt(low))
 	}
 	switch {
-	case e.High != nil:
-		r.z = f.toInt(f.expr(e.High))
+	case high != nil:
+		r.z = f.toInt(high)
 	case x.typ.kind == kindArray:
 		r.z = f.intConst(e.Pos(), x.typ.len)
 	default:
@@ -304,14 +317,15 @@ func (f *frame) binary(e *ast.BinaryExpr) *expr {
 	case token.LAND, token.LOR:
 		return f.logical(e)
 	case token.SHL, token.SHR:
-		x := f.expr(e.X)
+		list := f.inOrder(e.X, e.Y)
+		x := list[0]
 		if t := f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate); x.typ != t && x.op == opConst {
 			x = f.constantOf(x.pos, x.value, t)
 		}
-		return f.shift(e.Pos(), e.Op, x, f.expr(e.Y))
+		return f.shift(e.Pos(), e.Op, x, list[1])
 	}
-	x := f.expr(e.X)
-	y := f.expr(e.Y)
+	list := f.inOrder(e.X, e.Y)
+	x, y := list[0], list[1]
 	// a constant beside a variable has the variable's type
 	if x.typ != y.typ && x.op == opConst {
 		x = f.constantOf(x.pos, x.value, y.typ)
@@ -438,20 +452,19 @@ func (f *frame) composite(e *ast.CompositeLit) *expr {
 	t := f.irType(e.Pos(), goType, spaceGlobal)
 	r := &expr{op: opMake, typ: t, pos: e.Pos()}
 	f.useType(goType)
-	element := func(x ast.Expr) *expr {
-		if lit, ok := ast.Unparen(x).(*ast.CompositeLit); ok {
-			return f.composite(lit)
-		}
-		return f.expr(x)
+	element := func(i int64, x ast.Expr, t *typ) {
+		var v *expr
+		f.after(r.args, func() { v = f.assignable(x.Pos(), f.value(x), t) })
+		r.args[i] = v
 	}
 	switch t.kind {
 	case kindStruct:
 		r.args = make([]*expr, len(t.fields))
 		for i, x := range e.Elts {
 			if kv, ok := x.(*ast.KeyValueExpr); ok {
-				i, x = fieldIndex(f.env.close(goType), kv.Key), kv.Value
+				i, x = fieldIndex(f.close(goType), kv.Key), kv.Value
 			}
-			r.args[i] = f.assignable(x.Pos(), element(x), t.fields[i].typ)
+			element(int64(i), x, t.fields[i].typ)
 		}
 	case kindArray:
 		if t.len > 1<<20 {
@@ -464,7 +477,7 @@ func (f *frame) composite(e *ast.CompositeLit) *expr {
 				next, _ = constant.Int64Val(constant.ToInt(f.pkg.info.Types[kv.Key].Value))
 				x = kv.Value
 			}
-			r.args[next] = f.assignable(x.Pos(), element(x), t.elem)
+			element(next, x, t.elem)
 			next++
 		}
 	default:

@@ -42,7 +42,7 @@ func (f *frame) bindFailed(s ast.Stmt) {
 	for _, n := range names {
 		if id, ok := n.(*ast.Ident); ok {
 			if o := f.pkg.info.Defs[id]; o != nil {
-				if t, err := f.types.of(f.env.close(o.Type()), spaceGlobal); err == nil {
+				if t, err := f.types.of(f.close(o.Type()), spaceGlobal); err == nil {
 					f.bind[o] = binding{v: f.fn.newVar(id.Name, t)}
 				} else {
 					f.bind[o] = binding{v: f.fn.newVar(id.Name, f.types.basic(kindInt64))}
@@ -132,21 +132,15 @@ func (f *frame) labelledStmt(s *ast.LabeledStmt) {
 
 func (f *frame) assign(s *ast.AssignStmt) {
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		x := f.expr(s.Lhs[0])
-		f.update(s.Pos(), s.Lhs[0], x, assignOps[s.Tok], f.expr(s.Rhs[0]))
+		list := f.inOrder(s.Lhs[0], s.Rhs[0])
+		f.update(s.Pos(), s.Lhs[0], list[0], assignOps[s.Tok], list[1])
 		return
 	}
 	if len(s.Lhs) == 1 {
 		f.assignOne(s.Pos(), s.Lhs[0], s.Rhs[0])
 		return
 	}
-	places := make([]*expr, len(s.Lhs))
-	for i, l := range s.Lhs {
-		if id, ok := l.(*ast.Ident); ok && (id.Name == "_" || f.pkg.info.Defs[id] != nil) {
-			continue
-		}
-		places[i] = f.fixed(f.expr(l))
-	}
+	places := f.places(s.Lhs)
 	values := f.values(s, places)
 	for i, l := range s.Lhs {
 		if places[i] != nil {
@@ -155,6 +149,28 @@ func (f *frame) assign(s *ast.AssignStmt) {
 			f.bindNew(id, values[i], f.pkg.info)
 		}
 	}
+}
+
+// places is what stands left in an assignment, with slices and indices evaluated: nil for the blank
+// and for new variables.
+func (f *frame) places(left []ast.Expr) []*expr {
+	old := make([]ast.Expr, len(left))
+	for i, l := range left {
+		if id, ok := l.(*ast.Ident); !ok || id.Name != "_" && f.pkg.info.Defs[id] == nil {
+			old[i] = l
+		}
+	}
+	places := f.inOrder(old...)
+	slices := false // assigned themselves
+	for _, p := range places {
+		slices = slices || p != nil && p.typ.hasReference()
+	}
+	for i, p := range places {
+		if p != nil {
+			places[i] = f.fixed(p, slices)
+		}
+	}
+	return places
 }
 
 // values is the right sides of an assignment with several left ones. Where old variables are
@@ -173,15 +189,16 @@ func (f *frame) values(s *ast.AssignStmt, places []*expr) []*expr {
 	}
 	var values []*expr
 	for i, r := range s.Rhs {
-		v := f.value(r)
-		if v == nil {
-			if places[i] != nil {
-				f.refuse(r.Pos(), "a function as a value; declare a new variable for it with :=")
-			}
+		var v *expr
+		f.after(values, func() { v = f.value(r) })
+		switch {
+		case v == nil && places[i] != nil:
+			f.refuse(r.Pos(), "a function as a value; declare a new variable for it with :=")
+		case v == nil:
 			f.bindFunc(s.Lhs[i].(*ast.Ident), r)
-		} else if places[i] != nil {
+		case places[i] != nil:
 			v = f.snapshot(f.assignable(r.Pos(), v, places[i].typ))
-		} else if old && v.op != opMake {
+		case old:
 			v = f.snapshot(v)
 		}
 		values = append(values, v)
@@ -229,12 +246,12 @@ func (f *frame) assignOne(pos token.Pos, l, r ast.Expr) {
 		}
 		return
 	}
-	x := f.expr(l)
-	v := f.value(r)
+	x, v := []*expr{f.expr(l)}, (*expr)(nil)
+	f.after(x, func() { v = f.value(r) })
 	if v == nil {
 		f.refuse(r.Pos(), "a function as a value; declare a new variable for it with :=")
 	}
-	f.store(pos, x, v)
+	f.store(pos, x[0], v)
 }
 
 // discard evaluates e for what it does.
@@ -257,7 +274,7 @@ func (f *frame) bindNew(id *ast.Ident, x *expr, info *types.Info) {
 		return
 	}
 	if x.op == opConst { // the variable may have another type
-		if t, err := f.types.of(f.env.close(o.Type()), spacePrivate); err == nil && t.scalar() {
+		if t, err := f.types.of(f.close(o.Type()), spacePrivate); err == nil && t.scalar() {
 			x = f.assignable(id.Pos(), x, t)
 		}
 	}
@@ -273,24 +290,23 @@ func (f *frame) bindNew(id *ast.Ident, x *expr, info *types.Info) {
 			return
 		}
 	}
-	if x.typ.kind == kindSlice && x.typ.space != spaceGlobal && f.assigned[o] {
-		f.refuse(id.Pos(), "%s, a slice of an array, is assigned again; use two variables", id.Name)
-	}
 	f.bind[o] = binding{v: f.declare(id.Pos(), id.Name, x.typ, x)}
 }
 
-// fixed is place x with its index evaluated.
-func (f *frame) fixed(x *expr) *expr {
+// fixed is place x with its indices evaluated, and its slices where variables that hold some may
+// change.
+func (f *frame) fixed(x *expr, slices bool) *expr {
 	c := *x
-	switch x.op {
-	case opIndex:
-		c.x, c.y = f.fixed(x.x), f.snapshot(x.y)
-	case opField:
-		c.x = f.fixed(x.x)
-	case opVar:
-		if x.typ.kind == kindSlice {
-			return x
+	switch {
+	case x.op == opIndex && x.x.typ.kind == kindSlice:
+		if slices || x.x.op != opVar {
+			c.x = f.snapshot(x.x)
 		}
+		c.y = f.snapshot(x.y)
+	case x.op == opIndex:
+		c.x, c.y = f.fixed(x.x, slices), f.snapshot(x.y)
+	case x.op == opField:
+		c.x = f.fixed(x.x, slices)
 	}
 	return &c
 }
@@ -350,7 +366,7 @@ func (f *frame) declStmt(d ast.Decl) {
 			v := f.value(e)
 			if v == nil {
 				f.bindFunc(s.Names[i], e)
-			} else if len(s.Values) > 1 && v.op != opMake {
+			} else if len(s.Values) > 1 {
 				v = f.snapshot(v)
 			}
 			values = append(values, v)
@@ -529,7 +545,7 @@ func (f *frame) caseCond(c *ast.CaseClause, tag *expr) *expr {
 			*f.out = append(*f.out, extra...)
 			cond = one
 		case len(extra) == 0:
-			cond = &expr{op: opBinary, typ: one.typ, pos: e.Pos(), tok: token.LOR, x: cond, y: one}
+			cond = f.shallow(&expr{op: opBinary, typ: one.typ, pos: e.Pos(), tok: token.LOR, x: cond, y: one})
 		default:
 			t := varExpr(f.declare(e.Pos(), "", one.typ, cond), e.Pos())
 			extra = append(extra, &stmt{kind: stmtAssign, pos: e.Pos(), x: t, y: one})
@@ -596,9 +612,7 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 	case len(s.Results) == 1 && len(want) > 1:
 		values = f.call(ast.Unparen(s.Results[0]).(*ast.CallExpr))
 	default:
-		for _, e := range s.Results {
-			values = append(values, f.operand(e))
-		}
+		values = f.inOrder(s.Results...)
 	}
 	for i := range values {
 		values[i] = f.assignable(s.Pos(), values[i], want[i])
@@ -625,7 +639,7 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 func (f *frame) rangeStmt(s *ast.RangeStmt, label string) {
 	b := &stmt{kind: stmtBlock, pos: s.Pos()}
 	b.body = f.collect(func() {
-		x := f.operand(s.X)
+		x := f.expr(s.X)
 		if x.typ.kind == kindPointer {
 			x = deref(x)
 		}
@@ -642,11 +656,10 @@ func (f *frame) rangeStmt(s *ast.RangeStmt, label string) {
 			}
 			f.rangeLoop(s, label, t, f.snapshot(x), nil)
 		case x.typ.kind == kindArray:
-			if _, pointer := f.typeOf(s.X).Underlying().(*types.Pointer); s.Value != nil && !pointer && x.place() &&
-				f.assigned[rootObject(f.pkg.info, s.X)] {
+			if s.Value != nil && x.place() && f.mayChange(s, x) {
 				x = f.snapshot(x) // the values are those of before the loop
 			}
-			f.rangeLoop(s, label, f.types.basic(kindInt64), f.intConst(s.Pos(), x.typ.len), f.fixed(x))
+			f.rangeLoop(s, label, f.types.basic(kindInt64), f.intConst(s.Pos(), x.typ.len), f.fixed(x, true))
 		case x.typ.kind == kindSlice:
 			x = f.snapshot(x)
 			length := f.snapshot(&expr{op: opLen, typ: f.types.basic(kindInt64), pos: s.Pos(), x: x})
@@ -675,27 +688,60 @@ func (f *frame) rangeLoop(s *ast.RangeStmt, label string, t *typ, n, elements *e
 	f.loopBody(r, label, nil, post, func() {
 		if plain {
 			f.bind[f.pkg.info.Defs[key]] = binding{v: i.v}
-		} else if s.Key != nil {
-			f.rangeVar(s, s.Key, i)
 		}
-		if s.Value != nil {
-			f.rangeVar(s, s.Value, f.indexed(s.Pos(), elements, i))
-		}
+		f.rangeVars(s, plain, i, elements)
 		f.block(s.Body)
 	})
 	f.emit(r)
 }
 
-func (f *frame) rangeVar(s *ast.RangeStmt, e ast.Expr, x *expr) {
-	id, ok := e.(*ast.Ident)
-	switch {
-	case ok && id.Name == "_":
-	case s.Tok == token.DEFINE:
-		if x.op == opVar {
-			x = f.snapshot(x)
+// rangeVars gives the variables of a range their values: not the key where it is the loop's own.
+func (f *frame) rangeVars(s *ast.RangeStmt, plain bool, i, elements *expr) {
+	var left []ast.Expr
+	var values []*expr
+	add := func(e ast.Expr, x func() *expr) {
+		if id, ok := e.(*ast.Ident); e != nil && (!ok || id.Name != "_") {
+			left, values = append(left, e), append(values, x())
 		}
-		f.bindNew(id, x, f.pkg.info)
-	default:
-		f.store(e.Pos(), f.expr(e), x)
 	}
+	if !plain {
+		add(s.Key, func() *expr { return f.snapshot(i) })
+	}
+	add(s.Value, func() *expr { return f.indexed(s.Pos(), elements, i) })
+	if s.Tok == token.DEFINE {
+		for k, e := range left {
+			f.bindNew(e.(*ast.Ident), values[k], f.pkg.info)
+		}
+		return
+	}
+	for k, p := range f.places(left) {
+		f.store(s.Pos(), p, values[k])
+	}
+}
+
+// mayChange tells whether array x, over which s ranges, may change in its body: not if that writes
+// nothing but other variables. A range over a pointer has no copy.
+func (f *frame) mayChange(s *ast.RangeStmt, x *expr) bool {
+	info := f.pkg.info
+	if _, pointer := f.typeOf(s.X).Underlying().(*types.Pointer); pointer {
+		return false
+	}
+	root := rootObject(info, s.X)
+	if x.space() == spacePrivate && root != nil && !f.assigned[root] {
+		return false
+	}
+	found := s.Tok == token.ASSIGN
+	ast.Inspect(s.Body, func(n ast.Node) bool {
+		for _, e := range written(info, n) {
+			o := rootObject(info, e)
+			id, ok := ast.Unparen(e).(*ast.Ident)
+			declares := ok && (id.Name == "_" || info.Defs[id] != nil)
+			found = found || e != nil && !declares && (o == nil || o == root)
+		}
+		if c, ok := n.(*ast.CallExpr); ok && !info.Types[c.Fun].IsType() && !info.Types[c.Fun].IsBuiltin() {
+			found = true
+		}
+		return !found
+	})
+	return found
 }

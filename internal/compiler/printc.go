@@ -14,8 +14,8 @@ import (
 // files that its lines are of.
 func cText(k *kernel, l *lowerer) (text string, files []string) {
 	p := &cPrinter{
-		l: l, decls: new(strings.Builder), out: new(strings.Builder), seen: map[*typ]bool{},
-		helpers: map[string]bool{}, tables: map[*table]bool{}, files: new([]string),
+		l: l, decls: new(strings.Builder), out: new(strings.Builder), names: scope{k.entry: true},
+		named: map[any]string{}, helpers: map[string]bool{}, files: new([]string),
 	}
 	p.place(k.pos) // the kernel's own file is the first
 	p.kernel(k)
@@ -30,11 +30,10 @@ type cPrinter struct {
 	files      *[]string // that lines are of
 	decls, out *strings.Builder
 	indent     int
-	seen       map[*typ]bool
+	names      scope          // of the text, beside variables, whose names end in _ or what parameter has
+	named      map[any]string // types, tables and functions that are declared
 	helpers    map[string]bool
 	float64By  string // where other packages compute with float64, an error that names their functions
-	tables     map[*table]bool
-	functions  map[*function]bool
 	fn         *function
 	around     []*stmt // the loops and blocks that the statement is in
 	labels     int
@@ -66,28 +65,32 @@ var cSpace = map[space]string{
 
 // typ is the name of t, which it declares when it is new.
 func (p *cPrinter) typ(t *typ) string {
-	if t.kind == kindPointer {
-		return cSpace[t.space] + p.typ(t.elem) + " *"
+	if name := p.named[t]; name != "" {
+		return name
 	}
-	if p.seen[t] {
-		return t.name
-	}
-	p.seen[t] = true
+	name := t.name
 	switch t.kind {
+	case kindPointer:
+		return cSpace[t.space] + p.typ(t.elem) + " *"
 	case kindFloat64:
 		p.decls.WriteString(p.float64By + "typedef double f64;\n")
 	case kindArray:
-		fmt.Fprintf(p.decls, "typedef struct { %s v[%d]; } %s;\n", p.typ(t.elem), t.len, t.name)
-		p.assertSize(t)
+		elem := p.typ(t.elem)
+		name = fmt.Sprintf("a%d_%s", t.len, elem)
+		fmt.Fprintf(p.decls, "typedef struct { %s v[%d]; } %s;\n", elem, t.len, name)
+		p.assertSize(name, t)
 	case kindSlice:
-		pointer := cSpace[t.space] + p.typ(t.elem) + " *"
-		fmt.Fprintf(p.decls, "typedef struct { %sp; i64 n; } %s;\n", pointer, t.name)
+		elem := p.typ(t.elem)
+		name = fmt.Sprintf("s%s_%s", spaceNames[t.space], elem)
+		pointer := cSpace[t.space] + elem + " *"
+		fmt.Fprintf(p.decls, "typedef struct { %sp; i64 n; } %s;\n", pointer, name)
 		fmt.Fprintf(p.decls, "FN %s make_%[1]s(%[2]sp, i64 n) { %[1]s s; s.p = p; s.n = n; return s; }\n",
-			t.name, pointer)
+			name, pointer)
 	case kindStruct:
-		p.structType(t)
+		name = p.structType(t)
 	}
-	return t.name
+	p.named[t] = name
+	return name
 }
 
 // float64Error names the functions of other packages that compute with float64, for a device that
@@ -117,7 +120,7 @@ func float64Error(k *function) string {
 
 // structType declares a struct with its padding written out, so that its size tells that every
 // field is where Go has it.
-func (p *cPrinter) structType(t *typ) {
+func (p *cPrinter) structType(t *typ) (name string) {
 	var b strings.Builder
 	end := int64(0)
 	pad := func(to int64) {
@@ -131,13 +134,15 @@ func (p *cPrinter) structType(t *typ) {
 		end = f.off + f.typ.size
 	}
 	pad(t.size)
-	fmt.Fprintf(p.decls, "typedef struct {%s } %s;\n", b.String(), t.name)
-	p.assertSize(t)
+	name = p.names.unique(cName(t.name) + "_t")
+	fmt.Fprintf(p.decls, "typedef struct {%s } %s;\n", b.String(), name)
+	p.assertSize(name, t)
+	return name
 }
 
-func (p *cPrinter) assertSize(t *typ) {
+func (p *cPrinter) assertSize(name string, t *typ) {
 	if t.size > 0 {
-		fmt.Fprintf(p.decls, "typedef char size_%s[sizeof(%[1]s) == %d ? 1 : -1];\n", t.name, t.size)
+		fmt.Fprintf(p.decls, "typedef char size_%s[sizeof(%[1]s) == %d ? 1 : -1];\n", name, t.size)
 	}
 }
 
@@ -151,7 +156,6 @@ func fieldName(t *typ, i int) string {
 }
 
 func (p *cPrinter) kernel(k *kernel) {
-	p.functions = map[*function]bool{}
 	p.fn, p.float64By = k.function, float64Error(k.function)
 	var params, inner []string
 	for _, v := range k.params {
@@ -220,7 +224,7 @@ func (p *cPrinter) parameter(v *variable) (head []string, value string) {
 		}
 		typ := p.typ(t)
 		value = fmt.Sprintf("%s %s; %[2]s.%s = make_%s(%[2]sp + %[2]soff, (i64)(%[2]srows == 0 ? 0 : "+
-			"(%[2]srows - 1) * %[2]sstride + %[2]scols));", typ, name, fieldName(t, 0), data.name)
+			"(%[2]srows - 1) * %[2]sstride + %[2]scols));", typ, name, fieldName(t, 0), p.typ(data))
 		for i, part := range []string{"rows", "cols", "stride"} {
 			value += fmt.Sprintf(" %s.%s = (i64)%[1]s%[3]s;", name, fieldName(t, i+1), part)
 		}
@@ -248,30 +252,30 @@ func cScalar(t *typ) string {
 
 func (p *cPrinter) name(v *variable) string {
 	if v.table != nil {
-		p.table(v.table)
-		return v.table.name
+		return p.table(v.table)
 	}
 	return cName(v.name) + "_"
 }
 
-func (p *cPrinter) table(t *table) {
-	if p.tables[t] {
-		return
+func (p *cPrinter) table(t *table) string {
+	if p.named[t] == "" {
+		typ := p.typ(t.value.typ)
+		p.named[t] = p.names.unique(cName(t.name) + "_c")
+		fmt.Fprintf(p.decls, "TABLE %s %s = %s;\n", typ, p.named[t], p.initializer(t.value))
 	}
-	p.tables[t] = true
-	typ := p.typ(t.value.typ)
-	fmt.Fprintf(p.decls, "TABLE %s %s = %s;\n", typ, t.name, p.initializer(t.value))
+	return p.named[t]
 }
 
-// function prints fn before what is printed now.
+// function prints fn before what is printed now, and gives its name.
 func (p *cPrinter) function(fn *function) string {
-	if p.functions[fn] {
-		return fn.name
+	if name := p.named[fn]; name != "" {
+		return name
 	}
-	p.functions[fn] = true
+	name := p.names.unique(cName(fn.name) + "_f")
+	p.named[fn] = name
 	q := &cPrinter{
-		l: p.l, files: p.files, decls: p.decls, out: new(strings.Builder), seen: p.seen, helpers: p.helpers,
-		tables: p.tables, functions: p.functions, fn: fn, float64By: p.float64By,
+		l: p.l, files: p.files, decls: p.decls, out: new(strings.Builder), names: p.names, named: p.named,
+		helpers: p.helpers, fn: fn, float64By: p.float64By,
 	}
 	result := q.resultType(fn)
 	var params []string
@@ -282,7 +286,7 @@ func (p *cPrinter) function(fn *function) string {
 	if len(params) == 0 {
 		head = "CHECKER_ALONE"
 	}
-	q.line("FN %s %s(%s) {", result, fn.name, head)
+	q.line("FN %s %s(%s) {", result, name, head)
 	q.indent++
 	q.stmts(fn.body)
 	if n := len(fn.body); len(fn.results) > 0 && (n == 0 || fn.body[n-1].kind != stmtReturn) {
@@ -291,7 +295,7 @@ func (p *cPrinter) function(fn *function) string {
 	q.indent--
 	q.line("}")
 	p.decls.WriteString(q.out.String())
-	return fn.name
+	return name
 }
 
 // resultType is the type of a function's results; several are a struct of their own.
@@ -306,11 +310,12 @@ func (p *cPrinter) resultType(fn *function) string {
 	for i, t := range fn.results {
 		fmt.Fprintf(&b, " %s r%d;", p.typ(t), i)
 	}
-	if name := "results " + fn.name; !p.helpers[name] {
+	name := p.function(fn) + "_results"
+	if !p.helpers[name] {
 		p.helpers[name] = true
-		fmt.Fprintf(p.decls, "typedef struct {%s } %s_results;\n", b.String(), fn.name)
+		fmt.Fprintf(p.decls, "typedef struct {%s } %s;\n", b.String(), name)
 	}
-	return fn.name + "_results"
+	return name
 }
 
 func (p *cPrinter) stmts(list []*stmt) {
@@ -384,6 +389,11 @@ func (p *cPrinter) ifStmt(s *stmt) {
 	p.line("if (%s) {", p.bare(s.x))
 	join(s.body)
 	p.body(s.body)
+	for len(s.els) == 1 && s.els[0].kind == stmtIf && !s.els[0].lifted { // compilers limit how deep they nest
+		s = s.els[0]
+		p.line("} else if (%s) {", p.bare(s.x))
+		p.body(s.body)
+	}
 	if len(s.els) > 0 {
 		p.line("} else {")
 		join(s.els)
@@ -678,7 +688,7 @@ func (p *cPrinter) slice(e *expr) string {
 		data, length = s+".p", s+".n"
 	}
 	t, high := p.typ(e.typ), p.expr(e.z)
-	if e.y == nil && (e.z.op == opLen || e.z.op == opConst && e.x.typ.kind == kindArray) {
+	if e.y == nil && (e.z.op == opLen && e.z.x == e.x || e.z.op == opConst && e.x.typ.kind == kindArray) {
 		return fmt.Sprintf("make_%s(%s, %s)", t, data, high)
 	}
 	low := "0"

@@ -13,8 +13,9 @@ import (
 type goPrinter struct {
 	l         *lowerer
 	out       strings.Builder
-	names     map[string]string // of types, tables and functions, in the package
-	types     []string          // declarations of types and tables
+	taken     scope          // in the package
+	names     map[any]string // of types, tables and functions
+	types     []string       // declarations of types and tables
 	done      map[any]bool
 	queue     []*function
 	reads     map[*variable]bool
@@ -32,7 +33,7 @@ type goPrinter struct {
 }
 
 func newGoPrinter(l *lowerer) *goPrinter {
-	return &goPrinter{l: l, names: map[string]string{}, done: map[any]bool{}, hoisted: map[*expr]string{}}
+	return &goPrinter{l: l, taken: scope{}, names: map[any]string{}, done: map[any]bool{}, hoisted: map[*expr]string{}}
 }
 
 func (p *goPrinter) line(format string, args ...any) {
@@ -47,17 +48,16 @@ func (p *goPrinter) at(pos token.Pos) {
 	}
 }
 
-// global is the name of something that generated code declares in the package.
-func (p *goPrinter) global(name string) string {
-	if n := p.names[name]; n != "" {
-		return n
+// global is the name of a type, a table or a function that generated code declares in the package.
+func (p *goPrinter) global(x any, name string) string {
+	if p.names[x] == "" {
+		n := p.taken.unique("gpu_" + name)
+		for p.l.loaded[p.l.root.ImportPath].types.Scope().Lookup(n) != nil {
+			n = p.taken.unique("gpu_" + name)
+		}
+		p.names[x] = n
 	}
-	n := "gpu_" + name
-	for p.l.loaded[p.l.root.ImportPath].types.Scope().Lookup(n) != nil {
-		n += "_"
-	}
-	p.names[name] = n
-	return n
+	return p.names[x]
 }
 
 // typ is t in Go.
@@ -76,7 +76,7 @@ func (p *goPrinter) typ(t *typ) string {
 }
 
 func (p *goPrinter) structType(t *typ) string {
-	name := p.global(t.name)
+	name := p.global(t, t.name)
 	if p.done[t] {
 		return name
 	}
@@ -99,7 +99,7 @@ func (p *goPrinter) name(v *variable) string {
 }
 
 func (p *goPrinter) table(t *table) string {
-	name := p.global(t.name)
+	name := p.global(t, t.name)
 	if !p.done[t] {
 		p.done[t] = true
 		value := p.typ(t.value.typ) + "{}"
@@ -131,7 +131,7 @@ func (p *goPrinter) function(fn *function) string {
 		p.done[fn] = true
 		p.queue = append(p.queue, fn)
 	}
-	return p.global(fn.name)
+	return p.global(fn, fn.name)
 }
 
 // functions prints the functions that were called.

@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +42,8 @@ const (
 // A typ is a type of the generated code. Equal types are one pointer.
 type typ struct {
 	kind   kind
-	name   string // in C: also the key of an array, a struct, a slice or a pointer
+	name   string // of a number in C, of a struct in Go; the key of an array, a slice or a pointer
+	key    string // which no other type has
 	elem   *typ
 	len    int64
 	space  space
@@ -90,6 +92,8 @@ func (t *typ) dialect() string {
 		return "float"
 	case kindFloat64:
 		return "double"
+	case kindArray:
+		return fmt.Sprintf("%s[%d]", t.elem.dialect(), t.len)
 	}
 	return t.name
 }
@@ -121,21 +125,21 @@ func (t *typ) hasReference() bool {
 
 // typeTable makes each type once.
 type typeTable struct {
-	types map[string]*typ
-	names map[string]int // of structs
-	named map[string]string
+	types  map[string]*typ
+	ids    []types.Type            // of structs, and of what type parameters stand for
+	locals map[string]*types.Named // types in generic functions, as they are there
 }
 
 func newTypeTable() *typeTable {
-	t := &typeTable{types: map[string]*typ{}, names: map[string]int{}, named: map[string]string{}}
+	t := &typeTable{types: map[string]*typ{}, locals: map[string]*types.Named{}}
 	for k, b := range basics {
 		key := b.c
 		if k == kindBool {
 			key = "bool"
 		}
-		t.types[key] = &typ{kind: k, name: b.c, size: b.size, align: b.size}
+		t.types[key] = &typ{kind: k, name: b.c, key: key, size: b.size, align: b.size}
 	}
-	t.types["item"] = &typ{kind: kindItem, name: "item"}
+	t.types["item"] = &typ{kind: kindItem, name: "item", key: "item"}
 	return t
 }
 
@@ -146,25 +150,27 @@ func (tt *typeTable) basic(k kind) *typ {
 	return tt.types[basics[k].c]
 }
 
-func (tt *typeTable) add(t *typ) *typ {
-	if old := tt.types[t.name]; old != nil {
+func (tt *typeTable) add(key string, t *typ) *typ {
+	if old := tt.types[key]; old != nil {
 		return old
 	}
-	tt.types[t.name] = t
+	t.key = key
+	tt.types[key] = t
 	return t
 }
 
-// word is the name of t as part of another's.
-func (t *typ) word() string {
-	if t.kind == kindBool {
-		return "bool"
+// id is a number of t, which no other type has.
+func (tt *typeTable) id(t types.Type) int {
+	i := slices.IndexFunc(tt.ids, func(old types.Type) bool { return types.Identical(old, t) })
+	if i < 0 {
+		i, tt.ids = len(tt.ids), append(tt.ids, t)
 	}
-	return t.name
+	return i
 }
 
 func (tt *typeTable) array(elem *typ, n int64) *typ {
-	return tt.add(&typ{
-		kind: kindArray, name: fmt.Sprintf("a%d_%s", n, elem.word()), elem: elem, len: n,
+	return tt.add(fmt.Sprintf("a%d %s", n, elem.key), &typ{
+		kind: kindArray, elem: elem, len: n,
 		size: n * elem.size, align: elem.align,
 	})
 }
@@ -172,27 +178,16 @@ func (tt *typeTable) array(elem *typ, n int64) *typ {
 var spaceNames = map[space]string{spacePrivate: "p", spaceLocal: "l", spaceGlobal: "g", spaceConstant: "c"}
 
 func (tt *typeTable) slice(elem *typ, s space) *typ {
-	return tt.add(&typ{kind: kindSlice, name: fmt.Sprintf("s%s_%s", spaceNames[s], elem.word()), elem: elem, space: s})
+	return tt.add("s"+spaceNames[s]+" "+elem.key, &typ{kind: kindSlice, elem: elem, space: s})
 }
 
 func (tt *typeTable) pointer(elem *typ, s space) *typ {
-	return tt.add(&typ{
-		kind: kindPointer, name: fmt.Sprintf("p%s_%s", spaceNames[s], elem.word()), elem: elem,
-		space: s,
-	})
+	return tt.add("p"+spaceNames[s]+" "+elem.key, &typ{kind: kindPointer, elem: elem, space: s})
 }
 
 // structOf makes a struct; id tells structs of the same name apart.
-func (tt *typeTable) structOf(name, id string, fields []field) *typ {
-	c := tt.named[id]
-	if c == "" {
-		c = "t_" + cName(name)
-		if tt.names[c]++; tt.names[c] > 1 {
-			c = fmt.Sprintf("%s_%d", c, tt.names[c])
-		}
-		tt.named[id] = c
-	}
-	t := &typ{kind: kindStruct, name: c, fields: fields, align: 1}
+func (tt *typeTable) structOf(name string, id int, fields []field) *typ {
+	t := &typ{kind: kindStruct, name: name, fields: fields, align: 1}
 	for i := range fields {
 		f := &fields[i]
 		if f.typ.size == 0 {
@@ -211,48 +206,69 @@ func (tt *typeTable) structOf(name, id string, fields []field) *typ {
 	} else {
 		t.size = (t.size + t.align - 1) / t.align * t.align
 	}
-	return tt.add(t)
+	return tt.add("t"+itoa(id), t)
 }
 
 // An env says what the type parameters of a function stand for.
 type env map[*types.TypeParam]types.Type
 
-// close replaces the type parameters in t.
-func (e env) close(t types.Type) types.Type {
+// close replaces the type parameters in t by what they stand for in e.
+func (tt *typeTable) close(t types.Type, e env) types.Type {
 	switch t := t.(type) {
 	case *types.TypeParam:
 		if c, ok := e[t]; ok {
 			return c
 		}
 	case *types.Alias:
-		return e.close(types.Unalias(t))
+		return tt.close(types.Unalias(t), e)
 	case *types.Array:
-		return types.NewArray(e.close(t.Elem()), t.Len())
+		return types.NewArray(tt.close(t.Elem(), e), t.Len())
 	case *types.Slice:
-		return types.NewSlice(e.close(t.Elem()))
+		return types.NewSlice(tt.close(t.Elem(), e))
 	case *types.Pointer:
-		return types.NewPointer(e.close(t.Elem()))
+		return types.NewPointer(tt.close(t.Elem(), e))
 	case *types.Named:
 		if n := t.TypeArgs().Len(); n > 0 {
 			args := make([]types.Type, n)
 			for i := range args {
-				args[i] = e.close(t.TypeArgs().At(i))
+				args[i] = tt.close(t.TypeArgs().At(i), e)
 			}
 			if closed, err := types.Instantiate(typeContext, t.Origin(), args, false); err == nil {
 				return closed
 			}
+		} else if o := t.Obj(); len(e) > 0 && o.Pkg() != nil && o.Parent() != nil && o.Parent() != o.Pkg().Scope() {
+			return tt.local(t, e)
 		}
 	case *types.Struct:
 		var fields []*types.Var
 		var tags []string
 		for i := range t.NumFields() {
 			f := t.Field(i)
-			fields = append(fields, types.NewField(f.Pos(), f.Pkg(), f.Name(), e.close(f.Type()), f.Embedded()))
+			fields = append(fields, types.NewField(f.Pos(), f.Pkg(), f.Name(), tt.close(f.Type(), e), f.Embedded()))
 			tags = append(tags, t.Tag(i))
 		}
 		return types.NewStruct(fields, tags)
 	}
 	return t
+}
+
+// local is t, which a function declares, where the function's type parameters stand for what is in
+// e: in each such list of types it is another type.
+func (tt *typeTable) local(t *types.Named, e env) *types.Named {
+	var list []string
+	for p, arg := range e {
+		list = append(list, fmt.Sprintf("%d=%d", p.Obj().Pos(), tt.id(arg)))
+	}
+	slices.Sort(list)
+	key := fmt.Sprintf("%d %s %v", t.Obj().Pos(), t.Obj().Name(), list)
+	if closed := tt.locals[key]; closed != nil {
+		return closed
+	}
+	// without a scope, so that it is closed
+	closed := types.NewNamed(types.NewTypeName(t.Obj().Pos(), t.Obj().Pkg(), t.Obj().Name(), nil), nil, nil)
+	tt.locals[key] = closed
+	closed.SetUnderlying(tt.close(t.Underlying(), e).Underlying())
+	return closed
 }
 
 var typeContext = types.NewContext()
@@ -334,7 +350,7 @@ func (tt *typeTable) structType(t types.Type, u *types.Struct) (*typ, error) {
 		}
 		fields = append(fields, field{name: f.Name(), typ: ft})
 	}
-	return tt.structOf(name, types.TypeString(t, nil), fields), nil
+	return tt.structOf(name, tt.id(t), fields), nil
 }
 
 func isGPU(t types.Type, name string) bool {
@@ -367,7 +383,20 @@ func refusal(t types.Type) error {
 	return fmt.Errorf("a kernel has no values of type %s; %s", t, advice)
 }
 
-// cName is a Go name with letters that C has.
+// A scope is names that are taken.
+type scope map[string]bool
+
+// unique is a name that is not taken, made of base, as it is or with a number.
+func (s scope) unique(base string) string {
+	name := base
+	for i := 2; s[name]; i++ {
+		name = base + itoa(i)
+	}
+	s[name] = true
+	return name
+}
+
+// cName is a Go name with letters that C has: two Go names may give one.
 func cName(name string) string {
 	var b strings.Builder
 	for _, r := range name {

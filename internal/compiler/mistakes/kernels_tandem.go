@@ -172,12 +172,12 @@ var RowsKernel = &backend.Source{
 	Text: support.Head + `/* Rows, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  t_Matrix m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
+  Matrix_t m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
   i64 i_ = (i64)get_global_id(0);
   i64 row_ = i_ / ((i64)4);
   if (i_ == ((i64)5)) {
@@ -205,13 +205,13 @@ var ColumnsKernel = &backend.Source{
 	Text: support.Head + `/* Columns, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } t_Matrix;
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
 void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  t_Matrix m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
+  Matrix_t m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
     STORE(g_i32, out_.p[AT(i_, out_.n, 49)], LOAD(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)0, m_.Rows_, 49) * (u64)m_.Stride_)) + (u64)COLUMN(m_.Cols_, m_.Cols_, 49))]));
@@ -327,10 +327,9 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
-  sg_i32 x2_ = x_;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    sg_i32 part_ = make_sg_i32(x2_.p + CUT(((i64)3), ((i64)((u64)x2_.n + (u64)((i64)1))), x2_.n, 88), ((i64)((u64)x2_.n + (u64)((i64)1))) - ((i64)3));
+    sg_i32 part_ = make_sg_i32(x_.p + CUT(((i64)3), ((i64)((u64)x_.n + (u64)((i64)1))), x_.n, 88), ((i64)((u64)x_.n + (u64)((i64)1))) - ((i64)3));
     STORE(g_i32, out_.p[AT(i_, out_.n, 89)], LOAD(g_i32, part_.p[AT((i64)0, part_.n, 89)]));
   }
 }
@@ -360,10 +359,9 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
-  sg_i32 x2_ = x_;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    sg_i32 part_ = make_sg_i32(x2_.p + CUT(i_, ((i64)2), x2_.n, 97), ((i64)2) - i_);
+    sg_i32 part_ = make_sg_i32(x_.p + CUT(i_, ((i64)2), x_.n, 97), ((i64)2) - i_);
     STORE(g_i32, out_.p[AT(i_, out_.n, 98)], LOAD(g_i32, part_.p[AT((i64)0, part_.n, 98)]));
   }
 }
@@ -486,7 +484,7 @@ func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 interface{ []Body }](s *lina
 
 var MovesKernel = &backend.Source{
 	Name: "Moves_kernel", File: "Moves_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("s", "t_Body", 16),
+	Params: support.Params{}.Slice("out", "int", 4).Slice("s", "Body", 16),
 	Go:     MovesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: MovesPlain},
 	Text: support.Head + `/* Moves, from Go */
@@ -494,26 +492,26 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 typedef struct { i32 v[3]; } a3_i32;
 typedef char size_a3_i32[sizeof(a3_i32) == 12 ? 1 : -1];
-typedef struct { f32 Mass_; a3_i32 At_; } t_Body;
-typedef char size_t_Body[sizeof(t_Body) == 16 ? 1 : -1];
-typedef struct { __global t_Body *p; i64 n; } sg_t_Body;
-FN sg_t_Body make_sg_t_Body(__global t_Body *p, i64 n) { sg_t_Body s; s.p = p; s.n = n; return s; }
+typedef struct { f32 Mass_; a3_i32 At_; } Body_t;
+typedef char size_Body_t[sizeof(Body_t) == 16 ? 1 : -1];
+typedef struct { __global Body_t *p; i64 n; } sg_Body_t;
+FN sg_Body_t make_sg_Body_t(__global Body_t *p, i64 n) { sg_Body_t s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
-FN i32 f1_move(CHECKER __global t_Body * b_, i64 axis_, i64 by_) {
+FN i32 move_f(CHECKER __global Body_t * b_, i64 axis_, i64 by_) {
   STORE(g_i32, (*b_).At_.v[AT(axis_, 3, 139)], (i32)((u32)LOAD(g_i32, (*b_).At_.v[AT(axis_, 3, 139)]) + (u32)((i32)by_)));
   return LOAD(g_i32, (*b_).At_.v[(i64)0]);
 }
 __kernel
-void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global t_Body *s_p, const ulong s_off, const ulong s_len CHECKED_KERNEL) {
+void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global Body_t *s_p, const ulong s_off, const ulong s_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_t_Body s_ = make_sg_t_Body(s_p + s_off, (i64)s_len);
+  sg_Body_t s_ = make_sg_Body_t(s_p + s_off, (i64)s_len);
   i64 i_ = (i64)get_global_id(0);
   i64 axis_ = (i64)0;
   if (i_ == ((i64)5)) {
     axis_ = (i64)3;
   }
-  i32 t_ = f1_move(CHECK &s_.p[AT(i_, s_.n, 150)], axis_, i_);
+  i32 t_ = move_f(CHECK &s_.p[AT(i_, s_.n, 150)], axis_, i_);
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
@@ -536,7 +534,7 @@ var ElsewhereKernel = &backend.Source{
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
-FN i32 f2_second(CHECKER sg_i32 x_, i64 i_) {
+FN i32 second_f(CHECKER sg_i32 x_, i64 i_) {
   return LOAD(g_i32, x_.p[AT(i_, x_.n, 1000004)]);
 }
 __kernel
@@ -545,7 +543,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    i32 t_ = f2_second(CHECK out_, (i64)8);
+    i32 t_ = second_f(CHECK out_, (i64)8);
     STORE(g_i32, out_.p[AT(i_, out_.n, 157)], t_);
   }
 }
@@ -762,14 +760,14 @@ var kernelsFresh = sync.OnceValue(func() error {
 	})
 })
 
-type gpu_t_Matrix struct {
+type gpu_Matrix struct {
 	Data_   []int32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-type gpu_t_Body struct {
+type gpu_Body struct {
 	Mass_ float32
 	At_   [3]int32
 }
@@ -804,7 +802,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:808
+//line kernels_tandem.go:806
 	}
 	return nil
 }
@@ -846,7 +844,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:850
+//line kernels_tandem.go:848
 	}
 	return nil
 }
@@ -888,7 +886,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:892
+//line kernels_tandem.go:890
 	}
 	return nil
 }
@@ -926,7 +924,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:930
+//line kernels_tandem.go:928
 	}
 	return nil
 }
@@ -969,7 +967,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:973
+//line kernels_tandem.go:971
 	}
 	return nil
 }
@@ -984,7 +982,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return RowsPlain(grid, lo, hi, args)
 	}
-	m_ := gpu_t_Matrix{Data_: support.Matrix[int32](args[0:])}
+	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[0:])}
 	m_.Rows_ = args[2].Int64()
 	m_.Cols_ = args[3].Int64()
 	m_.Stride_ = args[4].Int64()
@@ -1016,7 +1014,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1020
+//line kernels_tandem.go:1018
 	}
 	return nil
 }
@@ -1032,7 +1030,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return ColumnsPlain(grid, lo, hi, args)
 	}
 	out_ := support.Slice[int32](args[0:])
-	m_ := gpu_t_Matrix{Data_: support.Matrix[int32](args[3:])}
+	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[3:])}
 	m_.Rows_ = args[5].Int64()
 	m_.Cols_ = args[6].Int64()
 	m_.Stride_ = args[7].Int64()
@@ -1060,7 +1058,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1064
+//line kernels_tandem.go:1062
 	}
 	return nil
 }
@@ -1141,7 +1139,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1145
+//line kernels_tandem.go:1143
 	}
 	return nil
 }
@@ -1194,7 +1192,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1198
+//line kernels_tandem.go:1196
 	}
 	return nil
 }
@@ -1225,21 +1223,19 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:85
-					x2_ := x_
 //line kernels.go:86
 					i_ := i0
 //line kernels.go:87
 					if i_ == int64(5) {
 //line kernels.go:88
-						part_ := x2_[int64(3) : int64(len(x2_))+int64(1)]
+						part_ := x_[int64(3) : int64(len(x_))+int64(1)]
 //line kernels.go:89
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1243
+//line kernels_tandem.go:1239
 	}
 	return nil
 }
@@ -1270,21 +1266,19 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:94
-					x2_ := x_
 //line kernels.go:95
 					i_ := i0
 //line kernels.go:96
 					if i_ == int64(5) {
 //line kernels.go:97
-						part_ := x2_[i_:int64(2)]
+						part_ := x_[i_:int64(2)]
 //line kernels.go:98
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1288
+//line kernels_tandem.go:1282
 	}
 	return nil
 }
@@ -1323,7 +1317,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1327
+//line kernels_tandem.go:1321
 	}
 	return nil
 }
@@ -1371,7 +1365,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1375
+//line kernels_tandem.go:1369
 	}
 	return nil
 }
@@ -1416,7 +1410,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1420
+//line kernels_tandem.go:1414
 	}
 	return nil
 }
@@ -1432,7 +1426,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return MovesPlain(grid, lo, hi, args)
 	}
 	out_ := support.Slice[int32](args[0:])
-	s_ := support.Slice[gpu_t_Body](args[3:])
+	s_ := support.Slice[gpu_Body](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -1457,13 +1451,13 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						axis_ = int64(3)
 					}
 //line kernels.go:150
-					t_ := gpu_f1_move(&s_[i_], axis_, i_)
+					t_ := gpu_move(&s_[i_], axis_, i_)
 //line kernels.go:150
 					out_[i_] = t_
 				}
 			}
 		}
-//line kernels_tandem.go:1467
+//line kernels_tandem.go:1461
 	}
 	return nil
 }
@@ -1498,14 +1492,14 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line kernels.go:156
 					if i_ == int64(5) {
 //line kernels.go:157
-						t_ := gpu_f2_second(out_, int64(8))
+						t_ := gpu_second(out_, int64(8))
 //line kernels.go:157
 						out_[i_] = t_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1509
+//line kernels_tandem.go:1503
 	}
 	return nil
 }
@@ -1542,7 +1536,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1546
+//line kernels_tandem.go:1540
 	}
 	return nil
 }
@@ -1581,7 +1575,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1585
+//line kernels_tandem.go:1579
 	}
 	return nil
 }
@@ -1623,7 +1617,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1627
+//line kernels_tandem.go:1621
 	}
 	return nil
 }
@@ -1659,7 +1653,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1663
+//line kernels_tandem.go:1657
 	}
 	return nil
 }
@@ -1695,7 +1689,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1699
+//line kernels_tandem.go:1693
 	}
 	return nil
 }
@@ -1730,21 +1724,21 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1728
 	}
 	return nil
 }
 
-func gpu_f1_move(b_ *gpu_t_Body, axis_ int64, by_ int64) int32 {
+func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 //line kernels.go:139
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1738
 }
 
-func gpu_f2_second(x_ []int32, i_ int64) int32 {
+func gpu_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1744
 }

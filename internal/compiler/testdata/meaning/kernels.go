@@ -1,0 +1,320 @@
+package main
+
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/gpu"
+)
+
+func square(x int32) int32      { return x * x }
+func next(x *int32) int32       { *x += 7; return *x }
+func twice(x, y int32) int32    { return 2*x + y }
+func swap(x, y *int32) bool     { *x, *y = *y, *x; return true }
+func both(x int32) (a, b int32) { return x, -x }
+
+type counter struct {
+	n    int32
+	list [4]int32
+}
+
+func (c counter) value() int32         { return c.n + c.list[1] }
+func (c *counter) step() int32         { c.n += 3; c.list[1]++; return c.n }
+func (c counter) plus(x int32) counter { return counter{n: c.n + x, list: c.list} }
+
+func pairOf(x *int32) (a, b int32) { return square(*x), next(x) }
+
+// calls: a call has its result before a later one changes what it was called with.
+//
+//tandem:kernel
+func calls(it gpu.Item, out []int64) {
+	a := int32(2)
+	p, q := square(a), next(&a)
+	out[0], out[1] = int64(p), int64(q)
+	out[2] = int64(square(a)*1000 + next(&a))
+	out[3] = int64(twice(square(a), next(&a)))
+	p, q = pairOf(&a)
+	out[4], out[5] = int64(p), int64(q)
+	c := counter{n: 1, list: [4]int32{1, 2, 3, 4}}
+	out[6] = int64(c.value()*100 + c.step())
+	v := counter{square(c.n), [4]int32{c.value(), c.step(), 2: square(c.n), 3: c.step()}}
+	out[7] = int64(v.n + 10*v.list[0] + 100*v.list[1] + 1000*v.list[2] + 10000*v.list[3])
+	a = 1
+	v.list[square(a)] = next(&a)
+	a = 1
+	v.list[square(a)] += next(&a) + square(a)
+	out[8] = int64(v.list[0] + 10*v.list[1] + 100*v.list[2] + 1000*v.list[3])
+	a = 1
+	out[9] = int64(v.list[square(a)&3] - v.list[next(&a)&3])
+	s := out[square(a)&3 : next(&a)]
+	out[10] = int64(len(s))
+	out[11] = int64(v.plus(square(a)).plus(next(&a)).n)
+	b := int32(5)
+	out[12] = int64(max(square(a), next(&a), square(b)) + min(square(a), next(&a)))
+	if x := square(a); x > 0 && swap(&a, &b) && square(a) == x {
+		out[13] = 1
+	}
+	switch square(a) {
+	case square(b), next(&a), square(a) + next(&b):
+		out[14] = int64(a)
+	default:
+		out[14] = int64(a) << 20
+	}
+	var (
+		r, t = square(b), next(&b)
+		u    = [2]int32{square(b), next(&b)}
+	)
+	out[15] = int64(r) + int64(t)<<16 + int64(u[0])<<32 + int64(u[1])<<48
+	p, v = next(&a), counter{square(a), [4]int32{next(&a), square(a)}}
+	out[16] = int64(p + v.n + v.list[0] + v.list[1])
+	out[17] = int64(math.Sqrt(float64(square(a))) + float64(next(&a)))
+	x, y := a > 3 && b > 100, next(&a) // a logical operation has its place, too
+	if x {
+		out[18] = int64(y)
+	}
+	w := [2]bool{a < 100 && swap(&a, &b), a < b || next(&a) == 0}
+	if w[0] && w[1] {
+		out[19] = int64(a)
+	}
+	m := gpu.Matrix[int64]{Data: out[24:], Rows: 2, Cols: 2, Stride: 2}
+	m.Set(0, 0, 5)
+	out[20] = m.At(0, 0) + set(m, 77)
+	total := int32(0)
+	add := func(x int32) int32 { total += x; return total }
+	out[21] = int64(add(1)*100 + square(add(2))*10 + add(3))
+	out[22] = int64(twice(square(total), add(5)))
+	for i := int32(0); square(i) < 50+b*0; i += square(1) + next(&b)*0 {
+		out[23] += int64(i)
+	}
+}
+
+func set(m gpu.Matrix[int64], x int64) int64 { m.Set(0, 0, x); return x }
+
+// assignments: the operands on the left are fixed before anything is assigned.
+//
+//tandem:kernel
+func assignments(it gpu.Item, out []int64) {
+	x := out[8:16]
+	x, x[0] = x[1:], 5
+	x[0] = 7
+	i := 0
+	i, x[i:][1] = 1, 77
+	i, x[i:][i+1] = 2, 78
+	c := counter{n: 9}
+	a := 7
+	a, d := 3, counter{n: int32(a)}
+	out[0], out[1] = int64(a), int64(d.n)
+	a, e := 4, [2]int{a, a}
+	out[2], out[3] = int64(a), int64(e[0]+e[1])
+	c, f := counter{n: c.n + 1}, c
+	out[4], out[5] = int64(c.n), int64(f.n)
+	e[0], e[1] = e[1]+1, e[0]
+	e, a = [2]int{e[1], e[0]}, e[0]
+	out[6], out[7] = int64(e[0]*100+e[1]*10+a), int64(i)
+	var y, z = out[16:20], out[16:24]
+	y, z, y[1], z[2], y[len(z)-8] = z[1:], y, 1, 2, 3
+	y[0], z[3] = 4, int64(len(y)*10+len(z))
+	t := [3][2]int32{{1, 2}, {3, 4}, {5, 6}}
+	t[0], t[1], t[2] = t[1], t[2], t[0]
+	p := &t[1]
+	t[0], p[0] = *p, t[0][1]
+	out[20] = int64(t[0][0] + 10*t[0][1] + 100*t[1][0] + 1000*t[1][1] + 10000*t[2][0])
+	var g, h int32
+	g, t[g&1][1] = both(h + 6)
+	out[21] = int64(g) + int64(t[0][1])*10
+}
+
+type box struct {
+	k    int32
+	list [4]int32
+	deep [2][3]int32
+}
+
+// ranges: a range over an array has the values of before the loop, wherever the array is.
+//
+//tandem:kernel
+func ranges(it gpu.Item, out []int64, boxes []box) {
+	b := &boxes[0]
+	for i, v := range b.list {
+		b.list[3-i] = 10 * v
+		out[0] = out[0]*7 + int64(v)
+	}
+	p := &b.deep[1]
+	for i, v := range *p {
+		p[2-i] = v + 50
+		out[1] = out[1]*7 + int64(v)
+	}
+	for i, v := range p { // the array itself
+		p[2-i] = v + 1
+		out[2] = out[2]*7 + int64(v)
+	}
+	for i, v := range boxes[1].list {
+		boxes[1].list[(i+1)%4] = v + 1
+		out[3] = out[3]*7 + int64(v)
+	}
+	for i, row := range boxes[1].deep {
+		for j, v := range row {
+			boxes[1].deep[1-i][2-j] = v + 3
+			out[4] = out[4]*7 + int64(v)
+		}
+	}
+	s := boxes[1].list[:]
+	for i, v := range s { // what the slice leads to
+		s[(i+1)%4] = v + 1
+		out[5] = out[5]*7 + int64(v)
+	}
+	c := boxes[0]
+	for i, v := range c.list {
+		c.list[3-i] = 2 * v
+		out[6] = out[6]*7 + int64(v)
+	}
+	change := func() { c.list[3]++; boxes[0].k++ }
+	for _, v := range c.list {
+		change()
+		out[7] = out[7]*7 + int64(v)
+	}
+	for _, v := range boxes[0].list {
+		bump(&boxes[0])
+		out[8] = out[8]*7 + int64(v)
+	}
+	t := gpu.Local[[4]int32](it)
+	for i := range t {
+		t[i] = int32(i)
+	}
+	for i, v := range *t {
+		t[3-i] += 5
+		out[9] = out[9]*7 + int64(v)
+	}
+	k := 2
+	for k, c.list[k] = range c.list {
+		out[10] = out[10]*7 + int64(c.list[k])
+	}
+}
+
+func bump(b *box) {
+	for i := range b.list {
+		b.list[i]++
+	}
+}
+
+func local1(x int32) int32 {
+	type t struct{ a, b int32 }
+	return t{x, 1}.a
+}
+
+func local2(x int64) int64 {
+	type t struct {
+		a [3]int64
+		b int8
+	}
+	v := t{b: int8(x)}
+	v.a[2] = x
+	return v.a[2] + int64(v.b)
+}
+
+func local3[T gpu.Number](x T) T {
+	type t struct{ v T }
+	{
+		type t struct{ v, w T }
+		return t{x, x}.v + t{w: x}.w
+	}
+}
+
+type (
+	Foo   struct{ a int32 }
+	Foo_2 struct{ a, b int64 }
+	_2    struct{ x int8 }
+	a10   [10]int32
+)
+
+var (
+	a1   = [2]int32{1, 2}
+	a1_  = [2]int32{3, 4}
+	c_a1 = [2]int32{5, 6}
+	a_1  = [11]int32{7}
+)
+
+// names: what has the same name is not the same, and what C would make the same is told apart.
+//
+//tandem:kernel
+func names(it gpu.Item, out []int64) {
+	out[0] = int64(local1(5)) + local2(40) + int64(local3(int32(7))) + int64(local3(2.5)*8)
+	f, g, h := Foo{1}, Foo_2{2, 3}, _2{4}
+	out[1] = int64(f.a) + g.a*10 + g.b*100 + int64(h.x)*1000
+	é := int64(1)
+	{
+		u00e9 := int64(20)
+		é += u00e9
+		{
+			é := é * 3
+			u00e9 += é
+		}
+		out[2] = é + u00e9*1000
+	}
+	ä, ä2, u00e4 := 1, 10, 100
+	{
+		ä := ä * 2
+		ä2 += ä
+		u00e4 += ä2
+	}
+	out[3] = int64(ä + ä2 + u00e4)
+	out[4] = int64(a1[it.Global(0)] + 10*a1_[0] + 100*c_a1[1] + 1000*a_1[0])
+	l1, r, b1, w, x_ := int64(1), int64(2), int64(3), int64(4), int64(5)
+	{
+		l1, l1_, r2 := l1+1, l1+2, r+2
+		out[5] = l1 + 10*l1_ + 100*r2 + 1000*b1 + 10000*w + 100000*x_
+	}
+	short, union, volatile, __global, barrier, uchar, i64, FN, AT := 1, 2, 3, 4, 5, 6, 7, 8, 9
+	out[6] = int64(short + union*10 + volatile*100 + __global*1000 + barrier*10000 + uchar + i64 + FN + AT)
+	type é2 struct{ ö, u00f6 int64 }
+	z := é2{1, 2}
+	out[7] = z.ö + 10*z.u00f6
+}
+
+const near = 1.00000005960464477626
+
+func of[T gpu.Float](x T) T     { return x + T(1.00000005960464477626) }
+func named[T gpu.Float](x T) T  { return T(near)*x + near*x - T(1)/T(3) }
+func mixed[T gpu.Number](x T) T { return (x+3)*T(2) + T(7/2) }
+
+// constants: a constant that is converted is rounded once, to the type that it has then.
+//
+//tandem:kernel
+func constants(it gpu.Item, out []float64) {
+	out[0] = float64(of(float32(0)))
+	out[1] = of(0.0)
+	out[2] = float64(named(float32(3)))
+	out[3] = named(3.0)
+	out[4] = float64(float32(near))
+	out[5] = float64(float32(float64(near)))
+	var x float64 = near
+	out[6] = float64(float32(x))
+	out[7] = float64(mixed(int8(100))) + float64(mixed(uint16(7)))
+	const half = 1 << 3 / 2.0
+	out[8] = half
+	var n uint8 = 3
+	out[9] = float64(int64(1 << n))
+	var w int64 = 1 << n
+	out[10] = float64(w)
+	out[11] = float64(float32(16777217.0)) + float64(float32(1e-46)) + float64(float32(0.1))
+}
+
+// flat is a long switch, and a long sum.
+//
+//tandem:kernel
+func flat(it gpu.Item, out []int64) {
+	x := int(out[0])
+	n := 0
+	for n < 3 {
+		switch x + n {
+		/*CASES*/
+		}
+		n++
+	}
+	out[1] = int64(n)
+	out[2] = int64(x /*TERMS*/)
+	out[3] = int64(int32(x) /*NESTED*/)
+	ok := x > 0 /*ANDS*/
+	if ok {
+		out[4] = 1
+	}
+}

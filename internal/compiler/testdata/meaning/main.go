@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+var sessions []*linalg.Session
+
+// check compares what a kernel makes of its arguments on each device with what plain Go does.
+func check[T any](name string, newArgs func() T, plain func(gpu.Item, T), launch func(*linalg.Session, T) error) {
+	want := newArgs()
+	if err := gpu.Run(one, func(it gpu.Item) { plain(it, want) }); err != nil {
+		fmt.Println(name, "plain Go:", err)
+	}
+	for _, s := range sessions {
+		got := newArgs()
+		if err := launch(s, got); err != nil {
+			fmt.Println(name, s.Info().Driver, err)
+		} else if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
+			fmt.Printf("%s %s: %s, want %s\n", name, s.Info().Driver, a, b)
+		}
+	}
+}
+
+var one = backend.Grid1(1, 1)
+
+func main() {
+	for _, spec := range []string{"cpu", "opencl", "cudasim"} {
+		s, err := linalg.Open(spec)
+		if err != nil {
+			log.Fatal(err)
+		}
+		s.SetChecked(os.Getenv("CHECKED") != "")
+		sessions = append(sessions, s)
+	}
+	numbers := func() []int64 { return slices.Repeat([]int64{3}, 32) }
+	for name, k := range map[string]struct {
+		plain  func(gpu.Item, []int64)
+		launch func(*linalg.Session, backend.Grid, []int64) error
+	}{
+		"calls":       {calls, launchCalls[[]int64]},
+		"assignments": {assignments, launchAssignments[[]int64]},
+		"names":       {names, launchNames[[]int64]},
+		"flat":        {flat, launchFlat[[]int64]},
+	} {
+		check(name, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
+	}
+	type rangeArgs struct {
+		out   []int64
+		boxes []box
+	}
+	check("ranges", func() rangeArgs {
+		b := box{list: [4]int32{1, 2, 3, 4}, deep: [2][3]int32{{5, 6, 7}, {8, 9, 10}}}
+		return rangeArgs{numbers(), []box{b, b}}
+	}, func(it gpu.Item, a rangeArgs) { ranges(it, a.out, a.boxes) },
+		func(s *linalg.Session, a rangeArgs) error { return launchRanges(s, one, a.out, a.boxes) })
+	check("constants", func() []float64 { return slices.Repeat([]float64{math.NaN()}, 16) }, constants,
+		func(s *linalg.Session, o []float64) error { return launchConstants(s, one, o) })
+	fmt.Println("done")
+}
