@@ -81,6 +81,8 @@ type Param struct {
 	Elem   string // Go's name of the numbers that a buffer holds, "float32" for a struct of floats; "": as Type tells
 	Buffer bool   // a pointer to global memory
 	Size   int    // bytes of a scalar, or of a buffer's element; 0 where it is not known
+
+	ReadOnly bool // a buffer that the kernel is known not to write
 }
 
 // String is the parameter as a person would write it: "buffer a (float*)", "int n".

@@ -13,7 +13,7 @@ import (
 
 var scaleFloat32Kernel = &backend.Source{
 	Name: "scale_float32", File: "scale_float32.cl",
-	Params: support.Params{}.Scalar("alpha", "float", 4).Matrix("x", "float", 4).Matrix("z", "float", 4),
+	Params: support.Params{}.Scalar("alpha", "float", 4).ConstMatrix("x", "float", 4).Matrix("z", "float", 4),
 	Go:     scaleFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleFloat32Plain},
 	Text: support.Head + `/* scale[float32], from Go */
@@ -23,10 +23,10 @@ typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 __kernel
-void scale_float32(const float alpha_x, __global f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void scale_float32(const float alpha_x, __global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   f32 alpha_ = (f32)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
   Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -166,7 +166,7 @@ $L__BB0_9:
 
 var scaleFloat64Kernel = &backend.Source{
 	Name: "scale_float64", File: "scale_float64.cl",
-	Params: support.Params{}.Scalar("alpha", "double", 8).Matrix("x", "double", 8).Matrix("z", "double", 8),
+	Params: support.Params{}.Scalar("alpha", "double", 8).ConstMatrix("x", "double", 8).Matrix("z", "double", 8),
 	Go:     scaleFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleFloat64Plain},
 	Text: support.Head + `/* scale[float64], from Go */
@@ -177,10 +177,10 @@ typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f64, __global, f64)
 __kernel
-void scale_float64(const double alpha_x, __global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void scale_float64(const double alpha_x, __global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   f64 alpha_ = (f64)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
   Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -320,7 +320,7 @@ $L__BB0_9:
 
 var scaleInt32Kernel = &backend.Source{
 	Name: "scale_int32", File: "scale_int32.cl",
-	Params: support.Params{}.Scalar("alpha", "uint", 4).Matrix("x", "int", 4).Matrix("z", "int", 4),
+	Params: support.Params{}.Scalar("alpha", "uint", 4).ConstMatrix("x", "int", 4).Matrix("z", "int", 4),
 	Go:     scaleInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleInt32Plain},
 	Text: support.Head + `/* scale[int32], from Go */
@@ -330,10 +330,10 @@ typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void scale_int32(const uint alpha_x, __global i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void scale_int32(const uint alpha_x, __global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   i32 alpha_ = (i32)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
   Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -472,7 +472,7 @@ $L__BB0_9:
 
 var addFloat32Kernel = &backend.Source{
 	Name: "add_float32", File: "add_float32.cl",
-	Params: support.Params{}.Matrix("x", "float", 4).Matrix("y", "float", 4).Matrix("z", "float", 4),
+	Params: support.Params{}.ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Matrix("z", "float", 4),
 	Go:     addFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addFloat32Plain},
 	Text: support.Head + `/* add[float32], from Go */
@@ -482,10 +482,10 @@ typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 __kernel
-void add_float32(__global f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void add_float32(__global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
   Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -645,7 +645,7 @@ $L__BB0_9:
 
 var addFloat64Kernel = &backend.Source{
 	Name: "add_float64", File: "add_float64.cl",
-	Params: support.Params{}.Matrix("x", "double", 8).Matrix("y", "double", 8).Matrix("z", "double", 8),
+	Params: support.Params{}.ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Matrix("z", "double", 8),
 	Go:     addFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addFloat64Plain},
 	Text: support.Head + `/* add[float64], from Go */
@@ -656,10 +656,10 @@ typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f64, __global, f64)
 __kernel
-void add_float64(__global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void add_float64(__global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f64(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f64((__global f64 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
   Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -819,7 +819,7 @@ $L__BB0_9:
 
 var addInt32Kernel = &backend.Source{
 	Name: "add_int32", File: "add_int32.cl",
-	Params: support.Params{}.Matrix("x", "int", 4).Matrix("y", "int", 4).Matrix("z", "int", 4),
+	Params: support.Params{}.ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4).Matrix("z", "int", 4),
 	Go:     addInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addInt32Plain},
 	Text: support.Head + `/* add[int32], from Go */
@@ -829,10 +829,10 @@ typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void add_int32(__global i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void add_int32(__global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_i32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_i32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_i32((__global i32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
   Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -991,7 +991,7 @@ $L__BB0_9:
 
 var matmulNaiveFloat32Kernel = &backend.Source{
 	Name: "matmulNaive_float32", File: "matmulNaive_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("b", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Go:     matmulNaiveFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat32Plain},
 	Text: support.Head + `/* matmulNaive[float32], from Go */
@@ -1000,10 +1000,10 @@ FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; retu
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
-void matmulNaive_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulNaive_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1205,7 +1205,7 @@ $L__BB0_13:
 
 var matmulNaiveFloat64Kernel = &backend.Source{
 	Name: "matmulNaive_float64", File: "matmulNaive_float64.cl",
-	Params: support.Params{}.Matrix("a", "double", 8).Matrix("b", "double", 8).Matrix("c", "double", 8),
+	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Go:     matmulNaiveFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat64Plain},
 	Text: support.Head + `/* matmulNaive[float64], from Go */
@@ -1215,10 +1215,10 @@ FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; retu
 typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
-void matmulNaive_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulNaive_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1420,7 +1420,7 @@ $L__BB0_13:
 
 var matmulNaiveInt32Kernel = &backend.Source{
 	Name: "matmulNaive_int32", File: "matmulNaive_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("b", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Go:     matmulNaiveInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveInt32Plain},
 	Text: support.Head + `/* matmulNaive[int32], from Go */
@@ -1429,10 +1429,10 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
-void matmulNaive_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulNaive_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1645,7 +1645,7 @@ $L__BB0_13:
 
 var matmulTiledFloat32Kernel = &backend.Source{
 	Name: "matmulTiled_float32", File: "matmulTiled_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("b", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat32Plain},
@@ -1660,12 +1660,12 @@ typedef char size_a16_a16_f32[sizeof(a16_a16_f32) == 1024 ? 1 : -1];
 ACCESS(g_f32, __global, f32)
 ACCESS(l_f32, LOCALPTR, f32)
 __kernel WG_SIZE(16, 16, 1)
-void matmulTiled_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_f32 as_;
   LOCALMEM a16_a16_f32 bs_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -1938,7 +1938,7 @@ $L__BB0_17:
 
 var matmulTiledFloat64Kernel = &backend.Source{
 	Name: "matmulTiled_float64", File: "matmulTiled_float64.cl",
-	Params: support.Params{}.Matrix("a", "double", 8).Matrix("b", "double", 8).Matrix("c", "double", 8),
+	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat64Plain},
@@ -1954,12 +1954,12 @@ typedef char size_a16_a16_f64[sizeof(a16_a16_f64) == 2048 ? 1 : -1];
 ACCESS(g_f64, __global, f64)
 ACCESS(l_f64, LOCALPTR, f64)
 __kernel WG_SIZE(16, 16, 1)
-void matmulTiled_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulTiled_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_f64 as_;
   LOCALMEM a16_a16_f64 bs_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -2232,7 +2232,7 @@ $L__BB0_17:
 
 var matmulTiledInt32Kernel = &backend.Source{
 	Name: "matmulTiled_int32", File: "matmulTiled_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("b", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledInt32Plain},
@@ -2247,12 +2247,12 @@ typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
 ACCESS(l_i32, LOCALPTR, i32)
 __kernel WG_SIZE(16, 16, 1)
-void matmulTiled_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void matmulTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_i32 as_;
   LOCALMEM a16_a16_i32 bs_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_local_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -2524,7 +2524,7 @@ $L__BB0_17:
 
 var transposeNaiveFloat32Kernel = &backend.Source{
 	Name: "transposeNaive_float32", File: "transposeNaive_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
 	Go:     transposeNaiveFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat32Plain},
 	Text: support.Head + `/* transposeNaive[float32], from Go */
@@ -2533,9 +2533,9 @@ FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; retu
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
-void transposeNaive_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void transposeNaive_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -2648,7 +2648,7 @@ $L__BB0_6:
 
 var transposeNaiveFloat64Kernel = &backend.Source{
 	Name: "transposeNaive_float64", File: "transposeNaive_float64.cl",
-	Params: support.Params{}.Matrix("a", "double", 8).Matrix("c", "double", 8),
+	Params: support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8),
 	Go:     transposeNaiveFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat64Plain},
 	Text: support.Head + `/* transposeNaive[float64], from Go */
@@ -2658,9 +2658,9 @@ FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; retu
 typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
-void transposeNaive_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void transposeNaive_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -2773,7 +2773,7 @@ $L__BB0_6:
 
 var transposeNaiveInt32Kernel = &backend.Source{
 	Name: "transposeNaive_int32", File: "transposeNaive_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
 	Go:     transposeNaiveInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveInt32Plain},
 	Text: support.Head + `/* transposeNaive[int32], from Go */
@@ -2782,9 +2782,9 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
-void transposeNaive_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void transposeNaive_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);

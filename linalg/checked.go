@@ -1,8 +1,10 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -15,8 +17,9 @@ const EnvCheck = "TANDEM_CHECK"
 // slice that are none and an integer division by 0 are errors of the launch. They match
 // backend.ErrLaunch and name the kernel's file and line, the numbers and the work-item; the session
 // goes on. What the kernel has written before stays written. A checked launch blocks. It takes a
-// compiler: on an NVIDIA GPU that is NVRTC. On the cpu device each work-item is a goroutine, which
-// finds barriers that not all of them come to as well.
+// compiler: on an NVIDIA GPU that is NVRTC. On the cpu device the kernel runs twice: on copies of its
+// buffers each work-item is a goroutine that runs the Go as it is written, which finds barriers that
+// not all of them come to as well; if that finds nothing, the compiled kernel computes the results.
 //
 // A session begins with what [EnvCheck] says.
 func (s *Session) SetChecked(on bool) { s.checked.Store(on) }
@@ -25,6 +28,31 @@ func (s *Session) SetChecked(on bool) { s.checked.Store(on) }
 type checkedKernel struct {
 	backend.Kernel
 	files []string
+	// unchecked computes the results where the kernel that checks is plain Go: that may convert a
+	// float which an integer type does not have to another number.
+	unchecked backend.Kernel
+}
+
+func (k *checkedKernel) Release() error {
+	if k.unchecked == nil {
+		return k.Kernel.Release()
+	}
+	return errors.Join(k.Kernel.Release(), k.unchecked.Release())
+}
+
+// compileChecked compiles src so that its launches check.
+func (s *core) compileChecked(src *backend.Source) (backend.Kernel, error) {
+	k, err := s.device.Compile(checkedSource(src))
+	if err != nil {
+		return nil, fmt.Errorf("linalg: the checked mode compiles kernel %s anew: %w", src.Name, err)
+	}
+	checked := &checkedKernel{Kernel: k, files: src.Checks.Files}
+	if s.device.Info().Host {
+		if checked.unchecked, err = s.device.Compile(src); err != nil {
+			return nil, errors.Join(err, k.Release())
+		}
+	}
+	return checked, nil
 }
 
 // checkedSource is src with its checks on.
@@ -45,9 +73,50 @@ func checkedSource(src *backend.Source) *backend.Source {
 // found.
 func (s *Session) launchKernel(k backend.Kernel, g backend.Grid, args []backend.Arg) (err error) {
 	c, ok := k.(*checkedKernel)
-	if !ok {
+	switch {
+	case !ok:
 		return s.queue.Launch(k, g, args...)
+	case c.unchecked != nil:
+		if err := s.tryOnCopies(c, g, args); err != nil {
+			return err
+		}
+		return s.queue.Launch(c.unchecked, g, args...)
 	}
+	return s.launchRecorded(c, g, args)
+}
+
+// tryOnCopies is a launch that checks and writes nothing.
+func (s *Session) tryOnCopies(c *checkedKernel, g backend.Grid, args []backend.Arg) (err error) {
+	copies := map[backend.Buffer]backend.Buffer{}
+	defer func() {
+		for _, b := range copies {
+			if e := b.Free(); err == nil {
+				err = e
+			}
+		}
+	}()
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a.Buffer == nil {
+			continue
+		}
+		b := copies[a.Buffer]
+		if b == nil {
+			if b, err = s.device.Alloc(a.Buffer.Len()); err != nil {
+				return fmt.Errorf("linalg: the checked mode copies the buffers of kernel %s: %w", c.Name(), err)
+			}
+			copies[a.Buffer] = b
+			if err := s.queue.Copy(b, 0, a.Buffer, 0, b.Len()); err != nil {
+				return err
+			}
+		}
+		args[i].Buffer = b
+	}
+	return s.launchRecorded(c, g, args)
+}
+
+// launchRecorded waits for the kernel and reports what it has recorded.
+func (s *Session) launchRecorded(c *checkedKernel, g backend.Grid, args []backend.Arg) (err error) {
 	var record [8]uint64
 	mem := backend.Bytes(record[:])
 	buf, err := s.device.Alloc(int64(len(mem)))

@@ -135,7 +135,9 @@ func operandOf[T any](c *KernelCall, name string, x any) (o kernelOperand, ok bo
 	}
 	if err == nil && o.buf == nil {
 		var arg backend.Arg
-		arg, err = c.host.host(c.s, mem, "")
+		n := len(c.list.args)
+		readOnly := n < len(c.src.Params) && c.src.Params[n].ReadOnly
+		arg, err = c.host.host(c.s, mem, "", readOnly)
 		o.buf = arg.Buffer
 	}
 	if err != nil {

@@ -81,11 +81,7 @@ func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error
 	if src == nil || src.Checks == nil || !checked {
 		return s.device.Compile(src)
 	}
-	k, err := s.device.Compile(checkedSource(src))
-	if err != nil {
-		return nil, fmt.Errorf("linalg: the checked mode compiles kernel %s anew: %w", src.Name, err)
-	}
-	return &checkedKernel{k, src.Checks.Files}, nil
+	return s.compileChecked(src)
 }
 
 // A kernelKey is a kernel, with its checks or without.

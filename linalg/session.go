@@ -280,12 +280,14 @@ func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err err
 		}
 	}()
 	list := make([]backend.Arg, 0, len(args))
+	params := k.Params()
 	for _, a := range args {
 		if several, ok := a.([]backend.Arg); ok {
 			list = append(list, several...)
 			continue
 		}
-		arg, err := l.arg(s, a)
+		readOnly := len(list) < len(params) && params[len(list)].ReadOnly
+		arg, err := l.arg(s, a, readOnly)
 		if err != nil {
 			return fmt.Errorf("linalg: argument %d of kernel %s: %w", len(list), k.Name(), err)
 		}
@@ -320,6 +322,7 @@ type hostArg struct {
 	mem    []byte
 	buf    backend.Buffer
 	shared bool // the buffer is the memory itself
+	read   bool // is all that the kernel does with it
 }
 
 // arrayArg is what every *Array[T] is.
@@ -334,7 +337,8 @@ type matrixArg interface {
 	elem() string
 }
 
-func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
+// arg is a as an argument; readOnly is said of memory that the kernel does not write.
+func (l *launch) arg(s *Session, a any, readOnly bool) (backend.Arg, error) {
 	switch a := a.(type) {
 	case backend.Arg:
 		return a, nil
@@ -358,21 +362,21 @@ func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
 		if err := a.check("matrix"); err != nil {
 			return backend.Arg{}, err
 		}
-		return l.host(s, a.bytes(), a.elem())
+		return l.host(s, a.bytes(), a.elem(), readOnly)
 	case []byte:
-		return l.host(s, a, "")
+		return l.host(s, a, "", readOnly)
 	case []int32:
-		return l.host(s, backend.Bytes(a), "int32")
+		return l.host(s, backend.Bytes(a), "int32", readOnly)
 	case []uint32:
-		return l.host(s, backend.Bytes(a), "uint32")
+		return l.host(s, backend.Bytes(a), "uint32", readOnly)
 	case []int64:
-		return l.host(s, backend.Bytes(a), "int64")
+		return l.host(s, backend.Bytes(a), "int64", readOnly)
 	case []uint64:
-		return l.host(s, backend.Bytes(a), "uint64")
+		return l.host(s, backend.Bytes(a), "uint64", readOnly)
 	case []float32:
-		return l.host(s, backend.Bytes(a), "float32")
+		return l.host(s, backend.Bytes(a), "float32", readOnly)
 	case []float64:
-		return l.host(s, backend.Bytes(a), "float64")
+		return l.host(s, backend.Bytes(a), "float64", readOnly)
 	case nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is nil", backend.ErrLaunch)
 	case int, uint:
@@ -384,16 +388,17 @@ func (l *launch) arg(s *Session, a any) (backend.Arg, error) {
 
 // host brings mem, elements of the type that Go calls elem, to the device, or registers it where
 // the device shares the host's memory.
-func (l *launch) host(s *Session, mem []byte, elem string) (backend.Arg, error) {
-	for _, h := range l.hosts {
+func (l *launch) host(s *Session, mem []byte, elem string, readOnly bool) (backend.Arg, error) {
+	for i, h := range l.hosts {
 		if len(mem) == len(h.mem) && unsafe.SliceData(mem) == unsafe.SliceData(h.mem) {
+			l.hosts[i].read = h.read && readOnly
 			return backend.Arg{Buffer: h.buf, Type: elem}, nil
 		}
 		if bytesOverlap(mem, h.mem) {
 			return backend.Arg{}, fmt.Errorf("%w: two host slices overlap", ErrOverlap)
 		}
 	}
-	h := hostArg{mem: mem, shared: s.sharesMemory() && len(mem) > 0}
+	h := hostArg{mem: mem, shared: s.sharesMemory() && len(mem) > 0, read: readOnly}
 	var err error
 	if h.shared {
 		h.buf, err = s.device.Register(mem)
@@ -410,13 +415,13 @@ func (l *launch) host(s *Session, mem []byte, elem string) (backend.Arg, error) 
 	return backend.Arg{Buffer: h.buf, Type: elem}, err
 }
 
-// finish waits for the kernel and copies host memory back.
+// finish waits for the kernel and copies host memory back that it may have written.
 func (l *launch) finish(s *Session) error {
 	if len(l.hosts) == 0 {
 		return nil
 	}
 	for _, h := range l.hosts {
-		if !h.shared {
+		if !h.shared && !h.read {
 			if err := s.queue.Read(h.mem, h.buf, 0); err != nil {
 				return err
 			}

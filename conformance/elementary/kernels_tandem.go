@@ -14,7 +14,7 @@ import (
 
 var elementaryFloat32Kernel = &backend.Source{
 	Name: "elementary_float32", File: "elementary_float32.cl",
-	Params: support.Params{}.Scalar("f", "long", 8).Matrix("x", "float", 4).Matrix("y", "float", 4).Matrix("z", "float", 4),
+	Params: support.Params{}.Scalar("f", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Matrix("z", "float", 4),
 	Go:     elementaryFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"elementary.go", "../../rmath/f32/exp.go", "../../rmath/f32/log.go", "../../rmath/f32/trig.go", "../../rmath/f32/arc.go", "../../rmath/f32/erf.go", "../../rmath/f32/pow.go", "../../rmath/f32/exact.go"}, Go: elementaryFloat32Plain},
 	Text: support.Head + `/* elementary[float32], from Go */
@@ -1368,11 +1368,11 @@ FN f32 Function_f(CHECKER i64 f_, f32 x_, f32 y_) {
   return Mod_f(CHECK x_, y_);
 }
 __kernel
-void elementary_float32(const ulong f_x, __global f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void elementary_float32(const ulong f_x, __global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   i64 f_ = (i64)f_x;
-  Matrix_t x_; x_.Data_ = make_sg_f32(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f32(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
   Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -5389,7 +5389,7 @@ $L__BB0_320:
 
 var elementaryFloat64Kernel = &backend.Source{
 	Name: "elementary_float64", File: "elementary_float64.cl",
-	Params: support.Params{}.Scalar("f", "long", 8).Matrix("x", "double", 8).Matrix("y", "double", 8).Matrix("z", "double", 8),
+	Params: support.Params{}.Scalar("f", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Matrix("z", "double", 8),
 	Go:     elementaryFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"elementary.go", "../../rmath/exp.go", "../../rmath/log.go", "../../rmath/trig.go", "../../rmath/root.go", "../../rmath/erf.go", "../../rmath/exact.go"}, Go: elementaryFloat64Plain},
 	Text: support.Head + `/* elementary[float64], from Go */
@@ -7567,11 +7567,11 @@ FN f64 Function_f(CHECKER i64 f_, f64 x_, f64 y_) {
   return Mod_f(CHECK x_, y_);
 }
 __kernel
-void elementary_float64(const ulong f_x, __global f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+void elementary_float64(const ulong f_x, __global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   i64 f_ = (i64)f_x;
-  Matrix_t x_; x_.Data_ = make_sg_f64(x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f64(y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f64((__global f64 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
   Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   {
     i64 i_ = (i64)get_global_id(1);

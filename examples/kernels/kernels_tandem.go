@@ -26,7 +26,7 @@ func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[fl
 
 var blackScholesKernel = &backend.Source{
 	Name: "blackScholes_kernel", File: "blackScholes_kernel.cl",
-	Params: support.Params{}.Slice("calls", "float", 4).Slice("puts", "float", 4).Slice("options", "option", 12).Scalar("rate", "float", 4).Scalar("volatility", "float", 4),
+	Params: support.Params{}.Slice("calls", "float", 4).Slice("puts", "float", 4).ConstSlice("options", "option", 12).Scalar("rate", "float", 4).Scalar("volatility", "float", 4),
 	Go:     blackScholesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"blackscholes.go", "../../rmath/f32/log.go", "../../rmath/f32/exp.go"}, Go: blackScholesPlain},
 	Text: support.Head + `/* blackScholes, from Go */
@@ -219,11 +219,11 @@ FN f32 normal_f(CHECKER f32 x_) {
   return 1.0f - tail_;
 }
 __kernel
-void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulong calls_len, __global f32 *puts_p, const ulong puts_off, const ulong puts_len, __global option_t *options_p, const ulong options_off, const ulong options_len, const float rate_x, const float volatility_x CHECKED_KERNEL) {
+void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulong calls_len, __global f32 *puts_p, const ulong puts_off, const ulong puts_len, __global const option_t *options_p, const ulong options_off, const ulong options_len, const float rate_x, const float volatility_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 calls_ = make_sg_f32(calls_p + calls_off, (i64)calls_len);
   sg_f32 puts_ = make_sg_f32(puts_p + puts_off, (i64)puts_len);
-  sg_option_t options_ = make_sg_option_t(options_p + options_off, (i64)options_len);
+  sg_option_t options_ = make_sg_option_t((__global option_t *)options_p + options_off, (i64)options_len);
   f32 rate_ = (f32)rate_x;
   f32 volatility_ = (f32)volatility_x;
   {
@@ -739,7 +739,7 @@ func launchConvolve[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float3
 
 var convolveKernel = &backend.Source{
 	Name: "convolve_kernel", File: "convolve_kernel.cl",
-	Params: support.Params{}.Matrix("out", "float", 4).Matrix("in", "float", 4).Slice("weights", "float", 4),
+	Params: support.Params{}.Matrix("out", "float", 4).ConstMatrix("in", "float", 4).ConstSlice("weights", "float", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     convolveGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"convolve.go"}, Go: convolvePlain},
@@ -756,13 +756,13 @@ typedef char size_a20_a20_f32[sizeof(a20_a20_f32) == 1600 ? 1 : -1];
 ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
 __kernel WG_SIZE(16, 16, 1)
-void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_rows, const ulong out_cols, const ulong out_stride, __global f32 *in_p, const ulong in_off, const ulong in_rows, const ulong in_cols, const ulong in_stride, __global f32 *weights_p, const ulong weights_off, const ulong weights_len CHECKED_KERNEL) {
+void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_rows, const ulong out_cols, const ulong out_stride, __global const f32 *in_p, const ulong in_off, const ulong in_rows, const ulong in_cols, const ulong in_stride, __global const f32 *weights_p, const ulong weights_off, const ulong weights_len CHECKED_KERNEL) {
   LOCALMEM a25_f32 w_;
   LOCALMEM a20_a20_f32 t_;
   CHECKED_BEGIN
   Matrix_t out_; out_.Data_ = make_sg_f32(out_p + out_off, (i64)(out_rows == 0 ? 0 : (out_rows - 1) * out_stride + out_cols)); out_.Rows_ = (i64)out_rows; out_.Cols_ = (i64)out_cols; out_.Stride_ = (i64)out_stride;
-  Matrix_t in_; in_.Data_ = make_sg_f32(in_p + in_off, (i64)(in_rows == 0 ? 0 : (in_rows - 1) * in_stride + in_cols)); in_.Rows_ = (i64)in_rows; in_.Cols_ = (i64)in_cols; in_.Stride_ = (i64)in_stride;
-  sg_f32 weights_ = make_sg_f32(weights_p + weights_off, (i64)weights_len);
+  Matrix_t in_; in_.Data_ = make_sg_f32((__global f32 *)in_p + in_off, (i64)(in_rows == 0 ? 0 : (in_rows - 1) * in_stride + in_cols)); in_.Rows_ = (i64)in_rows; in_.Cols_ = (i64)in_cols; in_.Stride_ = (i64)in_stride;
+  sg_f32 weights_ = make_sg_f32((__global f32 *)weights_p + weights_off, (i64)weights_len);
   {
     i64 l_ = (i64)((u64)((i64)((u64)((i64)get_local_id(1)) * (u64)((i64)16))) + (u64)((i64)get_local_id(0)));
     if (l_ < ((i64)25)) {
@@ -1052,7 +1052,7 @@ func launchHistogram[Arg1 interface{ []uint32 }, Arg2 interface{ []uint8 }](s *l
 
 var histogramKernel = &backend.Source{
 	Name: "histogram_kernel", File: "histogram_kernel.cl",
-	Params: support.Params{}.Slice("counts", "uint", 4).Slice("data", "uchar", 1),
+	Params: support.Params{}.Slice("counts", "uint", 4).ConstSlice("data", "uchar", 1),
 	Go:     histogramGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"histogram.go"}, Go: histogramPlain},
 	Text: support.Head + `/* histogram, from Go */
@@ -1079,11 +1079,11 @@ FN u32 atomic_add_g_u32(CHECKER volatile __global u32 *p, u32 v) { UNLESS_FAILED
 FN u32 atomic_add_g_u32(CHECKER volatile __global u32 *p, u32 v) { UNLESS_FAILED(0) return atomic_add(p, v); }
 #endif
 __kernel
-void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulong counts_len, __global u8 *data_p, const ulong data_off, const ulong data_len CHECKED_KERNEL) {
+void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulong counts_len, __global const u8 *data_p, const ulong data_off, const ulong data_len CHECKED_KERNEL) {
   LOCALMEM a256_u32 t_;
   CHECKED_BEGIN
   sg_u32 counts_ = make_sg_u32(counts_p + counts_off, (i64)counts_len);
-  sg_u8 data_ = make_sg_u8(data_p + data_off, (i64)data_len);
+  sg_u8 data_ = make_sg_u8((__global u8 *)data_p + data_off, (i64)data_len);
   {
     i64 b_ = (i64)get_local_id(0);
     for (; GO(b_ < ((i64)256)); b_ = (i64)((u64)b_ + (u64)((i64)get_local_size(0)))) {
@@ -1213,7 +1213,7 @@ func launchLife[Arg1 interface{ []uint64 }, Arg2 interface{ []uint64 }](s *linal
 
 var lifeKernel = &backend.Source{
 	Name: "life_kernel", File: "life_kernel.cl",
-	Params: support.Params{}.Slice("next", "ulong", 8).Slice("now", "ulong", 8).Scalar("wide", "long", 8),
+	Params: support.Params{}.Slice("next", "ulong", 8).ConstSlice("now", "ulong", 8).Scalar("wide", "long", 8),
 	Go:     lifeGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"life.go"}, Go: lifePlain},
 	Text: support.Head + `/* life, from Go */
@@ -1239,10 +1239,10 @@ FN add2_f_results add2_f(CHECKER u64 a_, u64 b_) {
   { add2_f_results r = {a_ ^ b_, a_ & b_}; return r; }
 }
 __kernel
-void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_len, __global u64 *now_p, const ulong now_off, const ulong now_len, const ulong wide_x CHECKED_KERNEL) {
+void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_len, __global const u64 *now_p, const ulong now_off, const ulong now_len, const ulong wide_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_u64 next_ = make_sg_u64(next_p + next_off, (i64)next_len);
-  sg_u64 now_ = make_sg_u64(now_p + now_off, (i64)now_len);
+  sg_u64 now_ = make_sg_u64((__global u64 *)now_p + now_off, (i64)now_len);
   i64 wide_ = (i64)wide_x;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
@@ -1713,7 +1713,7 @@ var matmulKernels = support.Kernels{
 
 var matmulFloat32Kernel = &backend.Source{
 	Name: "matmul_float32", File: "matmul_float32.cl",
-	Params: support.Params{}.Matrix("c", "float", 4).Matrix("a", "float", 4).Matrix("b", "float", 4),
+	Params: support.Params{}.Matrix("c", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4),
 	Go:     matmulFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulFloat32Plain},
 	Text: support.Head + `/* matmul[float32], from Go */
@@ -1732,13 +1732,13 @@ ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 __kernel
-void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
+void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
   LOCALMEM a16_a17_f32 sa_;
   LOCALMEM a16_a16_f32 sb_;
   CHECKED_BEGIN
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -1972,7 +1972,7 @@ $L__BB0_17:
 
 var matmulFloat64Kernel = &backend.Source{
 	Name: "matmul_float64", File: "matmul_float64.cl",
-	Params: support.Params{}.Matrix("c", "double", 8).Matrix("a", "double", 8).Matrix("b", "double", 8),
+	Params: support.Params{}.Matrix("c", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8),
 	Go:     matmulFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulFloat64Plain},
 	Text: support.Head + `/* matmul[float64], from Go */
@@ -1992,13 +1992,13 @@ ACCESS(l_f64, LOCALPTR, f64)
 ACCESS(g_f64, __global, f64)
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 __kernel
-void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
+void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
   LOCALMEM a16_a17_f64 sa_;
   LOCALMEM a16_a16_f64 sb_;
   CHECKED_BEGIN
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -2232,7 +2232,7 @@ $L__BB0_17:
 
 var matmulInt32Kernel = &backend.Source{
 	Name: "matmul_int32", File: "matmul_int32.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).Matrix("a", "int", 4).Matrix("b", "int", 4),
+	Params: support.Params{}.Matrix("c", "int", 4).ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4),
 	Go:     matmulInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulInt32Plain},
 	Text: support.Head + `/* matmul[int32], from Go */
@@ -2251,13 +2251,13 @@ ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
 FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 __kernel
-void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
+void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride, __global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride CHECKED_KERNEL) {
   LOCALMEM a16_a17_i32 sa_;
   LOCALMEM a16_a16_i32 sb_;
   CHECKED_BEGIN
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -2501,7 +2501,7 @@ func launchNbody[Arg1 interface{ []body }, Arg2 interface{ []body }, Arg3 interf
 
 var nbodyKernel = &backend.Source{
 	Name: "nbody_kernel", File: "nbody_kernel.cl",
-	Params: support.Params{}.Slice("next", "body", 16).Slice("now", "body", 16).Slice("velocity", "vec", 12).Scalar("dt", "float", 4),
+	Params: support.Params{}.Slice("next", "body", 16).ConstSlice("now", "body", 16).Slice("velocity", "vec", 12).Scalar("dt", "float", 4),
 	Group:  [3]int{64, 1, 1},
 	Go:     nbodyGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"nbody.go"}, Go: nbodyPlain},
@@ -2549,11 +2549,11 @@ FN f32 div_f32(f32 x, f32 y) { return x / y; }
 #endif
 ACCESS(g_vec_t, __global, vec_t)
 __kernel WG_SIZE(64, 1, 1)
-void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong next_len, __global body_t *now_p, const ulong now_off, const ulong now_len, __global vec_t *velocity_p, const ulong velocity_off, const ulong velocity_len, const float dt_x CHECKED_KERNEL) {
+void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong next_len, __global const body_t *now_p, const ulong now_off, const ulong now_len, __global vec_t *velocity_p, const ulong velocity_off, const ulong velocity_len, const float dt_x CHECKED_KERNEL) {
   LOCALMEM a64_body_t tile_;
   CHECKED_BEGIN
   sg_body_t next_ = make_sg_body_t(next_p + next_off, (i64)next_len);
-  sg_body_t now_ = make_sg_body_t(now_p + now_off, (i64)now_len);
+  sg_body_t now_ = make_sg_body_t((__global body_t *)now_p + now_off, (i64)now_len);
   sg_vec_t velocity_ = make_sg_vec_t(velocity_p + velocity_off, (i64)velocity_len);
   f32 dt_ = (f32)dt_x;
   i64 i_ = (i64)get_global_id(0);
@@ -2986,7 +2986,7 @@ func launchAddBefore[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]]
 
 var addBeforeKernel = &backend.Source{
 	Name: "addBefore_kernel", File: "addBefore_kernel.cl",
-	Params: support.Params{}.Slice("x", "int", 4).Slice("sums", "int", 4),
+	Params: support.Params{}.Slice("x", "int", 4).ConstSlice("sums", "int", 4),
 	Group:  [3]int{128, 1, 1},
 	Go:     addBeforeGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"prefixsum.go"}, Go: addBeforePlain},
@@ -2995,10 +2995,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel WG_SIZE(128, 1, 1)
-void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, __global i32 *sums_p, const ulong sums_off, const ulong sums_len CHECKED_KERNEL) {
+void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, __global const i32 *sums_p, const ulong sums_off, const ulong sums_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
-  sg_i32 sums_ = make_sg_i32(sums_p + sums_off, (i64)sums_len);
+  sg_i32 sums_ = make_sg_i32((__global i32 *)sums_p + sums_off, (i64)sums_len);
   {
     i64 i_ = (i64)get_global_id(0);
     i64 g_ = (i64)get_group_id(0);
@@ -3072,7 +3072,7 @@ func launchHash[Arg1 interface{ []uint32 }, Arg2 interface{ []uint8 }, Arg3 inte
 
 var hashKernel = &backend.Source{
 	Name: "hash_kernel", File: "hash_kernel.cl",
-	Params: support.Params{}.Slice("digest", "uint", 4).Slice("data", "uchar", 1).Slice("ends", "uint", 4),
+	Params: support.Params{}.Slice("digest", "uint", 4).ConstSlice("data", "uchar", 1).ConstSlice("ends", "uint", 4),
 	Go:     hashGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sha256.go"}, Go: hashPlain},
 	Text: support.Head + `/* hash, from Go */
@@ -3154,11 +3154,11 @@ FN void compress_f(CHECKER a8_u32 * h_, a16_u32 * w_) {
   }
 }
 __kernel
-void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong digest_len, __global u8 *data_p, const ulong data_off, const ulong data_len, __global u32 *ends_p, const ulong ends_off, const ulong ends_len CHECKED_KERNEL) {
+void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong digest_len, __global const u8 *data_p, const ulong data_off, const ulong data_len, __global const u32 *ends_p, const ulong ends_off, const ulong ends_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_u32 digest_ = make_sg_u32(digest_p + digest_off, (i64)digest_len);
-  sg_u8 data_ = make_sg_u8(data_p + data_off, (i64)data_len);
-  sg_u32 ends_ = make_sg_u32(ends_p + ends_off, (i64)ends_len);
+  sg_u8 data_ = make_sg_u8((__global u8 *)data_p + data_off, (i64)data_len);
+  sg_u32 ends_ = make_sg_u32((__global u32 *)ends_p + ends_off, (i64)ends_len);
   i64 i_ = (i64)get_global_id(0);
   if (i_ >= ends_.n) {
     return;
@@ -4387,7 +4387,7 @@ var sumKernels = support.Kernels{
 
 var sumFloat32Kernel = &backend.Source{
 	Name: "sum_float32", File: "sum_float32.cl",
-	Params: support.Params{}.Slice("sums", "float", 4).Slice("x", "float", 4),
+	Params: support.Params{}.Slice("sums", "float", 4).ConstSlice("x", "float", 4),
 	Group:  [3]int{128, 1, 1},
 	Go:     sumFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sum.go"}, Go: sumFloat32Plain},
@@ -4399,11 +4399,11 @@ typedef char size_a128_f32[sizeof(a128_f32) == 512 ? 1 : -1];
 ACCESS(g_f32, __global, f32)
 ACCESS(l_f32, LOCALPTR, f32)
 __kernel WG_SIZE(128, 1, 1)
-void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_len, __global f32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_len, __global const f32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   LOCALMEM a128_f32 t_;
   CHECKED_BEGIN
   sg_f32 sums_ = make_sg_f32(sums_p + sums_off, (i64)sums_len);
-  sg_f32 x_ = make_sg_f32(x_p + x_off, (i64)x_len);
+  sg_f32 x_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)x_len);
   i64 l_ = (i64)get_local_id(0);
   f32 s_ = {0};
   {
@@ -4553,7 +4553,7 @@ $L__BB0_17:
 
 var sumInt32Kernel = &backend.Source{
 	Name: "sum_int32", File: "sum_int32.cl",
-	Params: support.Params{}.Slice("sums", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("sums", "int", 4).ConstSlice("x", "int", 4),
 	Group:  [3]int{128, 1, 1},
 	Go:     sumInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sum.go"}, Go: sumInt32Plain},
@@ -4565,11 +4565,11 @@ typedef char size_a128_i32[sizeof(a128_i32) == 512 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
 ACCESS(l_i32, LOCALPTR, i32)
 __kernel WG_SIZE(128, 1, 1)
-void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   LOCALMEM a128_i32 t_;
   CHECKED_BEGIN
   sg_i32 sums_ = make_sg_i32(sums_p + sums_off, (i64)sums_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 l_ = (i64)get_local_id(0);
   i32 s_ = {0};
   {
@@ -4734,7 +4734,7 @@ var waveKernels = support.Kernels{
 
 var waveFloat32Kernel = &backend.Source{
 	Name: "wave_float32", File: "wave_float32.cl",
-	Params: support.Params{}.Matrix("next", "float", 4).Matrix("now", "float", 4).Matrix("before", "float", 4).Scalar("c2", "float", 4),
+	Params: support.Params{}.Matrix("next", "float", 4).ConstMatrix("now", "float", 4).ConstMatrix("before", "float", 4).Scalar("c2", "float", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     waveFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat32Plain},
@@ -4749,12 +4749,12 @@ typedef char size_a18_a18_f32[sizeof(a18_a18_f32) == 1296 ? 1 : -1];
 ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
 __kernel WG_SIZE(16, 16, 1)
-void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global f32 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global f32 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const float c2_x CHECKED_KERNEL) {
+void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f32 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f32 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const float c2_x CHECKED_KERNEL) {
   LOCALMEM a18_a18_f32 t_;
   CHECKED_BEGIN
   Matrix_t next_; next_.Data_ = make_sg_f32(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
-  Matrix_t now_; now_.Data_ = make_sg_f32(now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
-  Matrix_t before_; before_.Data_ = make_sg_f32(before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
+  Matrix_t now_; now_.Data_ = make_sg_f32((__global f32 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
+  Matrix_t before_; before_.Data_ = make_sg_f32((__global f32 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f32 c2_ = (f32)c2_x;
   i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16))) - (u64)((i64)1));
   i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16))) - (u64)((i64)1));
@@ -4954,7 +4954,7 @@ $L__BB0_10:
 
 var waveFloat64Kernel = &backend.Source{
 	Name: "wave_float64", File: "wave_float64.cl",
-	Params: support.Params{}.Matrix("next", "double", 8).Matrix("now", "double", 8).Matrix("before", "double", 8).Scalar("c2", "double", 8),
+	Params: support.Params{}.Matrix("next", "double", 8).ConstMatrix("now", "double", 8).ConstMatrix("before", "double", 8).Scalar("c2", "double", 8),
 	Group:  [3]int{16, 16, 1},
 	Go:     waveFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat64Plain},
@@ -4970,12 +4970,12 @@ typedef char size_a18_a18_f64[sizeof(a18_a18_f64) == 2592 ? 1 : -1];
 ACCESS(l_f64, LOCALPTR, f64)
 ACCESS(g_f64, __global, f64)
 __kernel WG_SIZE(16, 16, 1)
-void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global f64 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global f64 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const double c2_x CHECKED_KERNEL) {
+void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f64 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f64 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const double c2_x CHECKED_KERNEL) {
   LOCALMEM a18_a18_f64 t_;
   CHECKED_BEGIN
   Matrix_t next_; next_.Data_ = make_sg_f64(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
-  Matrix_t now_; now_.Data_ = make_sg_f64(now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
-  Matrix_t before_; before_.Data_ = make_sg_f64(before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
+  Matrix_t now_; now_.Data_ = make_sg_f64((__global f64 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
+  Matrix_t before_; before_.Data_ = make_sg_f64((__global f64 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f64 c2_ = (f64)c2_x;
   i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16))) - (u64)((i64)1));
   i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16))) - (u64)((i64)1));

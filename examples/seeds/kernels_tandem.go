@@ -161,7 +161,7 @@ var MatmulKernels = support.Kernels{
 
 var MatmulFloat32Kernel = &backend.Source{
 	Name: "Matmul_float32", File: "Matmul_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("b", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Go:     MatmulFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat32Plain},
 	Text: support.Head + `/* Matmul[float32], from Go */
@@ -170,10 +170,10 @@ FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; retu
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
-void Matmul_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
@@ -347,7 +347,7 @@ $L__BB0_9:
 
 var MatmulFloat64Kernel = &backend.Source{
 	Name: "Matmul_float64", File: "Matmul_float64.cl",
-	Params: support.Params{}.Matrix("a", "double", 8).Matrix("b", "double", 8).Matrix("c", "double", 8),
+	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Go:     MatmulFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat64Plain},
 	Text: support.Head + `/* Matmul[float64], from Go */
@@ -357,10 +357,10 @@ FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; retu
 typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f64, __global, f64)
 __kernel
-void Matmul_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
@@ -534,7 +534,7 @@ $L__BB0_9:
 
 var MatmulInt32Kernel = &backend.Source{
 	Name: "Matmul_int32", File: "Matmul_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("b", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Go:     MatmulInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulInt32Plain},
 	Text: support.Head + `/* Matmul[int32], from Go */
@@ -543,10 +543,10 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
-void Matmul_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
@@ -730,7 +730,7 @@ var FastMatmulKernels = support.Kernels{
 
 var FastMatmulFloat32Kernel = &backend.Source{
 	Name: "FastMatmul_float32", File: "FastMatmul_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("b", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Go:     FastMatmulFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat32Plain},
 	Text: support.Head + `/* FastMatmul[float32], from Go */
@@ -744,12 +744,12 @@ typedef char size_a16_a16_f32[sizeof(a16_a16_f32) == 1024 ? 1 : -1];
 ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
 __kernel
-void FastMatmul_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_f32 sa_;
   LOCALMEM a16_a16_f32 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
@@ -984,7 +984,7 @@ $L__BB0_11:
 
 var FastMatmulFloat64Kernel = &backend.Source{
 	Name: "FastMatmul_float64", File: "FastMatmul_float64.cl",
-	Params: support.Params{}.Matrix("a", "double", 8).Matrix("b", "double", 8).Matrix("c", "double", 8),
+	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Go:     FastMatmulFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat64Plain},
 	Text: support.Head + `/* FastMatmul[float64], from Go */
@@ -999,12 +999,12 @@ typedef char size_a16_a16_f64[sizeof(a16_a16_f64) == 2048 ? 1 : -1];
 ACCESS(l_f64, LOCALPTR, f64)
 ACCESS(g_f64, __global, f64)
 __kernel
-void FastMatmul_float64(__global f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_f64 sa_;
   LOCALMEM a16_a16_f64 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
@@ -1239,7 +1239,7 @@ $L__BB0_11:
 
 var FastMatmulInt32Kernel = &backend.Source{
 	Name: "FastMatmul_int32", File: "FastMatmul_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("b", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Go:     FastMatmulInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulInt32Plain},
 	Text: support.Head + `/* FastMatmul[int32], from Go */
@@ -1253,12 +1253,12 @@ typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
 __kernel
-void FastMatmul_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a16_a16_i32 sa_;
   LOCALMEM a16_a16_i32 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32(b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
@@ -1485,7 +1485,7 @@ func LaunchTwice[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *
 
 var TwiceKernel = &backend.Source{
 	Name: "Twice_kernel", File: "Twice_kernel.cl",
-	Params: support.Params{}.Slice("a", "int", 4).Slice("b", "int", 4),
+	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
 	Go:     TwiceGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TwicePlain},
 	Text: support.Head + `/* Twice, from Go */
@@ -1493,9 +1493,9 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Twice_kernel(__global i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
+void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
   CHECKED_BEGIN
-  sg_i32 a_ = make_sg_i32(a_p + a_off, (i64)a_len);
+  sg_i32 a_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)a_len);
   sg_i32 b_ = make_sg_i32(b_p + b_off, (i64)b_len);
   {
     i64 i_ = (i64)get_global_id(0);
@@ -1571,7 +1571,7 @@ func LaunchTwice2D[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 
 var Twice2DKernel = &backend.Source{
 	Name: "Twice2D_kernel", File: "Twice2D_kernel.cl",
-	Params: support.Params{}.Slice("a", "int", 4).Slice("b", "int", 4),
+	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
 	Go:     Twice2DGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: Twice2DPlain},
 	Text: support.Head + `/* Twice2D, from Go */
@@ -1579,9 +1579,9 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Twice2D_kernel(__global i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
+void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
   CHECKED_BEGIN
-  sg_i32 a_ = make_sg_i32(a_p + a_off, (i64)a_len);
+  sg_i32 a_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)a_len);
   sg_i32 b_ = make_sg_i32(b_p + b_off, (i64)b_len);
   i64 width_ = (i64)get_global_size(0);
   {
@@ -1686,7 +1686,7 @@ var TransposeKernels = support.Kernels{
 
 var TransposeFloat32Kernel = &backend.Source{
 	Name: "Transpose_float32", File: "Transpose_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
 	Go:     TransposeFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeFloat32Plain},
 	Text: support.Head + `/* Transpose[float32], from Go */
@@ -1695,9 +1695,9 @@ FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; retu
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 __kernel
-void Transpose_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1778,7 +1778,7 @@ $L__BB0_2:
 
 var TransposeInt32Kernel = &backend.Source{
 	Name: "Transpose_int32", File: "Transpose_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
 	Go:     TransposeInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeInt32Plain},
 	Text: support.Head + `/* Transpose[int32], from Go */
@@ -1787,9 +1787,9 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
-void Transpose_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1883,7 +1883,7 @@ var TransposeTiledKernels = support.Kernels{
 
 var TransposeTiledFloat32Kernel = &backend.Source{
 	Name: "TransposeTiled_float32", File: "TransposeTiled_float32.cl",
-	Params: support.Params{}.Matrix("a", "float", 4).Matrix("c", "float", 4),
+	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
 	Group:  [3]int{32, 8, 1},
 	Go:     TransposeTiledFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledFloat32Plain},
@@ -1898,10 +1898,10 @@ typedef char size_a32_a33_f32[sizeof(a32_a33_f32) == 4224 ? 1 : -1];
 ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
 __kernel WG_SIZE(32, 8, 1)
-void TransposeTiled_float32(__global f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_f32 tile_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
@@ -2089,7 +2089,7 @@ $L__BB0_16:
 
 var TransposeTiledInt32Kernel = &backend.Source{
 	Name: "TransposeTiled_int32", File: "TransposeTiled_int32.cl",
-	Params: support.Params{}.Matrix("a", "int", 4).Matrix("c", "int", 4),
+	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
 	Group:  [3]int{32, 8, 1},
 	Go:     TransposeTiledInt32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledInt32Plain},
@@ -2104,10 +2104,10 @@ typedef char size_a32_a33_i32[sizeof(a32_a33_i32) == 4224 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
 __kernel WG_SIZE(32, 8, 1)
-void TransposeTiled_int32(__global i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
+void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_i32 tile_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32(a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
   Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));

@@ -39,6 +39,22 @@ func (p Params) Matrix(name, elem string, size int) Params {
 		Scalar(name+".Cols", "ulong", 8).Scalar(name+".Stride", "ulong", 8)
 }
 
+// ConstSlice is Slice for elements that the kernel does not write.
+func (p Params) ConstSlice(name, elem string, size int) Params {
+	n := len(p)
+	p = p.Slice(name, elem, size)
+	p[n].ReadOnly = true
+	return p
+}
+
+// ConstMatrix is Matrix for elements that the kernel does not write.
+func (p Params) ConstMatrix(name, elem string, size int) Params {
+	n := len(p)
+	p = p.Matrix(name, elem, size)
+	p[n].ReadOnly = true
+	return p
+}
+
 // Scalar adds one of size bytes.
 func (p Params) Scalar(name, typ string, size int) Params {
 	return append(p, backend.Param{Name: name, Type: typ, Size: size})

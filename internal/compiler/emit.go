@@ -336,7 +336,7 @@ func (e *emitter) text(k *kernelDecl, n *kernel) (body string, files []string) {
 
 // A textParam is a parameter of a kernel as support.Params takes it.
 type textParam struct {
-	kind       string // Slice, Matrix or Scalar
+	kind       string // Slice, ConstSlice, Matrix, ConstMatrix or Scalar
 	name, word string // word is the dialect's for the type
 	size       int
 }
@@ -357,12 +357,16 @@ func paramsOf(k *kernel) (list []textParam) {
 			}
 			continue
 		}
+		prefix := ""
+		if v.readOnly {
+			prefix = "Const"
+		}
 		switch t := v.typ; t.kind {
 		case kindSlice:
-			list = append(list, textParam{"Slice", v.name, t.elem.dialect(), int(t.elem.size)})
+			list = append(list, textParam{prefix + "Slice", v.name, t.elem.dialect(), int(t.elem.size)})
 		case kindStruct:
 			elem := t.fields[0].typ.elem
-			list = append(list, textParam{"Matrix", v.name, elem.dialect(), int(elem.size)})
+			list = append(list, textParam{prefix + "Matrix", v.name, elem.dialect(), int(elem.size)})
 		default:
 			scalar(v.name, t)
 		}

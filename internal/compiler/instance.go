@@ -84,8 +84,12 @@ func (e *emitter) asText(k *kernelDecl, n *kernel) Instance {
 		switch p.kind {
 		case "Slice":
 			params = params.Slice(p.name, p.word, p.size)
+		case "ConstSlice":
+			params = params.ConstSlice(p.name, p.word, p.size)
 		case "Matrix":
 			params = params.Matrix(p.name, p.word, p.size)
+		case "ConstMatrix":
+			params = params.ConstMatrix(p.name, p.word, p.size)
 		default:
 			params = params.Scalar(p.name, p.word, p.size)
 		}

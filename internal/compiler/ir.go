@@ -107,6 +107,8 @@ type variable struct {
 	array   bool // one for each work-item
 	// of a kernel's parameter that is a struct or an array
 	leaves []leaf
+	// of a kernel's parameter that is a slice or a matrix: nothing writes its elements
+	readOnly bool
 }
 
 // A leaf is a number in a struct or an array that is passed by value: a parameter of its own.

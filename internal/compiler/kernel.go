@@ -165,6 +165,9 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 		f.lowerer.active = nil
 		if len(l.problems) == before {
 			l.analyse(n)
+			for _, p := range n.params {
+				p.readOnly = p.typ.hasReference() && !l.writesOf(n.function, n.params)[p]
+			}
 		}
 		k.instances = append(k.instances, n)
 	}

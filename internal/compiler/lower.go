@@ -28,6 +28,7 @@ type lowerer struct {
 	used     map[types.Object]bool // declarations of the package itself
 	need     map[string]bool       // packages to read from source
 	problems []Problem
+	written  map[*function]map[*variable]bool // parameters that functions write through
 }
 
 // A frame is a function that is being lowered, for certain types.

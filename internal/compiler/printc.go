@@ -202,6 +202,13 @@ func localsOf(list []*stmt) (found []*variable) {
 // that the kernel sees.
 func (p *cPrinter) parameter(v *variable) (head []string, value string) {
 	name, t := p.name(v), v.typ
+	constant := map[bool]string{true: "const "}[v.readOnly]
+	cast := func(elem *typ) string { // Go has no such types
+		if !v.readOnly {
+			return ""
+		}
+		return fmt.Sprintf("(__global %s *)", p.typ(elem))
+	}
 	switch {
 	case v.leaves != nil:
 		value = fmt.Sprintf("%s %s;", p.typ(t), name)
@@ -212,19 +219,22 @@ func (p *cPrinter) parameter(v *variable) (head []string, value string) {
 		}
 	case t.kind == kindSlice:
 		head = []string{
-			fmt.Sprintf("__global %s *%sp", p.typ(t.elem), name), "const ulong " + name + "off",
+			fmt.Sprintf("__global %s%s *%sp", constant, p.typ(t.elem), name), "const ulong " + name + "off",
 			"const ulong " + name + "len",
 		}
-		value = fmt.Sprintf("%s %s = make_%[1]s(%[2]sp + %[2]soff, (i64)%[2]slen);", p.typ(t), name)
+		value = fmt.Sprintf("%s %s = make_%[1]s(%[3]s%[2]sp + %[2]soff, (i64)%[2]slen);", p.typ(t), name, cast(t.elem))
 	case t.kind == kindStruct:
 		data := t.fields[0].typ
-		head = []string{fmt.Sprintf("__global %s *%sp", p.typ(data.elem), name), "const ulong " + name + "off"}
+		head = []string{
+			fmt.Sprintf("__global %s%s *%sp", constant, p.typ(data.elem), name),
+			"const ulong " + name + "off",
+		}
 		for _, part := range []string{"rows", "cols", "stride"} {
 			head = append(head, "const ulong "+name+part)
 		}
 		typ := p.typ(t)
-		value = fmt.Sprintf("%s %s; %[2]s.%s = make_%s(%[2]sp + %[2]soff, (i64)(%[2]srows == 0 ? 0 : "+
-			"(%[2]srows - 1) * %[2]sstride + %[2]scols));", typ, name, fieldName(t, 0), p.typ(data))
+		value = fmt.Sprintf("%s %s; %[2]s.%s = make_%s(%s%[2]sp + %[2]soff, (i64)(%[2]srows == 0 ? 0 : "+
+			"(%[2]srows - 1) * %[2]sstride + %[2]scols));", typ, name, fieldName(t, 0), p.typ(data), cast(data.elem))
 		for i, part := range []string{"rows", "cols", "stride"} {
 			value += fmt.Sprintf(" %s.%s = (i64)%[1]s%[3]s;", name, fieldName(t, i+1), part)
 		}

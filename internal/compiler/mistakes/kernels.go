@@ -199,3 +199,24 @@ func Pairs[A, B gpu.Number](it gpu.Item, a []A, b []B) {
 //
 //tandem:kernel
 func Words(it gpu.Item, x []int) { x[it.Global(0)]++ }
+
+// Longer takes as much of out as x is long.
+//
+//tandem:kernel
+func Longer(it gpu.Item, out, x []int32) {
+	i := it.Global(0)
+	if i == 5 {
+		part := out[:len(x)] // mistake
+		part[0] = 1
+	}
+}
+
+// Converts has floats that an integer does not have.
+//
+//tandem:kernel
+func Converts(it gpu.Item, out []int64, x []float64) {
+	if i := it.Global(0); i < len(x) {
+		out[4*i], out[4*i+1] = int64(int32(x[i])), int64(uint8(x[i]))
+		out[4*i+2], out[4*i+3] = int64(x[i]), int64(uint64(x[i])>>1)
+	}
+}

@@ -105,7 +105,7 @@ func LaunchLoads[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *
 
 var LoadsKernel = &backend.Source{
 	Name: "Loads_kernel", File: "Loads_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     LoadsGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: LoadsPlain},
 	Text: support.Head + `/* Loads, from Go */
@@ -113,10 +113,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
@@ -134,7 +134,7 @@ func LaunchEmpties[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 
 var EmptiesKernel = &backend.Source{
 	Name: "Empties_kernel", File: "Empties_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     EmptiesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: EmptiesPlain},
 	Text: support.Head + `/* Empties, from Go */
@@ -142,10 +142,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   {
     i64 i_ = (i64)get_global_id(0);
     if (i_ == ((i64)5)) {
@@ -199,7 +199,7 @@ func LaunchColumns[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 
 var ColumnsKernel = &backend.Source{
 	Name: "Columns_kernel", File: "Columns_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Matrix("m", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstMatrix("m", "int", 4),
 	Go:     ColumnsGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ColumnsPlain},
 	Text: support.Head + `/* Columns, from Go */
@@ -208,10 +208,10 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_i32, __global, i32)
 __kernel
-void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
+void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  Matrix_t m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
+  Matrix_t m_; m_.Data_ = make_sg_i32((__global i32 *)m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
     STORE(g_i32, out_.p[AT(i_, out_.n, 49)], LOAD(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)0, m_.Rows_, 49) * (u64)m_.Stride_)) + (u64)COLUMN(m_.Cols_, m_.Cols_, 49))]));
@@ -315,7 +315,7 @@ func LaunchSlices[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s 
 
 var SlicesKernel = &backend.Source{
 	Name: "Slices_kernel", File: "Slices_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     SlicesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: SlicesPlain},
 	Text: support.Head + `/* Slices, from Go */
@@ -323,10 +323,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
     sg_i32 part_ = make_sg_i32(x_.p + CUT(((i64)3), ((i64)((u64)x_.n + (u64)((i64)1))), x_.n, 88), ((i64)((u64)x_.n + (u64)((i64)1))) - ((i64)3));
@@ -347,7 +347,7 @@ func LaunchReversed[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](
 
 var ReversedKernel = &backend.Source{
 	Name: "Reversed_kernel", File: "Reversed_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     ReversedGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ReversedPlain},
 	Text: support.Head + `/* Reversed, from Go */
@@ -355,10 +355,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
     sg_i32 part_ = make_sg_i32(x_.p + CUT(i_, ((i64)2), x_.n, 97), ((i64)2) - i_);
@@ -379,7 +379,7 @@ func LaunchDivides[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 
 var DividesKernel = &backend.Source{
 	Name: "Divides_kernel", File: "Divides_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     DividesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: DividesPlain},
 	Text: support.Head + `/* Divides, from Go */
@@ -391,10 +391,10 @@ FN i32 div_i32(LINED i32 x, i32 y) {
   return y == 0 ? (i32)0 : y == -1 ? (i32)(0u - (u32)x) : (i32)(x / d);
 }
 __kernel
-void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
@@ -412,7 +412,7 @@ func LaunchSearches[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](
 
 var SearchesKernel = &backend.Source{
 	Name: "Searches_kernel", File: "Searches_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     SearchesGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: SearchesPlain},
 	Text: support.Head + `/* Searches, from Go */
@@ -420,10 +420,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
     i64 n_ = (i64)0;
@@ -659,7 +659,7 @@ var PairsKernels = support.Kernels{
 
 var PairsFloat32Int32Kernel = &backend.Source{
 	Name: "Pairs_float32_int32", File: "Pairs_float32_int32.cl",
-	Params: support.Params{}.Slice("a", "float", 4).Slice("b", "int", 4),
+	Params: support.Params{}.Slice("a", "float", 4).ConstSlice("b", "int", 4),
 	Go:     PairsFloat32Int32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: PairsFloat32Int32Plain},
 	Text: support.Head + `/* Pairs[float32, int32], from Go */
@@ -670,10 +670,10 @@ FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; retu
 ACCESS(g_f32, __global, f32)
 ACCESS(g_i32, __global, i32)
 __kernel
-void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
+void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len, __global const i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 a_ = make_sg_f32(a_p + a_off, (i64)a_len);
-  sg_i32 b_ = make_sg_i32(b_p + b_off, (i64)b_len);
+  sg_i32 b_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)b_len);
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
@@ -681,7 +681,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
 
 var PairsInt32Float32Kernel = &backend.Source{
 	Name: "Pairs_int32_float32", File: "Pairs_int32_float32.cl",
-	Params: support.Params{}.Slice("a", "int", 4).Slice("b", "float", 4),
+	Params: support.Params{}.Slice("a", "int", 4).ConstSlice("b", "float", 4),
 	Go:     PairsInt32Float32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: PairsInt32Float32Plain},
 	Text: support.Head + `/* Pairs[int32, float32], from Go */
@@ -695,10 +695,10 @@ FN i32 i32_of_f32(f32 x) {
 }
 ACCESS(g_f32, __global, f32)
 __kernel
-void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len, __global f32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
+void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len, __global const f32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 a_ = make_sg_i32(a_p + a_off, (i64)a_len);
-  sg_f32 b_ = make_sg_f32(b_p + b_off, (i64)b_len);
+  sg_f32 b_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)b_len);
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
@@ -730,6 +730,98 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
 `,
 }
 
+// LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchLonger[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+	call := linalg.NewKernelCall(s, LongerKernel, grid)
+	linalg.KernelSlice[int32](&call, "out", out)
+	linalg.KernelSlice[int32](&call, "x", x)
+	return call.Launch()
+}
+
+var LongerKernel = &backend.Source{
+	Name: "Longer_kernel", File: "Longer_kernel.cl",
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
+	Go:     LongerGo, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: LongerPlain},
+	Text: support.Head + `/* Longer, from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+ACCESS(g_i32, __global, i32)
+__kernel
+void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
+  i64 i_ = (i64)get_global_id(0);
+  if (i_ == ((i64)5)) {
+    sg_i32 part_ = make_sg_i32(out_.p + CUT(0, x_.n, out_.n, 209), x_.n - 0);
+    STORE(g_i32, part_.p[AT((i64)0, part_.n, 210)], 1);
+  }
+}
+`,
+}
+
+// LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchConverts[Arg1 interface{ []int64 }, Arg2 linalg.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+	call := linalg.NewKernelCall(s, ConvertsKernel, grid)
+	linalg.KernelSlice[int64](&call, "out", out)
+	linalg.KernelSlice[float64](&call, "x", x)
+	return call.Launch()
+}
+
+var ConvertsKernel = &backend.Source{
+	Name: "Converts_kernel", File: "Converts_kernel.cl",
+	Params: support.Params{}.Slice("out", "long", 8).ConstSlice("x", "double", 8),
+	Go:     ConvertsGo, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ConvertsPlain},
+	Text: support.Head + `/* Converts, from Go */
+typedef struct { __global i64 *p; i64 n; } sg_i64;
+FN sg_i64 make_sg_i64(__global i64 *p, i64 n) { sg_i64 s; s.p = p; s.n = n; return s; }
+typedef double f64;
+typedef struct { __global f64 *p; i64 n; } sg_f64;
+FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
+FN i32 i32_of_f64(f64 x) {
+  return x != x ? (i32)0 : x >= 0x1p31 ? (i32)(((u64)1 << 31) - 1) : x <= -0x1p31 ? (i32)((u64)1 << 31) : (i32)x;
+}
+ACCESS(g_f64, __global, f64)
+FN u8 u8_of_f64(f64 x) {
+  return x != x ? (u8)0 : x >= 0x1p8 ? (u8)~(u8)0 : x <= 0x0p0 ? (u8)0 : (u8)x;
+}
+ACCESS(g_i64, __global, i64)
+FN i64 i64_of_f64(f64 x) {
+  return x != x ? (i64)0 : x >= 0x1p63 ? (i64)(((u64)1 << 63) - 1) : x <= -0x1p63 ? (i64)((u64)1 << 63) : (i64)x;
+}
+FN u64 u64_of_f64(f64 x) {
+  return x != x ? (u64)0 : x >= 0x1p64 ? (u64)~(u64)0 : x <= 0x0p0 ? (u64)0 : (u64)x;
+}
+__kernel
+void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_len, __global const f64 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  sg_i64 out_ = make_sg_i64(out_p + out_off, (i64)out_len);
+  sg_f64 x_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)x_len);
+  {
+    i64 i_ = (i64)get_global_id(0);
+    if (i_ < x_.n) {
+      i64 t_ = (i64)((u64)((i64)4) * (u64)i_);
+      i64 t2_ = (i64)((u64)((i64)((u64)((i64)4) * (u64)i_)) + (u64)((i64)1));
+      i64 t3_ = (i64)i32_of_f64(LOAD(g_f64, x_.p[AT(i_, x_.n, 219)]));
+      i64 t4_ = (i64)u8_of_f64(LOAD(g_f64, x_.p[AT(i_, x_.n, 219)]));
+      STORE(g_i64, out_.p[AT(t_, out_.n, 219)], t3_);
+      STORE(g_i64, out_.p[AT(t2_, out_.n, 219)], t4_);
+      i64 t5_ = (i64)((u64)((i64)((u64)((i64)4) * (u64)i_)) + (u64)((i64)2));
+      i64 t6_ = (i64)((u64)((i64)((u64)((i64)4) * (u64)i_)) + (u64)((i64)3));
+      i64 t7_ = i64_of_f64(LOAD(g_f64, x_.p[AT(i_, x_.n, 220)]));
+      i64 t8_ = (i64)(u64_of_f64(LOAD(g_f64, x_.p[AT(i_, x_.n, 220)])) >> 1);
+      STORE(g_i64, out_.p[AT(t5_, out_.n, 220)], t7_);
+      STORE(g_i64, out_.p[AT(t6_, out_.n, 220)], t8_);
+    }
+  }
+}
+`,
+}
+
 //go:embed kernels.go other.go
 var kernelsText embed.FS
 
@@ -756,6 +848,8 @@ var kernelsFresh = sync.OnceValue(func() error {
 		{File: "kernels.go", Head: "// Roomy takes more local memory than devices have.", Bytes: 227, Hash: "9d697530468051349ad20f40fe5659e25029d0d3ce1f25e8659b196220ef5134"},
 		{File: "kernels.go", Head: "// Pairs is for some pairs of types.", Bytes: 181, Hash: "128479d1d8295ac9d16ac20b1cf986c7b0d8b7ada49f51672cdbfd5b127be762"},
 		{File: "kernels.go", Head: "// Words takes elements of the host's size.", Bytes: 117, Hash: "07e5c1d9b51d15b4f6fabcbac38f1fe43c24471359d6e3474c0e5a65dd31fd76"},
+		{File: "kernels.go", Head: "// Longer takes as much of out as x is long.", Bytes: 191, Hash: "a92a4c7092dcb92d224271220c15201617474ae429c6edf46fc906c8b71798b4"},
+		{File: "kernels.go", Head: "// Converts has floats that an integer does not have.", Bytes: 295, Hash: "4618487c8a616c151be2a83b5213371daa567d5475663c57137528b8d64c2097"},
 		{File: "other.go", Head: "func second(x []int32, i int) int32 {", Bytes: 63, Hash: "a01e841440d2084d34b5799c236010b33e8abdb8518685553384a8cf9eeb6a10"},
 	})
 })
@@ -802,7 +896,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:806
+//line kernels_tandem.go:900
 	}
 	return nil
 }
@@ -844,7 +938,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:848
+//line kernels_tandem.go:942
 	}
 	return nil
 }
@@ -886,7 +980,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:890
+//line kernels_tandem.go:984
 	}
 	return nil
 }
@@ -924,7 +1018,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:928
+//line kernels_tandem.go:1022
 	}
 	return nil
 }
@@ -967,7 +1061,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:971
+//line kernels_tandem.go:1065
 	}
 	return nil
 }
@@ -1014,7 +1108,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1018
+//line kernels_tandem.go:1112
 	}
 	return nil
 }
@@ -1058,7 +1152,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1062
+//line kernels_tandem.go:1156
 	}
 	return nil
 }
@@ -1139,7 +1233,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1143
+//line kernels_tandem.go:1237
 	}
 	return nil
 }
@@ -1192,7 +1286,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1196
+//line kernels_tandem.go:1290
 	}
 	return nil
 }
@@ -1235,7 +1329,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1239
+//line kernels_tandem.go:1333
 	}
 	return nil
 }
@@ -1278,7 +1372,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1282
+//line kernels_tandem.go:1376
 	}
 	return nil
 }
@@ -1317,7 +1411,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1321
+//line kernels_tandem.go:1415
 	}
 	return nil
 }
@@ -1365,7 +1459,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1369
+//line kernels_tandem.go:1463
 	}
 	return nil
 }
@@ -1410,7 +1504,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1414
+//line kernels_tandem.go:1508
 	}
 	return nil
 }
@@ -1457,7 +1551,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1461
+//line kernels_tandem.go:1555
 	}
 	return nil
 }
@@ -1499,7 +1593,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1503
+//line kernels_tandem.go:1597
 	}
 	return nil
 }
@@ -1536,7 +1630,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1540
+//line kernels_tandem.go:1634
 	}
 	return nil
 }
@@ -1575,7 +1669,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1579
+//line kernels_tandem.go:1673
 	}
 	return nil
 }
@@ -1617,7 +1711,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1621
+//line kernels_tandem.go:1715
 	}
 	return nil
 }
@@ -1653,7 +1747,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1657
+//line kernels_tandem.go:1751
 	}
 	return nil
 }
@@ -1689,7 +1783,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1693
+//line kernels_tandem.go:1787
 	}
 	return nil
 }
@@ -1724,7 +1818,114 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1728
+//line kernels_tandem.go:1822
+	}
+	return nil
+}
+
+func LongerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Longer(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]))
+	})
+}
+
+func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return LongerPlain(grid, lo, hi, args)
+	}
+	out_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[int32](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line kernels.go:207
+					i_ := i0
+//line kernels.go:208
+					if i_ == int64(5) {
+//line kernels.go:209
+						part_ := out_[:int64(len(x_))]
+//line kernels.go:210
+						part_[0] = int32(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1865
+	}
+	return nil
+}
+
+func ConvertsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Converts(it, support.Slice[int64](args[0:]), support.Slice[float64](args[3:]))
+	})
+}
+
+func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ConvertsPlain(grid, lo, hi, args)
+	}
+	out_ := support.Slice[int64](args[0:])
+	x_ := support.Slice[float64](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := min(b0+int64(1+more)*n0, int64(len(x_)))
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					{
+//line kernels.go:218
+						i_ := i0
+						{
+//line kernels.go:219
+							t_ := int64(4) * i_
+//line kernels.go:219
+							t2_ := (int64(4) * i_) + int64(1)
+//line kernels.go:219
+							t3_ := int64(support.Int[int32](x_[i_]))
+//line kernels.go:219
+							t4_ := int64(support.Int[uint8](x_[i_]))
+//line kernels.go:219
+							out_[t_] = t3_
+//line kernels.go:219
+							out_[t2_] = t4_
+//line kernels.go:220
+							t5_ := (int64(4) * i_) + int64(2)
+//line kernels.go:220
+							t6_ := (int64(4) * i_) + int64(3)
+//line kernels.go:220
+							t7_ := support.Int[int64](x_[i_])
+//line kernels.go:220
+							t8_ := int64((support.Int[uint64](x_[i_]) >> (1)))
+//line kernels.go:220
+							out_[t5_] = t7_
+//line kernels.go:220
+							out_[t6_] = t8_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1929
 	}
 	return nil
 }
@@ -1734,11 +1935,11 @@ func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:1738
+//line kernels_tandem.go:1939
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1945
 }

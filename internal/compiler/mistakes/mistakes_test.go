@@ -3,6 +3,7 @@ package mistakes
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,6 +108,9 @@ func TestChecked(t *testing.T) {
 			{"Slices", line(t, file, "func Slices"), func(out, x []int32) error {
 				return LaunchSlices(s, grid, out, x)
 			}, "slice bound 9 out of range, which ends at 8", "slice bounds out of range [:9]"},
+			{"Longer", line(t, file, "func Longer"), func(out, _ []int32) error {
+				return LaunchLonger(s, grid, out, make([]int32, 9))
+			}, "slice bound 9 out of range, which ends at 8", "slice bounds out of range [:9]"},
 			{"Reversed", line(t, file, "func Reversed"), func(out, x []int32) error {
 				return LaunchReversed(s, grid, out, x)
 			}, "slice bound 5 out of range, which ends at 2", "slice bounds out of range [5:2]"},
@@ -184,6 +188,27 @@ func TestCheckedOnce(t *testing.T) {
 		}
 		if err := k.Release(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// The checked mode gives the bits of the other, also where Go leaves them open.
+func TestCheckedBits(t *testing.T) {
+	var want []int64
+	each(t, func(t *testing.T, s *linalg.Session) {
+		x := []float64{1e20, -1e20, math.NaN(), -1, 300, math.Inf(1), math.Inf(-1), 1 << 63}
+		for _, checked := range []bool{false, true} {
+			s.SetChecked(checked)
+			out := make([]int64, 4*len(x))
+			if err := LaunchConverts(s, grid, out, x); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = out
+			}
+			if !slices.Equal(out, want) {
+				t.Errorf("checked %t: %v, want %v", checked, out, want)
+			}
 		}
 	})
 }
