@@ -116,6 +116,10 @@ func (p pair) sum() float64 { return float64(p.a) + float64(p.b*float64(p.c[1]))
 
 func (p *pair) bump(n int16) { p.a += n; p.c[2]++; p.d = !p.d }
 
+func (p *pair) take(n int16) int32 { p.a += n; p.c[1]++; return int32(p.a) ^ int32(p.c[2]) }
+
+func (p pair) mix() int32 { return int32(p.a)*3 + int32(p.c[1]) }
+
 type outer struct {
 	vec
 	p pair
@@ -191,6 +195,12 @@ func b2i(b bool) uint64 {
 func store(p *int32, v int32) int32 { old := *p; *p = v; return old }
 
 func tick(p *int32) int32 { *p = *p*3 + 1; return *p >> 1 }
+
+func look(x int32) int32 { return x*x ^ 5 }
+
+func blend(x, y, z int32) int32 { return x + 2*y - 3*z }
+
+func two(x int32) (a, b int32) { return x + 1, ^x }
 
 func scan(x []float32, n int) (s float32) {
 	for i, v := range x {
@@ -545,7 +555,7 @@ func (g *generator) block(n int) {
 }
 
 func (g *generator) stmt() {
-	k := g.r.IntN(17)
+	k := g.r.IntN(22)
 	if g.depth > 1 {
 		k = g.r.IntN(6)
 	}
@@ -586,6 +596,16 @@ func (g *generator) stmt() {
 		g.multi()
 	case 15:
 		g.order()
+	case 16, 17:
+		g.effects()
+	case 18:
+		g.slicesMoved()
+	case 19:
+		g.rangeOver()
+	case 20:
+		g.localType()
+	case 21:
+		g.unicode()
 	default:
 		g.copies()
 	}
@@ -1203,4 +1223,152 @@ func (g *generator) integer(t string, depth int, x func() string) string {
 		return g.number(t, x)
 	}
 	return fmt.Sprintf("(%s %s %s)", x(), g.pick("+", "-", "*", "&", "|", "^", "&^"), x())
+}
+
+// effects is one expression that looks at a variable and a struct by calls, and changes them by
+// calls, which Go makes in the order of the text.
+func (g *generator) effects() {
+	t, p, v, w := g.name("t"), g.name("p"), g.name("v"), g.name("w")
+	g.line("%s, %s := int32(%s), %s", t, p, g.expr("int32", 1), g.value("pair", 1))
+	call := func() string {
+		return g.pick("look("+t+")", "tick(&"+t+")", p+".mix()", fmt.Sprintf("%s.take(%d)", p, g.r.IntN(9)),
+			"("+p+").mix()", "(&"+p+").take(2)", "look(look("+t+"))", "tick(&("+t+"))")
+	}
+	var sum func(n int) string
+	sum = func(n int) string {
+		switch {
+		case n <= 0 || g.chance(4):
+			return call()
+		case g.chance(5):
+			return fmt.Sprintf("blend(%s, %s, %s)", sum(n-2), sum(n-2), sum(n-2))
+		case g.chance(5):
+			return fmt.Sprintf("[3]int32{%s, 2: %s}[%s&1]", sum(n-2), sum(n-2), call())
+		case g.chance(5):
+			return fmt.Sprintf("pair{a: int16(%s), c: [3]uint8{1: uint8(%s)}}.mix()", sum(n-2), sum(n-2))
+		case g.chance(6):
+			return fmt.Sprintf("int32(b2i(%s > %s %s %s < 7))", sum(n-2), call(), g.pick("&&", "||"), call())
+		case g.chance(6):
+			return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), sum(n-2), sum(n-2))
+		}
+		return fmt.Sprintf("(%s %s %s)", sum(n-1), g.pick("+", "-", "*", "^", "&^"), sum(n-1))
+	}
+	switch g.r.IntN(6) {
+	case 0:
+		g.line("%s, %s := %s, %s", v, w, sum(2), sum(2))
+	case 1:
+		g.line("%s, %s := func() (int32, int32) { return %s, %s }()", v, w, sum(2), sum(2))
+	case 2:
+		g.line("var %s, %s = %s, %s", v, w, sum(3), sum(1))
+	case 3:
+		a := g.name("v")
+		g.line("var %s [4]int32", a)
+		g.line("%s[%s&3] = %s", a, sum(2), sum(2))
+		g.line("%s[%s&3], _ = %s, %s", a, sum(1), sum(1), sum(1))
+		g.line("%s[%s&3] %s= %s", a, sum(2), g.pick("+", "-", "|"), sum(2))
+		g.line("%s, %s := %s[%s&3], %s", v, w, a, sum(1), sum(1))
+		g.declared(a, "[4]int32")
+	case 4:
+		g.line("%s, %s := two(%s + %s)", v, w, sum(2), sum(1))
+		g.line("switch %s {", sum(1))
+		g.line("case %s, %s:", sum(1), sum(2))
+		g.line("\t%s = %s", v, sum(1))
+		g.line("}")
+	default:
+		g.line("%s, %s := int32(0), int32(1)", v, w)
+		g.line("if %s < %s && %s != %s {", sum(1), sum(1), sum(1), sum(1))
+		g.line("\t%s, %s = %s, %s", v, w, sum(2), sum(2))
+		g.line("}")
+		g.line("for range 2 {")
+		g.line("\t%s, %s = %s+%[2]s, %[4]s", v, w, sum(1), sum(1))
+		g.line("}")
+	}
+	g.declared(v, "int32")
+	g.declared(w, "int32")
+	g.declared(t, "int32")
+	g.declared(p, "pair")
+}
+
+// slicesMoved is assignments of slices and indices beside elements that these lead to.
+func (g *generator) slicesMoved() {
+	a, s, i := g.name("v"), g.name("s"), g.name("i")
+	t := g.pick("int32", "float64", "uint8")
+	g.line("%s := %s", a, g.value("[4]"+t, 1))
+	g.line("%s, %s := %s[:], %d", s, i, a, g.r.IntN(2))
+	g.line("%s, %s[%s] = %s[1:], %s", s, s, i, s, g.expr(t, 1))
+	g.line("%s, %s[%s:][0] = %d, %s", i, s, i, g.r.IntN(2), g.expr(t, 1))
+	g.line("%s[0], %s, %s[%s] = %s, %s[:2], %[1]s[1]", s, s, s, i, g.expr(t, 1), s)
+	if g.chance(2) {
+		g.line("for %s = range %s {", i, s)
+		g.line("\t%s[len(%[1]s)-1-%s], %[1]s[%[2]s] = %[1]s[%[2]s], %[3]s", s, i, g.expr(t, 1))
+		g.line("}")
+	}
+	g.declared(a, "[4]"+t)
+	g.declared(i, "int")
+}
+
+// rangeOver is a range over an array that is no variable, and changes while the loop goes on.
+func (g *generator) rangeOver() {
+	k, e, sum := g.name("i"), g.name("e"), g.name("v")
+	var array, elem, place string
+	if g.kernel != nil && !g.typeT && g.chance(2) {
+		array, elem = "s[id].c", "uint8"
+		place = array
+	} else {
+		o, p := g.name("v"), g.name("p")
+		g.line("%s := %s", o, g.value("outer", 1))
+		g.line("%s := &%s", p, o)
+		switch g.r.IntN(4) {
+		case 0:
+			array, elem, place = p+".m", "uint16", o+".m"
+		case 1:
+			array, elem, place = "("+o+".p.c)", "uint8", p+".p.c"
+		case 2:
+			q := g.name("p")
+			g.line("%s := &%s.m", q, p)
+			array, elem, place = "*"+q, "uint16", q
+		default:
+			array, elem, place = p+".p.c", "uint8", p+".p.c"
+		}
+		g.vars = append(g.vars, genVar{o, "outer", false})
+	}
+	g.line("var %s uint64", sum)
+	g.line("for %s, %s := range %s {", k, e, array)
+	g.line("\t%s[%d] = %s(%s) + %s", place, g.r.IntN(3), elem, g.leaf(elem), e)
+	g.line("\t%s[%s&1] += %d", place, k, g.r.IntN(99))
+	g.line("\t%s = %[1]s*31 + uint64(%s)", sum, e)
+	g.line("}")
+	g.declared(sum, "uint64")
+}
+
+// localType is a type of a name that others have, too.
+func (g *generator) localType() {
+	t, u, v, w := g.valueType(), g.pick(genScalars...), g.name("v"), g.name("v")
+	g.line("var %s %s", v, t)
+	g.line("var %s %s", w, u)
+	g.line("{")
+	g.line("\ttype loc struct {")
+	g.line("\t\tp %s", t)
+	g.line("\t\tq [2]%s", u)
+	g.line("\t}")
+	x, y := g.name("v"), g.name("v")
+	g.line("\t%s := loc{p: %s, q: [2]%s{1: %s}}", x, g.value(t, 1), u, g.expr(u, 1))
+	g.line("\t%s := %s", y, x)
+	g.line("\t%s.q[0] = %s", x, g.expr(u, 1))
+	g.line("\t%s, %s = %s.p, %s.q[%s&1]", v, w, y, x, g.leaf("uint8"))
+	g.line("}")
+	g.declared(v, t)
+	g.declared(w, u)
+}
+
+// unicode is names that C writes alike.
+func (g *generator) unicode() {
+	n, t := g.name(""), g.pick("int32", "float32", "uint16")
+	a, b := "é"+n, "u00e9"+n
+	g.line("%s := %s(%s)", a, t, g.expr(t, 1))
+	g.vars = append(g.vars, genVar{a, t, false})
+	g.line("if %s {", g.expr("bool", 1))
+	g.line("\t%s := %s(%s)", b, t, g.expr(t, 1))
+	g.line("\t%s, %s = %[2]s, %[1]s", a, b)
+	g.line("\t%s += %s", a, b)
+	g.line("}")
 }
