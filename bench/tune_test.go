@@ -88,7 +88,7 @@ func (x *paced) space() space[int] {
 			if p == x.broken {
 				return &backend.Source{Name: "broken"} // the cpu device has no compiler
 			}
-			return kernels.Scale(kernels.Float32)
+			return kernels.Scale.Source(kernels.Float32)
 		},
 		contenders: func(_ backend.Kernel, p int) []*contender {
 			return []*contender{{

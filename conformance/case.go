@@ -15,7 +15,8 @@ import (
 // A Case is one operation on one set of inputs.
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
-	// "transpose_tiled", "add", "scale", or an elementary function, such as "gpu.Exp"
+	// "transpose_tiled", an elementwise operation, such as "add", or an elementary function, such as
+	// "gpu.Exp"
 	Kernel string
 	Type   kernels.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -202,14 +203,18 @@ func makeCases() (cases []*Case) {
 				}
 			}
 		}
+		names := []string{"transpose", "transpose_naive", "transpose_tiled"}
+		for _, o := range kernels.Elementwises() {
+			names = append(names, o.Name)
+		}
 		for i, s := range matrices {
 			for j, kind := range kinds {
-				for _, name := range []string{"transpose", "transpose_naive", "transpose_tiled", "add", "scale"} {
+				for _, name := range names {
 					c := Case{Kernel: name, Type: t, M: s[0], N: s[1], Quick: i < quickMatrices, values: kind, alpha: 1}
 					if c.transpose() && j > 0 {
 						continue // moves bits, whatever they are
 					}
-					if name == "scale" {
+					if o := c.elementwise(); o != nil && o.Alpha {
 						c.alpha = scalars[1+i%4][0]
 					}
 					packed := c
@@ -240,8 +245,8 @@ func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 }
 
 // Operands are what a case computes with, packed. For kernel "matmul" c, which holds what was there
-// before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; "add" and
-// "scale" make it a + b and alpha*a, and the transposes a's transpose.
+// before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; the elementwise
+// operations make it what they give of alpha, a and b, and the transposes a's transpose.
 func Operands[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
 	ma, mb, mc := operands[T](x)
 	return T(x.alpha), ma.data, mb.data, T(x.beta), mc.data
@@ -278,21 +283,37 @@ func reference[T kernels.Element](c *Case) matrix[T] {
 				out.data[j*c.M+i] = a.data[i*c.N+j]
 			}
 		}
-	case c.Kernel == "add":
-		for i := range out.data {
-			out.data[i] = host.Add(a.data[i], b.data[i])
-		}
 	case c.function() >= 0:
 		f, n := in(c.Type).function, c.function()
 		for i := range out.data {
 			out.data[i] = f(n, a.data[i], b.data[i]).(T)
 		}
 	default:
+		define := definitions[T]()[c.Kernel]
 		for i := range out.data {
-			out.data[i] = host.Mul(T(c.alpha), a.data[i])
+			out.data[i] = define(T(c.alpha), a.data[i], b.data[i])
 		}
 	}
 	return out
+}
+
+// definitions are the elementwise operations, of alpha and the elements of A and B.
+func definitions[T kernels.Element]() map[string]func(alpha, a, b T) T {
+	return map[string]func(alpha, a, b T) T{
+		"add":   func(_, a, b T) T { return host.Add(a, b) },
+		"sub":   func(_, a, b T) T { return host.Add(a, -b) },
+		"scale": func(alpha, a, _ T) T { return host.Mul(alpha, a) },
+	}
+}
+
+// elementwise is the row of the operation, nil where it is none of these.
+func (c *Case) elementwise() *kernels.Elementwise {
+	for _, o := range kernels.Elementwises() {
+		if o.Name == c.Kernel {
+			return o
+		}
+	}
+	return nil
 }
 
 // Reference is the digest of the result by the definition: what golden.json holds.
@@ -342,10 +363,9 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		return []variant{{"", kernels.TransposeNaive(t), kernels.NaiveGrid(c.M, c.N)}}
 	case "transpose_tiled":
 		return []variant{{"", kernels.TransposeTiled(t), kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)}}
-	case "scale":
-		return []variant{{"", kernels.Scale(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
-	case "add":
-		return []variant{{"", kernels.Add(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
+	}
+	if e := c.elementwise(); e != nil {
+		return []variant{{"", e.Source(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
 	}
 	return []variant{{"", o.Elementary(t), kernels.NaiveGrid(c.M, c.N)}}
 }

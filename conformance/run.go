@@ -407,12 +407,18 @@ func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 		return kernels.TransposeNaiveArgs(nil, c.M, c.N, a, out)
 	case c.transpose():
 		return kernels.TransposeArgs(nil, c.M, c.N, a, out)
-	case c.Kernel == "add":
-		return kernels.AddArgs(nil, rows, cols, a, b, out)
 	case c.function() >= 0:
-		return kernels.AddArgs([]backend.Arg{backend.Int64(int64(c.function()))}, rows, cols, a, b, out)
+		return kernels.Add.Args([]backend.Arg{backend.Int64(int64(c.function()))}, rows, cols, a, b, out)
 	}
-	return kernels.ScaleArgs(nil, rows, cols, alpha, a, out)
+	var args []backend.Arg
+	e := c.elementwise()
+	if e.Alpha {
+		args = append(args, kernels.Scalar(alpha))
+	}
+	if e.Inputs == 1 {
+		return e.Args(args, rows, cols, a, out)
+	}
+	return e.Args(args, rows, cols, a, b, out)
 }
 
 // Digest is the SHA-256 of packed elements, little-endian, with every NaN the same.

@@ -567,7 +567,6 @@ func testElementwise[T host.Element](t *testing.T, d *device) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}
-	scale, add := d.compile(t, kernels.Scale(typ)), d.compile(t, kernels.Add(typ))
 	rng := rand.New(rand.NewPCG(11, 12))
 	shapes := [][2]int{{1, 1}, {1, 4096}, {7, 5}, {64, 64}, {0, 5}, {5, 0}, {300, 3}, {2, 2049}}
 	if d.simulated() {
@@ -583,32 +582,53 @@ func testElementwise[T host.Element](t *testing.T, d *device) {
 			x, y := newArray(rows, cols, l[0], values[T](rng, i%kinds)),
 				newArray(rows, cols, l[1], values[T](rng, i%kinds))
 			z := newArray(rows, cols, l[2], values[T](rng, plain))
-			const alpha = -3
-			scaled, added, doubled, own := z, z, x, y
-			scaled.data, added.data, doubled.data, own.data = slices.Clone(z.data), slices.Clone(z.data),
-				slices.Clone(x.data), slices.Clone(y.data)
-			for i := range rows {
-				for j := range cols {
-					xij, yij := x.data[x.off+i*x.stride+j], y.data[y.off+i*y.stride+j]
-					scaled.data[z.off+i*z.stride+j] = alpha * xij
-					added.data[z.off+i*z.stride+j] = xij + yij
-					doubled.data[x.off+i*x.stride+j] = 2 * xij
-					own.data[y.off+i*y.stride+j] = xij + yij
-				}
-			}
-			m, n := int64(rows), int64(cols)
 			dx, dy, dz := upload(t, d, x), upload(t, d, y), upload(t, d, z)
-			for _, g := range grids {
-				refill(t, d, dx, x)
-				refill(t, d, dy, y)
-				refill(t, d, dz, z)
-				launch(t, d, "scale:", scale, g, kernels.ScaleArgs[T](nil, m, n, alpha, dx, dz), dz.Buffer, scaled)
-				refill(t, d, dz, z)
-				launch(t, d, "add:", add, g, kernels.AddArgs(nil, m, n, dx, dy, dz), dz.Buffer, added)
-				launch(t, d, "add in place:", add, g, kernels.AddArgs(nil, m, n, dx, dy, dy), dy.Buffer, own)
-				launch(t, d, "scale in place:", scale, g, kernels.ScaleArgs[T](nil, m, n, 2, dx, dx), dx.Buffer,
-					doubled)
+			for _, o := range kernels.Elementwises() {
+				apart, own := inPlainGo(t, o, x, y, z), inPlainGo(t, o, x, y, x)
+				k := d.compile(t, o.Source(typ))
+				for _, g := range grids {
+					for _, to := range []struct {
+						name string
+						o    kernels.Operand
+						want array[T]
+					}{{o.Name, dz, apart}, {o.Name + " in place", dx, own}} {
+						refill(t, d, dx, x)
+						refill(t, d, dy, y)
+						refill(t, d, dz, z)
+						launch(t, d, to.name+":", k, g, elementwiseArgs[T](o, rows, cols, dx, dy, to.o), to.o.Buffer, to.want)
+					}
+				}
 			}
 		}
 	}
 }
+
+// elementwiseArgs is the arguments of o with alpha = -3.
+func elementwiseArgs[T host.Element](o *kernels.Elementwise, rows, cols int, x, y, z kernels.Operand) []backend.Arg {
+	var args []backend.Arg
+	if o.Alpha {
+		args = append(args, kernels.Scalar(T(-3)))
+	}
+	return o.Args(args, int64(rows), int64(cols), append([]kernels.Operand{x, y}[:o.Inputs:o.Inputs], z)...)
+}
+
+// inPlainGo is what the kernel of o, as it is written, makes of z.
+func inPlainGo[T host.Element](t *testing.T, o *kernels.Elementwise, x, y, z array[T]) array[T] {
+	t.Helper()
+	z.data = slices.Clone(z.data)
+	operand := func(a array[T]) kernels.Operand {
+		return kernels.Operand{Buffer: memory(backend.Bytes(a.data)), Offset: int64(a.off), Stride: int64(a.stride)}
+	}
+	args := elementwiseArgs[T](o, z.rows, z.cols, operand(x), operand(y), operand(z))
+	if err := o.Source(kernels.TypeOf[T]()).Checks.Go(backend.Grid1(1, 1), 0, 1, args); err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// memory is a buffer in the host's memory, as a kernel in Go sees it.
+type memory []byte
+
+func (m memory) Len() int64    { return int64(len(m)) }
+func (m memory) Bytes() []byte { return m }
+func (m memory) Free() error   { return nil }

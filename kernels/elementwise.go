@@ -1,39 +1,62 @@
 package kernels
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// The elementwise kernels, each with its source, its arguments and package host's loops.
+// The elementwise operations: a row each. From its row follow the calls on arrays and on matrices
+// of the host, alone, in parts, on several devices and between files, the command and the cases of
+// package conformance.
+var (
+	Scale = row("scale", 1, true, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel) // z = alpha*x
+	Add   = row("add", 2, false, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)        // z = x + y
+	Sub   = row("sub", 2, false, subFloat32Kernel, subFloat64Kernel, subInt32Kernel)        // z = x - y
 
-// Scale is the kernel z = alpha*x for matrices, in place where z is x. Arguments: [ScaleArgs].
-// Grid: [ElementwiseGrid], or any.
-func Scale(t Type) *backend.Source {
-	return ByType(t, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel)
+	table = []*Elementwise{Add, Scale, Sub}
+)
+
+// An Elementwise is an operation on each element by itself, of one or two matrices of one shape, in
+// place where the result is one of them.
+type Elementwise struct {
+	Name   string // of the command, and of the cases
+	Inputs int    // matrices: x, or x and y
+	Alpha  bool   // a number comes before them
+
+	source func(Type) *backend.Source
 }
 
-// Add is the kernel z = x + y for matrices, in place where z is x or y. Arguments: [AddArgs]. Grid:
+// row is an operation with its kernels, which take alpha, x, y and z as far as it has them.
+func row(name string, inputs int, alpha bool, f32, f64, i32 *backend.Source) *Elementwise {
+	return &Elementwise{name, inputs, alpha, func(t Type) *backend.Source { return ByType(t, f32, f64, i32) }}
+}
+
+// Elementwises are all elementwise operations, by name.
+func Elementwises() []*Elementwise { return slices.Clone(table) }
+
+// Source is the kernel. Arguments: alpha, if the operation has it, and [Elementwise.Args]. Grid:
 // [ElementwiseGrid], or any.
-func Add(t Type) *backend.Source {
-	return ByType(t, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)
+func (o *Elementwise) Source(t Type) *backend.Source { return o.source(t) }
+
+// Args appends the matrices, all of rows by cols, to the arguments: the inputs, then the result.
+func (o *Elementwise) Args(args []backend.Arg, rows, cols int64, operands ...Operand) []backend.Arg {
+	if len(operands) != o.Inputs+1 {
+		panic(fmt.Sprintf("kernels: %s of %d matrices", o.Name, len(operands)-1))
+	}
+	for _, x := range operands {
+		args = appendMatrix(args, rows, cols, x)
+	}
+	return args
 }
 
-// ScaleArgs appends the arguments of [Scale] for z = alpha*x, matrices of rows by cols.
-func ScaleArgs[T Element](args []backend.Arg, rows, cols int64, alpha T, x, z Operand) []backend.Arg {
-	return appendMatrix(appendMatrix(append(args, Scalar(alpha)), rows, cols, x), rows, cols, z)
-}
-
-// AddArgs appends the arguments of [Add] for z = x + y, matrices of rows by cols.
-func AddArgs(args []backend.Arg, rows, cols int64, x, y, z Operand) []backend.Arg {
-	return appendMatrix(appendMatrix(appendMatrix(args, rows, cols, x), rows, cols, y), rows, cols, z)
-}
-
-// block is the elements of a row that a group of [Scale] and [Add] takes at a time: a few for each
-// work-item of a GPU's group, and enough to walk through in one go for a CPU's.
+// block is the elements of a row that a group of an elementwise kernel takes at a time: a few for
+// each work-item of a GPU's group, and enough to walk through in one go for a CPU's.
 const block = 1024
 
-// ElementwiseGrid is the grid of [Scale] and [Add] for matrices of rows by cols on the device of
+// ElementwiseGrid is the grid of elementwise kernels for matrices of rows by cols on the device of
 // info: enough groups to keep the device busy, which stride over the matrix.
 func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	if info.Host {

@@ -38,7 +38,7 @@ void scale_float32(const float alpha_x, __global const f32 *x_p, const ulong x_o
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 32) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 32))], alpha_ * LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 32) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 32))]));
+              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], alpha_ * LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))]));
             }
           }
         }
@@ -192,7 +192,7 @@ void scale_float64(const double alpha_x, __global const f64 *x_p, const ulong x_
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 32) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 32))], alpha_ * LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 32) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 32))]));
+              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], alpha_ * LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))]));
             }
           }
         }
@@ -345,7 +345,7 @@ void scale_int32(const uint alpha_x, __global const i32 *x_p, const ulong x_off,
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 32) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 32))], (i32)((u32)alpha_ * (u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 32) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 32))])));
+              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], (i32)((u32)alpha_ * (u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))])));
             }
           }
         }
@@ -497,7 +497,7 @@ void add_float32(__global const f32 *x_p, const ulong x_off, const ulong x_rows,
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 46) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 46))], LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 46) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 46))]) + LOAD(g_f32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 46) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 46))]));
+              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + LOAD(g_f32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))]));
             }
           }
         }
@@ -671,7 +671,7 @@ void add_float64(__global const f64 *x_p, const ulong x_off, const ulong x_rows,
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 46) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 46))], LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 46) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 46))]) + LOAD(g_f64, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 46) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 46))]));
+              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + LOAD(g_f64, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))]));
             }
           }
         }
@@ -844,7 +844,7 @@ void add_int32(__global const i32 *x_p, const ulong x_off, const ulong x_rows, c
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 46) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 46))], (i32)((u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 46) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 46))]) + (u32)LOAD(g_i32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 46) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 46))])));
+              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], (i32)((u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + (u32)LOAD(g_i32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))])));
             }
           }
         }
@@ -989,6 +989,525 @@ $L__BB0_9:
 `),
 }
 
+var subFloat32Kernel = &backend.Source{
+	Name: "sub_float32", File: "sub_float32.cl",
+	Params: support.Params{}.ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Matrix("z", "float", 4),
+	Go:     subFloat32Go, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subFloat32Plain},
+	Text: support.Head + `/* sub[float32], from Go */
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
+ACCESS(g_f32, __global, f32)
+__kernel
+void sub_float32(__global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - LOAD(g_f32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))]));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	PTX: []byte(`// Code generated by gpu/compile from sub_float32.cl. DO NOT EDIT.
+.version 4.2
+.target sm_50
+.address_size 64
+.visible .entry sub_float32(
+	.param .u64 sub_float32_param_0,
+	.param .u64 sub_float32_param_1,
+	.param .u64 sub_float32_param_2,
+	.param .u64 sub_float32_param_3,
+	.param .u64 sub_float32_param_4,
+	.param .u64 sub_float32_param_5,
+	.param .u64 sub_float32_param_6,
+	.param .u64 sub_float32_param_7,
+	.param .u64 sub_float32_param_8,
+	.param .u64 sub_float32_param_9,
+	.param .u64 sub_float32_param_10,
+	.param .u64 sub_float32_param_11,
+	.param .u64 sub_float32_param_12,
+	.param .u64 sub_float32_param_13,
+	.param .u64 sub_float32_param_14
+)
+{
+	.reg .pred 	%p<7>;
+	.reg .b32 	%r<11>;
+	.reg .f32 	%f<4>;
+	.reg .b64 	%rd<86>;
+	ld.param.u64 	%rd45, [sub_float32_param_12];
+	mov.u32 	%r2, %ctaid.y;
+	mov.u32 	%r1, %ntid.y;
+	mov.u32 	%r3, %tid.y;
+	mad.lo.s32 	%r4, %r2, %r1, %r3;
+	cvt.u64.u32 	%rd79, %r4;
+	setp.ge.s64 	%p1, %rd79, %rd45;
+	@%p1 bra 	$L__BB0_9;
+	ld.param.u64 	%rd47, [sub_float32_param_14];
+	ld.param.u64 	%rd46, [sub_float32_param_13];
+	ld.param.u64 	%rd44, [sub_float32_param_11];
+	ld.param.u64 	%rd43, [sub_float32_param_10];
+	ld.param.u64 	%rd42, [sub_float32_param_9];
+	ld.param.u64 	%rd41, [sub_float32_param_6];
+	ld.param.u64 	%rd40, [sub_float32_param_5];
+	ld.param.u64 	%rd39, [sub_float32_param_4];
+	ld.param.u64 	%rd38, [sub_float32_param_1];
+	ld.param.u64 	%rd37, [sub_float32_param_0];
+	mov.u32 	%r5, %ctaid.x;
+	mul.wide.u32 	%rd2, %r5, 1024;
+	mov.u32 	%r6, %tid.x;
+	cvt.u64.u32 	%rd3, %r6;
+	mov.u32 	%r7, %ntid.x;
+	cvt.u64.u32 	%rd4, %r7;
+	mov.u32 	%r8, %nctaid.x;
+	mul.wide.u32 	%rd5, %r8, 1024;
+	mov.u32 	%r9, %nctaid.y;
+	mul.lo.s32 	%r10, %r9, %r1;
+	cvt.u64.u32 	%rd6, %r10;
+	mul.lo.s64 	%rd48, %rd39, %rd79;
+	shl.b64 	%rd49, %rd48, 2;
+	mul.wide.u32 	%rd50, %r5, 4096;
+	add.s64 	%rd51, %rd49, %rd50;
+	shl.b64 	%rd52, %rd38, 2;
+	add.s64 	%rd53, %rd51, %rd52;
+	mul.wide.u32 	%rd54, %r6, 4;
+	add.s64 	%rd55, %rd53, %rd54;
+	add.s64 	%rd78, %rd37, %rd55;
+	mul.lo.s64 	%rd56, %rd39, %rd6;
+	shl.b64 	%rd8, %rd56, 2;
+	mul.wide.u32 	%rd9, %r8, 4096;
+	mul.wide.u32 	%rd10, %r7, 4;
+	mul.lo.s64 	%rd57, %rd42, %rd79;
+	shl.b64 	%rd58, %rd57, 2;
+	add.s64 	%rd59, %rd58, %rd50;
+	shl.b64 	%rd60, %rd41, 2;
+	add.s64 	%rd61, %rd59, %rd60;
+	add.s64 	%rd62, %rd61, %rd54;
+	add.s64 	%rd77, %rd40, %rd62;
+	mul.lo.s64 	%rd63, %rd42, %rd6;
+	shl.b64 	%rd12, %rd63, 2;
+	mul.lo.s64 	%rd64, %rd47, %rd79;
+	shl.b64 	%rd65, %rd64, 2;
+	add.s64 	%rd66, %rd65, %rd50;
+	shl.b64 	%rd67, %rd44, 2;
+	add.s64 	%rd68, %rd66, %rd67;
+	add.s64 	%rd69, %rd68, %rd54;
+	add.s64 	%rd76, %rd43, %rd69;
+	mul.lo.s64 	%rd70, %rd47, %rd6;
+	shl.b64 	%rd14, %rd70, 2;
+	setp.ge.s64 	%p2, %rd2, %rd46;
+	bra.uni 	$L__BB0_2;
+$L__BB0_8:
+	add.s64 	%rd79, %rd79, %rd6;
+	add.s64 	%rd78, %rd78, %rd8;
+	add.s64 	%rd77, %rd77, %rd12;
+	add.s64 	%rd76, %rd76, %rd14;
+	setp.lt.s64 	%p6, %rd79, %rd45;
+	@%p6 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_9;
+$L__BB0_2:
+	@%p2 bra 	$L__BB0_8;
+	mov.u64 	%rd80, %rd76;
+	mov.u64 	%rd81, %rd77;
+	mov.u64 	%rd82, %rd78;
+	mov.u64 	%rd83, %rd2;
+	bra.uni 	$L__BB0_4;
+$L__BB0_7:
+	add.s64 	%rd83, %rd83, %rd5;
+	add.s64 	%rd82, %rd82, %rd9;
+	add.s64 	%rd81, %rd81, %rd9;
+	add.s64 	%rd80, %rd80, %rd9;
+	setp.lt.s64 	%p5, %rd83, %rd46;
+	@%p5 bra 	$L__BB0_4;
+	bra.uni 	$L__BB0_8;
+$L__BB0_4:
+	add.s64 	%rd71, %rd83, 1024;
+	min.s64 	%rd23, %rd71, %rd46;
+	or.b64  	%rd85, %rd83, %rd3;
+	setp.ge.s64 	%p3, %rd85, %rd23;
+	@%p3 bra 	$L__BB0_7;
+	mov.u64 	%rd84, 0;
+$L__BB0_6:
+	add.s64 	%rd73, %rd82, %rd84;
+	ld.global.f32 	%f1, [%rd73];
+	add.s64 	%rd74, %rd81, %rd84;
+	ld.global.f32 	%f2, [%rd74];
+	sub.rn.f32 	%f3, %f1, %f2;
+	add.s64 	%rd75, %rd80, %rd84;
+	st.global.f32 	[%rd75], %f3;
+	add.s64 	%rd85, %rd85, %rd4;
+	add.s64 	%rd84, %rd84, %rd10;
+	setp.lt.s64 	%p4, %rd85, %rd23;
+	@%p4 bra 	$L__BB0_6;
+	bra.uni 	$L__BB0_7;
+$L__BB0_9:
+	ret;
+}
+`),
+}
+
+var subFloat64Kernel = &backend.Source{
+	Name: "sub_float64", File: "sub_float64.cl",
+	Params: support.Params{}.ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Matrix("z", "double", 8),
+	Go:     subFloat64Go, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subFloat64Plain},
+	Text: support.Head + `/* sub[float64], from Go */
+typedef double f64;
+typedef struct { __global f64 *p; i64 n; } sg_f64;
+FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
+ACCESS(g_f64, __global, f64)
+__kernel
+void sub_float64(__global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_f64((__global f64 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - LOAD(g_f64, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))]));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	PTX: []byte(`// Code generated by gpu/compile from sub_float64.cl. DO NOT EDIT.
+.version 4.2
+.target sm_50
+.address_size 64
+.visible .entry sub_float64(
+	.param .u64 sub_float64_param_0,
+	.param .u64 sub_float64_param_1,
+	.param .u64 sub_float64_param_2,
+	.param .u64 sub_float64_param_3,
+	.param .u64 sub_float64_param_4,
+	.param .u64 sub_float64_param_5,
+	.param .u64 sub_float64_param_6,
+	.param .u64 sub_float64_param_7,
+	.param .u64 sub_float64_param_8,
+	.param .u64 sub_float64_param_9,
+	.param .u64 sub_float64_param_10,
+	.param .u64 sub_float64_param_11,
+	.param .u64 sub_float64_param_12,
+	.param .u64 sub_float64_param_13,
+	.param .u64 sub_float64_param_14
+)
+{
+	.reg .pred 	%p<7>;
+	.reg .b32 	%r<11>;
+	.reg .b64 	%rd<86>;
+	.reg .f64 	%fd<4>;
+	ld.param.u64 	%rd45, [sub_float64_param_12];
+	mov.u32 	%r2, %ctaid.y;
+	mov.u32 	%r1, %ntid.y;
+	mov.u32 	%r3, %tid.y;
+	mad.lo.s32 	%r4, %r2, %r1, %r3;
+	cvt.u64.u32 	%rd79, %r4;
+	setp.ge.s64 	%p1, %rd79, %rd45;
+	@%p1 bra 	$L__BB0_9;
+	ld.param.u64 	%rd47, [sub_float64_param_14];
+	ld.param.u64 	%rd46, [sub_float64_param_13];
+	ld.param.u64 	%rd44, [sub_float64_param_11];
+	ld.param.u64 	%rd43, [sub_float64_param_10];
+	ld.param.u64 	%rd42, [sub_float64_param_9];
+	ld.param.u64 	%rd41, [sub_float64_param_6];
+	ld.param.u64 	%rd40, [sub_float64_param_5];
+	ld.param.u64 	%rd39, [sub_float64_param_4];
+	ld.param.u64 	%rd38, [sub_float64_param_1];
+	ld.param.u64 	%rd37, [sub_float64_param_0];
+	mov.u32 	%r5, %ctaid.x;
+	mul.wide.u32 	%rd2, %r5, 1024;
+	mov.u32 	%r6, %tid.x;
+	cvt.u64.u32 	%rd3, %r6;
+	mov.u32 	%r7, %ntid.x;
+	cvt.u64.u32 	%rd4, %r7;
+	mov.u32 	%r8, %nctaid.x;
+	mul.wide.u32 	%rd5, %r8, 1024;
+	mov.u32 	%r9, %nctaid.y;
+	mul.lo.s32 	%r10, %r9, %r1;
+	cvt.u64.u32 	%rd6, %r10;
+	mul.lo.s64 	%rd48, %rd39, %rd79;
+	shl.b64 	%rd49, %rd48, 3;
+	mul.wide.u32 	%rd50, %r5, 8192;
+	add.s64 	%rd51, %rd49, %rd50;
+	shl.b64 	%rd52, %rd38, 3;
+	add.s64 	%rd53, %rd51, %rd52;
+	mul.wide.u32 	%rd54, %r6, 8;
+	add.s64 	%rd55, %rd53, %rd54;
+	add.s64 	%rd78, %rd37, %rd55;
+	mul.lo.s64 	%rd56, %rd39, %rd6;
+	shl.b64 	%rd8, %rd56, 3;
+	mul.wide.u32 	%rd9, %r8, 8192;
+	mul.wide.u32 	%rd10, %r7, 8;
+	mul.lo.s64 	%rd57, %rd42, %rd79;
+	shl.b64 	%rd58, %rd57, 3;
+	add.s64 	%rd59, %rd58, %rd50;
+	shl.b64 	%rd60, %rd41, 3;
+	add.s64 	%rd61, %rd59, %rd60;
+	add.s64 	%rd62, %rd61, %rd54;
+	add.s64 	%rd77, %rd40, %rd62;
+	mul.lo.s64 	%rd63, %rd42, %rd6;
+	shl.b64 	%rd12, %rd63, 3;
+	mul.lo.s64 	%rd64, %rd47, %rd79;
+	shl.b64 	%rd65, %rd64, 3;
+	add.s64 	%rd66, %rd65, %rd50;
+	shl.b64 	%rd67, %rd44, 3;
+	add.s64 	%rd68, %rd66, %rd67;
+	add.s64 	%rd69, %rd68, %rd54;
+	add.s64 	%rd76, %rd43, %rd69;
+	mul.lo.s64 	%rd70, %rd47, %rd6;
+	shl.b64 	%rd14, %rd70, 3;
+	setp.ge.s64 	%p2, %rd2, %rd46;
+	bra.uni 	$L__BB0_2;
+$L__BB0_8:
+	add.s64 	%rd79, %rd79, %rd6;
+	add.s64 	%rd78, %rd78, %rd8;
+	add.s64 	%rd77, %rd77, %rd12;
+	add.s64 	%rd76, %rd76, %rd14;
+	setp.lt.s64 	%p6, %rd79, %rd45;
+	@%p6 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_9;
+$L__BB0_2:
+	@%p2 bra 	$L__BB0_8;
+	mov.u64 	%rd80, %rd76;
+	mov.u64 	%rd81, %rd77;
+	mov.u64 	%rd82, %rd78;
+	mov.u64 	%rd83, %rd2;
+	bra.uni 	$L__BB0_4;
+$L__BB0_7:
+	add.s64 	%rd83, %rd83, %rd5;
+	add.s64 	%rd82, %rd82, %rd9;
+	add.s64 	%rd81, %rd81, %rd9;
+	add.s64 	%rd80, %rd80, %rd9;
+	setp.lt.s64 	%p5, %rd83, %rd46;
+	@%p5 bra 	$L__BB0_4;
+	bra.uni 	$L__BB0_8;
+$L__BB0_4:
+	add.s64 	%rd71, %rd83, 1024;
+	min.s64 	%rd23, %rd71, %rd46;
+	or.b64  	%rd85, %rd83, %rd3;
+	setp.ge.s64 	%p3, %rd85, %rd23;
+	@%p3 bra 	$L__BB0_7;
+	mov.u64 	%rd84, 0;
+$L__BB0_6:
+	add.s64 	%rd73, %rd82, %rd84;
+	ld.global.f64 	%fd1, [%rd73];
+	add.s64 	%rd74, %rd81, %rd84;
+	ld.global.f64 	%fd2, [%rd74];
+	sub.rn.f64 	%fd3, %fd1, %fd2;
+	add.s64 	%rd75, %rd80, %rd84;
+	st.global.f64 	[%rd75], %fd3;
+	add.s64 	%rd85, %rd85, %rd4;
+	add.s64 	%rd84, %rd84, %rd10;
+	setp.lt.s64 	%p4, %rd85, %rd23;
+	@%p4 bra 	$L__BB0_6;
+	bra.uni 	$L__BB0_7;
+$L__BB0_9:
+	ret;
+}
+`),
+}
+
+var subInt32Kernel = &backend.Source{
+	Name: "sub_int32", File: "sub_int32.cl",
+	Params: support.Params{}.ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4).Matrix("z", "int", 4),
+	Go:     subInt32Go, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subInt32Plain},
+	Text: support.Head + `/* sub[int32], from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
+ACCESS(g_i32, __global, i32)
+__kernel
+void sub_int32(__global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
+  Matrix_t y_; y_.Data_ = make_sg_i32((__global i32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
+  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], (i32)((u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - (u32)LOAD(g_i32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))])));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	PTX: []byte(`// Code generated by gpu/compile from sub_int32.cl. DO NOT EDIT.
+.version 4.2
+.target sm_50
+.address_size 64
+.visible .entry sub_int32(
+	.param .u64 sub_int32_param_0,
+	.param .u64 sub_int32_param_1,
+	.param .u64 sub_int32_param_2,
+	.param .u64 sub_int32_param_3,
+	.param .u64 sub_int32_param_4,
+	.param .u64 sub_int32_param_5,
+	.param .u64 sub_int32_param_6,
+	.param .u64 sub_int32_param_7,
+	.param .u64 sub_int32_param_8,
+	.param .u64 sub_int32_param_9,
+	.param .u64 sub_int32_param_10,
+	.param .u64 sub_int32_param_11,
+	.param .u64 sub_int32_param_12,
+	.param .u64 sub_int32_param_13,
+	.param .u64 sub_int32_param_14
+)
+{
+	.reg .pred 	%p<7>;
+	.reg .b32 	%r<14>;
+	.reg .b64 	%rd<86>;
+	ld.param.u64 	%rd45, [sub_int32_param_12];
+	mov.u32 	%r2, %ctaid.y;
+	mov.u32 	%r1, %ntid.y;
+	mov.u32 	%r3, %tid.y;
+	mad.lo.s32 	%r4, %r2, %r1, %r3;
+	cvt.u64.u32 	%rd79, %r4;
+	setp.ge.s64 	%p1, %rd79, %rd45;
+	@%p1 bra 	$L__BB0_9;
+	ld.param.u64 	%rd47, [sub_int32_param_14];
+	ld.param.u64 	%rd46, [sub_int32_param_13];
+	ld.param.u64 	%rd44, [sub_int32_param_11];
+	ld.param.u64 	%rd43, [sub_int32_param_10];
+	ld.param.u64 	%rd42, [sub_int32_param_9];
+	ld.param.u64 	%rd41, [sub_int32_param_6];
+	ld.param.u64 	%rd40, [sub_int32_param_5];
+	ld.param.u64 	%rd39, [sub_int32_param_4];
+	ld.param.u64 	%rd38, [sub_int32_param_1];
+	ld.param.u64 	%rd37, [sub_int32_param_0];
+	mov.u32 	%r5, %ctaid.x;
+	mul.wide.u32 	%rd2, %r5, 1024;
+	mov.u32 	%r6, %tid.x;
+	cvt.u64.u32 	%rd3, %r6;
+	mov.u32 	%r7, %ntid.x;
+	cvt.u64.u32 	%rd4, %r7;
+	mov.u32 	%r8, %nctaid.x;
+	mul.wide.u32 	%rd5, %r8, 1024;
+	mov.u32 	%r9, %nctaid.y;
+	mul.lo.s32 	%r10, %r9, %r1;
+	cvt.u64.u32 	%rd6, %r10;
+	mul.lo.s64 	%rd48, %rd39, %rd79;
+	shl.b64 	%rd49, %rd48, 2;
+	mul.wide.u32 	%rd50, %r5, 4096;
+	add.s64 	%rd51, %rd49, %rd50;
+	shl.b64 	%rd52, %rd38, 2;
+	add.s64 	%rd53, %rd51, %rd52;
+	mul.wide.u32 	%rd54, %r6, 4;
+	add.s64 	%rd55, %rd53, %rd54;
+	add.s64 	%rd78, %rd37, %rd55;
+	mul.lo.s64 	%rd56, %rd39, %rd6;
+	shl.b64 	%rd8, %rd56, 2;
+	mul.wide.u32 	%rd9, %r8, 4096;
+	mul.wide.u32 	%rd10, %r7, 4;
+	mul.lo.s64 	%rd57, %rd42, %rd79;
+	shl.b64 	%rd58, %rd57, 2;
+	add.s64 	%rd59, %rd58, %rd50;
+	shl.b64 	%rd60, %rd41, 2;
+	add.s64 	%rd61, %rd59, %rd60;
+	add.s64 	%rd62, %rd61, %rd54;
+	add.s64 	%rd77, %rd40, %rd62;
+	mul.lo.s64 	%rd63, %rd42, %rd6;
+	shl.b64 	%rd12, %rd63, 2;
+	mul.lo.s64 	%rd64, %rd47, %rd79;
+	shl.b64 	%rd65, %rd64, 2;
+	add.s64 	%rd66, %rd65, %rd50;
+	shl.b64 	%rd67, %rd44, 2;
+	add.s64 	%rd68, %rd66, %rd67;
+	add.s64 	%rd69, %rd68, %rd54;
+	add.s64 	%rd76, %rd43, %rd69;
+	mul.lo.s64 	%rd70, %rd47, %rd6;
+	shl.b64 	%rd14, %rd70, 2;
+	setp.ge.s64 	%p2, %rd2, %rd46;
+	bra.uni 	$L__BB0_2;
+$L__BB0_8:
+	add.s64 	%rd79, %rd79, %rd6;
+	add.s64 	%rd78, %rd78, %rd8;
+	add.s64 	%rd77, %rd77, %rd12;
+	add.s64 	%rd76, %rd76, %rd14;
+	setp.lt.s64 	%p6, %rd79, %rd45;
+	@%p6 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_9;
+$L__BB0_2:
+	@%p2 bra 	$L__BB0_8;
+	mov.u64 	%rd80, %rd76;
+	mov.u64 	%rd81, %rd77;
+	mov.u64 	%rd82, %rd78;
+	mov.u64 	%rd83, %rd2;
+	bra.uni 	$L__BB0_4;
+$L__BB0_7:
+	add.s64 	%rd83, %rd83, %rd5;
+	add.s64 	%rd82, %rd82, %rd9;
+	add.s64 	%rd81, %rd81, %rd9;
+	add.s64 	%rd80, %rd80, %rd9;
+	setp.lt.s64 	%p5, %rd83, %rd46;
+	@%p5 bra 	$L__BB0_4;
+	bra.uni 	$L__BB0_8;
+$L__BB0_4:
+	add.s64 	%rd71, %rd83, 1024;
+	min.s64 	%rd23, %rd71, %rd46;
+	or.b64  	%rd85, %rd83, %rd3;
+	setp.ge.s64 	%p3, %rd85, %rd23;
+	@%p3 bra 	$L__BB0_7;
+	mov.u64 	%rd84, 0;
+$L__BB0_6:
+	add.s64 	%rd73, %rd82, %rd84;
+	ld.global.u32 	%r11, [%rd73];
+	add.s64 	%rd74, %rd81, %rd84;
+	ld.global.u32 	%r12, [%rd74];
+	sub.s32 	%r13, %r11, %r12;
+	add.s64 	%rd75, %rd80, %rd84;
+	st.global.u32 	[%rd75], %r13;
+	add.s64 	%rd85, %rd85, %rd4;
+	add.s64 	%rd84, %rd84, %rd10;
+	setp.lt.s64 	%p4, %rd85, %rd23;
+	@%p4 bra 	$L__BB0_6;
+	bra.uni 	$L__BB0_7;
+$L__BB0_9:
+	ret;
+}
+`),
+}
+
 var matmulNaiveFloat32Kernel = &backend.Source{
 	Name: "matmulNaive_float32", File: "matmulNaive_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
@@ -1016,10 +1535,10 @@ void matmulNaive_float32(__global const f32 *a_p, const ulong a_off, const ulong
             i64 t_ = a_.Cols_;
             i64 p_ = (i64)0;
             for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = fma(LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 62) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 62))]), LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 62) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 62))]), acc_);
+              acc_ = fma(LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]), LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]), acc_);
             }
           }
-          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 64) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 64))], acc_);
+          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
         }
       }
     }
@@ -1231,10 +1750,10 @@ void matmulNaive_float64(__global const f64 *a_p, const ulong a_off, const ulong
             i64 t_ = a_.Cols_;
             i64 p_ = (i64)0;
             for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = fma(LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 62) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 62))]), LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 62) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 62))]), acc_);
+              acc_ = fma(LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]), LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]), acc_);
             }
           }
-          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 64) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 64))], acc_);
+          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
         }
       }
     }
@@ -1445,10 +1964,10 @@ void matmulNaive_int32(__global const i32 *a_p, const ulong a_off, const ulong a
             i64 t_ = a_.Cols_;
             i64 p_ = (i64)0;
             for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = (i32)((u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 62) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 62))]) * (u32)LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 62) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 62))]))) + (u32)acc_);
+              acc_ = (i32)((u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]) * (u32)LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]))) + (u32)acc_);
             }
           }
-          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 64) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 64))], acc_);
+          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
         }
       }
     }
@@ -1685,10 +2204,10 @@ void matmulTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong
               f32 va_ = -zero_;
               f32 vb_ = zero_;
               if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 86) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 86))]);
+                va_ = LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
               }
               if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 89) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 89))]);
+                vb_ = LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
               }
               i64 t_ = y_;
               i64 t2_ = x_;
@@ -1696,20 +2215,20 @@ void matmulTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong
               i64 t4_ = x_;
               f32 t5_ = va_;
               f32 t6_ = vb_;
-              STORE(l_f32, as_.v[AT(t_, 16, 91)].v[AT(t2_, 16, 91)], t5_);
-              STORE(l_f32, bs_.v[AT(t3_, 16, 91)].v[AT(t4_, 16, 91)], t6_);
+              STORE(l_f32, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
+              STORE(l_f32, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
               {
                 i64 q_ = (i64)0;
                 for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = fma(LOAD(l_f32, as_.v[AT(y_, 16, 94)].v[AT(q_, 16, 94)]), LOAD(l_f32, bs_.v[AT(q_, 16, 94)].v[AT(x_, 16, 94)]), acc_);
+                  acc_ = fma(LOAD(l_f32, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]), LOAD(l_f32, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]), acc_);
                 }
               }
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             }
           }
           if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 99) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 99))], acc_);
+            STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
           }
         }
       }
@@ -1979,10 +2498,10 @@ void matmulTiled_float64(__global const f64 *a_p, const ulong a_off, const ulong
               f64 va_ = -zero_;
               f64 vb_ = zero_;
               if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 86) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 86))]);
+                va_ = LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
               }
               if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 89) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 89))]);
+                vb_ = LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
               }
               i64 t_ = y_;
               i64 t2_ = x_;
@@ -1990,20 +2509,20 @@ void matmulTiled_float64(__global const f64 *a_p, const ulong a_off, const ulong
               i64 t4_ = x_;
               f64 t5_ = va_;
               f64 t6_ = vb_;
-              STORE(l_f64, as_.v[AT(t_, 16, 91)].v[AT(t2_, 16, 91)], t5_);
-              STORE(l_f64, bs_.v[AT(t3_, 16, 91)].v[AT(t4_, 16, 91)], t6_);
+              STORE(l_f64, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
+              STORE(l_f64, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
               {
                 i64 q_ = (i64)0;
                 for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = fma(LOAD(l_f64, as_.v[AT(y_, 16, 94)].v[AT(q_, 16, 94)]), LOAD(l_f64, bs_.v[AT(q_, 16, 94)].v[AT(x_, 16, 94)]), acc_);
+                  acc_ = fma(LOAD(l_f64, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]), LOAD(l_f64, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]), acc_);
                 }
               }
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             }
           }
           if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 99) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 99))], acc_);
+            STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
           }
         }
       }
@@ -2272,10 +2791,10 @@ void matmulTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a
               i32 va_ = (i32)(0u - (u32)zero_);
               i32 vb_ = zero_;
               if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 86) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 86))]);
+                va_ = LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
               }
               if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 89) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 89))]);
+                vb_ = LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
               }
               i64 t_ = y_;
               i64 t2_ = x_;
@@ -2283,20 +2802,20 @@ void matmulTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a
               i64 t4_ = x_;
               i32 t5_ = va_;
               i32 t6_ = vb_;
-              STORE(l_i32, as_.v[AT(t_, 16, 91)].v[AT(t2_, 16, 91)], t5_);
-              STORE(l_i32, bs_.v[AT(t3_, 16, 91)].v[AT(t4_, 16, 91)], t6_);
+              STORE(l_i32, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
+              STORE(l_i32, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
               {
                 i64 q_ = (i64)0;
                 for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = (i32)((u32)((i32)((u32)LOAD(l_i32, as_.v[AT(y_, 16, 94)].v[AT(q_, 16, 94)]) * (u32)LOAD(l_i32, bs_.v[AT(q_, 16, 94)].v[AT(x_, 16, 94)]))) + (u32)acc_);
+                  acc_ = (i32)((u32)((i32)((u32)LOAD(l_i32, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]) * (u32)LOAD(l_i32, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]))) + (u32)acc_);
                 }
               }
               barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             }
           }
           if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 99) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 99))], acc_);
+            STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
           }
         }
       }
@@ -2543,7 +3062,7 @@ void transposeNaive_float32(__global const f32 *a_p, const ulong a_off, const ul
       {
         i64 j_ = (i64)get_global_id(0);
         for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 112) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 112))], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 112) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 112))]));
+          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
         }
       }
     }
@@ -2668,7 +3187,7 @@ void transposeNaive_float64(__global const f64 *a_p, const ulong a_off, const ul
       {
         i64 j_ = (i64)get_global_id(0);
         for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 112) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 112))], LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 112) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 112))]));
+          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
         }
       }
     }
@@ -2792,7 +3311,7 @@ void transposeNaive_int32(__global const i32 *a_p, const ulong a_off, const ulon
       {
         i64 j_ = (i64)get_global_id(0);
         for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 112) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 112))], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 112) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 112))]));
+          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
         }
       }
     }
@@ -2904,6 +3423,7 @@ var kernelsFresh = sync.OnceValue(func() error {
 		{File: "grid.go", Head: "const productTile = 16", Bytes: 22, Hash: "cd2ed49484565fb89b58f3e99fedb8bcab285ca47234571d0261db713eb71227"},
 		{File: "textbook.go", Head: "// scale is z = alpha*x, element by element. Any grid in x and y covers any shape: groups in x", Bytes: 774, Hash: "60ee15f0bc5e2079927c29ec837df0170138c1a5e494bc1ccafcdcd996d315f0"},
 		{File: "textbook.go", Head: "// add is z = x + y, element by element. Its grid is that of scale.", Bytes: 466, Hash: "0bcec9092183699f2090e99e98e4f48c724b40a7c10ff76c67695a8aa58c08b4"},
+		{File: "textbook.go", Head: "// sub is z = x - y, element by element. Its grid is that of scale.", Bytes: 466, Hash: "98676658efb61f51741d1f39e4ef4c1e0cff4acb127a993f1856359dbc31ab1a"},
 		{File: "textbook.go", Head: "// matmulNaive is C = A*B by the definition, one work-item an element at a time: the chain over p of", Bytes: 609, Hash: "48c0fa840c3ee0ee0981ab2b4aabbbd756b4d911923c58090e0771dceeca0835"},
 		{File: "textbook.go", Head: "// matmulTiled is C = A*B by square tiles in local memory, as in the CUDA C++ Programming Guide,", Bytes: 1306, Hash: "676d690c079cfc7fbe32b235ada424752c477fe80811d70e843394e56b188ad5"},
 		{File: "textbook.go", Head: "// transposeNaive is C = A' by the definition, one work-item an element at a time. Any grid in x and", Bytes: 462, Hash: "49bc1b470a152238f28a4c41d795c66a893ed8cb181bd29881f13f549fd8342d"},
@@ -2965,26 +3485,26 @@ func scaleFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:28
+//line textbook.go:26
 							i_ := i1
 							{
 								{
-//line textbook.go:29
+//line textbook.go:27
 									begin_ := g0 * int64(1024)
-//line textbook.go:29
+//line textbook.go:27
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:30
+//line textbook.go:28
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:31
+//line textbook.go:29
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:31
+//line textbook.go:29
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
 											h4 := x_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:32
+//line textbook.go:30
 												h1[(i_*h2)+j_] = float32(alpha_ * h3[(i_*h4)+j_])
 											}
 										}
@@ -2996,7 +3516,7 @@ func scaleFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3000
+//line kernels_tandem.go:3520
 	}
 	return nil
 }
@@ -3035,26 +3555,26 @@ func scaleFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:28
+//line textbook.go:26
 							i_ := i1
 							{
 								{
-//line textbook.go:29
+//line textbook.go:27
 									begin_ := g0 * int64(1024)
-//line textbook.go:29
+//line textbook.go:27
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:30
+//line textbook.go:28
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:31
+//line textbook.go:29
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:31
+//line textbook.go:29
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
 											h4 := x_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:32
+//line textbook.go:30
 												h1[(i_*h2)+j_] = float64(alpha_ * h3[(i_*h4)+j_])
 											}
 										}
@@ -3066,7 +3586,7 @@ func scaleFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3070
+//line kernels_tandem.go:3590
 	}
 	return nil
 }
@@ -3105,26 +3625,26 @@ func scaleInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:28
+//line textbook.go:26
 							i_ := i1
 							{
 								{
-//line textbook.go:29
+//line textbook.go:27
 									begin_ := g0 * int64(1024)
-//line textbook.go:29
+//line textbook.go:27
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:30
+//line textbook.go:28
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:31
+//line textbook.go:29
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:31
+//line textbook.go:29
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
 											h4 := x_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:32
+//line textbook.go:30
 												h1[(i_*h2)+j_] = alpha_ * h3[(i_*h4)+j_]
 											}
 										}
@@ -3136,7 +3656,7 @@ func scaleInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3140
+//line kernels_tandem.go:3660
 	}
 	return nil
 }
@@ -3178,20 +3698,20 @@ func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:42
+//line textbook.go:40
 							i_ := i1
 							{
 								{
-//line textbook.go:43
+//line textbook.go:41
 									begin_ := g0 * int64(1024)
-//line textbook.go:43
+//line textbook.go:41
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:44
+//line textbook.go:42
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:45
+//line textbook.go:43
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:45
+//line textbook.go:43
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
@@ -3199,7 +3719,7 @@ func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h5 := y_.Data_
 											h6 := y_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:46
+//line textbook.go:44
 												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
 											}
 										}
@@ -3211,7 +3731,7 @@ func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3215
+//line kernels_tandem.go:3735
 	}
 	return nil
 }
@@ -3253,20 +3773,20 @@ func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:42
+//line textbook.go:40
 							i_ := i1
 							{
 								{
-//line textbook.go:43
+//line textbook.go:41
 									begin_ := g0 * int64(1024)
-//line textbook.go:43
+//line textbook.go:41
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:44
+//line textbook.go:42
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:45
+//line textbook.go:43
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:45
+//line textbook.go:43
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
@@ -3274,7 +3794,7 @@ func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h5 := y_.Data_
 											h6 := y_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:46
+//line textbook.go:44
 												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
 											}
 										}
@@ -3286,7 +3806,7 @@ func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3290
+//line kernels_tandem.go:3810
 	}
 	return nil
 }
@@ -3328,20 +3848,20 @@ func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line textbook.go:42
+//line textbook.go:40
 							i_ := i1
 							{
 								{
-//line textbook.go:43
+//line textbook.go:41
 									begin_ := g0 * int64(1024)
-//line textbook.go:43
+//line textbook.go:41
 									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:44
+//line textbook.go:42
 										end_ := min(begin_+int64(1024), z_.Cols_)
 										{
-//line textbook.go:45
+//line textbook.go:43
 											j_ := begin_ + (i0 - b0)
-//line textbook.go:45
+//line textbook.go:43
 											h1 := z_.Data_
 											h2 := z_.Stride_
 											h3 := x_.Data_
@@ -3349,7 +3869,7 @@ func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h5 := y_.Data_
 											h6 := y_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:46
+//line textbook.go:44
 												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
 											}
 										}
@@ -3361,7 +3881,232 @@ func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3365
+//line kernels_tandem.go:3885
+	}
+	return nil
+}
+
+func subFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		sub[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func subFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return subFloat32Plain(grid, lo, hi, args)
+	}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	y_.Rows_ = args[7].Int64()
+	y_.Cols_ = args[8].Int64()
+	y_.Stride_ = args[9].Int64()
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
+	z_.Rows_ = args[12].Int64()
+	z_.Cols_ = args[13].Int64()
+	z_.Stride_ = args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			e0 := b0 + n0
+			e1 := min(a1+n1, z_.Rows_)
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						{
+//line textbook.go:54
+							i_ := i1
+							{
+								{
+//line textbook.go:55
+									begin_ := g0 * int64(1024)
+//line textbook.go:55
+									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line textbook.go:56
+										end_ := min(begin_+int64(1024), z_.Cols_)
+										{
+//line textbook.go:57
+											j_ := begin_ + (i0 - b0)
+//line textbook.go:57
+											h1 := z_.Data_
+											h2 := z_.Stride_
+											h3 := x_.Data_
+											h4 := x_.Stride_
+											h5 := y_.Data_
+											h6 := y_.Stride_
+											for ; j_ < end_; j_ = j_ + n0 {
+//line textbook.go:58
+												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
+											}
+										}
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3960
+	}
+	return nil
+}
+
+func subFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		sub[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func subFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return subFloat64Plain(grid, lo, hi, args)
+	}
+	x_ := gpu_Matrix2{Data_: support.Matrix[float64](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	y_ := gpu_Matrix2{Data_: support.Matrix[float64](args[5:])}
+	y_.Rows_ = args[7].Int64()
+	y_.Cols_ = args[8].Int64()
+	y_.Stride_ = args[9].Int64()
+	z_ := gpu_Matrix2{Data_: support.Matrix[float64](args[10:])}
+	z_.Rows_ = args[12].Int64()
+	z_.Cols_ = args[13].Int64()
+	z_.Stride_ = args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			e0 := b0 + n0
+			e1 := min(a1+n1, z_.Rows_)
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						{
+//line textbook.go:54
+							i_ := i1
+							{
+								{
+//line textbook.go:55
+									begin_ := g0 * int64(1024)
+//line textbook.go:55
+									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line textbook.go:56
+										end_ := min(begin_+int64(1024), z_.Cols_)
+										{
+//line textbook.go:57
+											j_ := begin_ + (i0 - b0)
+//line textbook.go:57
+											h1 := z_.Data_
+											h2 := z_.Stride_
+											h3 := x_.Data_
+											h4 := x_.Stride_
+											h5 := y_.Data_
+											h6 := y_.Stride_
+											for ; j_ < end_; j_ = j_ + n0 {
+//line textbook.go:58
+												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
+											}
+										}
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4035
+	}
+	return nil
+}
+
+func subInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		sub[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func subInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return subInt32Plain(grid, lo, hi, args)
+	}
+	x_ := gpu_Matrix3{Data_: support.Matrix[int32](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	y_ := gpu_Matrix3{Data_: support.Matrix[int32](args[5:])}
+	y_.Rows_ = args[7].Int64()
+	y_.Cols_ = args[8].Int64()
+	y_.Stride_ = args[9].Int64()
+	z_ := gpu_Matrix3{Data_: support.Matrix[int32](args[10:])}
+	z_.Rows_ = args[12].Int64()
+	z_.Cols_ = args[13].Int64()
+	z_.Stride_ = args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			e0 := b0 + n0
+			e1 := min(a1+n1, z_.Rows_)
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						{
+//line textbook.go:54
+							i_ := i1
+							{
+								{
+//line textbook.go:55
+									begin_ := g0 * int64(1024)
+//line textbook.go:55
+									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line textbook.go:56
+										end_ := min(begin_+int64(1024), z_.Cols_)
+										{
+//line textbook.go:57
+											j_ := begin_ + (i0 - b0)
+//line textbook.go:57
+											h1 := z_.Data_
+											h2 := z_.Stride_
+											h3 := x_.Data_
+											h4 := x_.Stride_
+											h5 := y_.Data_
+											h6 := y_.Stride_
+											for ; j_ < end_; j_ = j_ + n0 {
+//line textbook.go:58
+												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
+											}
+										}
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4110
 	}
 	return nil
 }
@@ -3407,31 +4152,31 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:58
+//line textbook.go:70
 								i_ := i1
 								{
 									{
-//line textbook.go:59
+//line textbook.go:71
 										j_ := i0
 										{
-//line textbook.go:60
+//line textbook.go:72
 											var acc_ float32
 											{
-//line textbook.go:61
+//line textbook.go:73
 												t_ := a_.Cols_
-//line textbook.go:61
+//line textbook.go:73
 												p_ := int64(0)
-//line textbook.go:61
+//line textbook.go:73
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:62
+//line textbook.go:74
 													acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:64
+//line textbook.go:76
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -3442,7 +4187,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:3446
+//line kernels_tandem.go:4191
 	}
 	return nil
 }
@@ -3488,31 +4233,31 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:58
+//line textbook.go:70
 								i_ := i1
 								{
 									{
-//line textbook.go:59
+//line textbook.go:71
 										j_ := i0
 										{
-//line textbook.go:60
+//line textbook.go:72
 											var acc_ float64
 											{
-//line textbook.go:61
+//line textbook.go:73
 												t_ := a_.Cols_
-//line textbook.go:61
+//line textbook.go:73
 												p_ := int64(0)
-//line textbook.go:61
+//line textbook.go:73
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:62
+//line textbook.go:74
 													acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:64
+//line textbook.go:76
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -3523,7 +4268,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:3527
+//line kernels_tandem.go:4272
 	}
 	return nil
 }
@@ -3569,31 +4314,31 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:58
+//line textbook.go:70
 								i_ := i1
 								{
 									{
-//line textbook.go:59
+//line textbook.go:71
 										j_ := i0
 										{
-//line textbook.go:60
+//line textbook.go:72
 											var acc_ int32
 											{
-//line textbook.go:61
+//line textbook.go:73
 												t_ := a_.Cols_
-//line textbook.go:61
+//line textbook.go:73
 												p_ := int64(0)
-//line textbook.go:61
+//line textbook.go:73
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:62
+//line textbook.go:74
 													acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
 												}
 											}
-//line textbook.go:64
+//line textbook.go:76
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -3604,7 +4349,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:3608
+//line kernels_tandem.go:4353
 	}
 	return nil
 }
@@ -3645,20 +4390,20 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:78
-//line textbook.go:78
+//line textbook.go:90
+//line textbook.go:90
 				}
 			}
 		}
 		{
-//line textbook.go:79
+//line textbook.go:91
 			top_ := g1 * int64(16)
-//line textbook.go:79
+//line textbook.go:91
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:80
+//line textbook.go:92
 					left_ := g0 * int64(16)
-//line textbook.go:80
+//line textbook.go:92
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -3669,11 +4414,11 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float32
 									x_ := l0
 									y_ := l1
-//line textbook.go:81
+//line textbook.go:93
 									row_ = top_ + y_
-//line textbook.go:81
+//line textbook.go:93
 									col_ = left_ + x_
-//line textbook.go:82
+//line textbook.go:94
 									acc_ = float32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -3681,12 +4426,12 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:82
+//line textbook.go:94
 						var zero_ float32
 						{
-//line textbook.go:83
+//line textbook.go:95
 							p_ := int64(0)
-//line textbook.go:83
+//line textbook.go:95
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -3696,35 +4441,35 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:84
+//line textbook.go:96
 											va_ := -zero_
-//line textbook.go:84
+//line textbook.go:96
 											vb_ := zero_
-//line textbook.go:85
+//line textbook.go:97
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:86
+//line textbook.go:98
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:88
+//line textbook.go:100
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:89
+//line textbook.go:101
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:91
+//line textbook.go:103
 											t_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t2_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t3_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t4_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t5_ := va_
-//line textbook.go:91
+//line textbook.go:103
 											t6_ := vb_
-//line textbook.go:91
+//line textbook.go:103
 											as_[t_][t2_] = t5_
-//line textbook.go:91
+//line textbook.go:103
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -3739,11 +4484,11 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:93
+//line textbook.go:105
 												q_ := int64(0)
-//line textbook.go:93
+//line textbook.go:105
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:94
+//line textbook.go:106
 													acc_ = support.FMA32(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -3751,7 +4496,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:83
+//line textbook.go:95
 								p_ = p_ + int64(16)
 							}
 						}
@@ -3762,9 +4507,9 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:98
+//line textbook.go:110
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:99
+//line textbook.go:111
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -3773,15 +4518,15 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:80
+//line textbook.go:92
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:79
+//line textbook.go:91
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:3785
+//line kernels_tandem.go:4530
 	}
 	return nil
 }
@@ -3822,20 +4567,20 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:78
-//line textbook.go:78
+//line textbook.go:90
+//line textbook.go:90
 				}
 			}
 		}
 		{
-//line textbook.go:79
+//line textbook.go:91
 			top_ := g1 * int64(16)
-//line textbook.go:79
+//line textbook.go:91
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:80
+//line textbook.go:92
 					left_ := g0 * int64(16)
-//line textbook.go:80
+//line textbook.go:92
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -3846,11 +4591,11 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float64
 									x_ := l0
 									y_ := l1
-//line textbook.go:81
+//line textbook.go:93
 									row_ = top_ + y_
-//line textbook.go:81
+//line textbook.go:93
 									col_ = left_ + x_
-//line textbook.go:82
+//line textbook.go:94
 									acc_ = float64(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -3858,12 +4603,12 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:82
+//line textbook.go:94
 						var zero_ float64
 						{
-//line textbook.go:83
+//line textbook.go:95
 							p_ := int64(0)
-//line textbook.go:83
+//line textbook.go:95
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -3873,35 +4618,35 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:84
+//line textbook.go:96
 											va_ := -zero_
-//line textbook.go:84
+//line textbook.go:96
 											vb_ := zero_
-//line textbook.go:85
+//line textbook.go:97
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:86
+//line textbook.go:98
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:88
+//line textbook.go:100
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:89
+//line textbook.go:101
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:91
+//line textbook.go:103
 											t_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t2_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t3_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t4_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t5_ := va_
-//line textbook.go:91
+//line textbook.go:103
 											t6_ := vb_
-//line textbook.go:91
+//line textbook.go:103
 											as_[t_][t2_] = t5_
-//line textbook.go:91
+//line textbook.go:103
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -3916,11 +4661,11 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:93
+//line textbook.go:105
 												q_ := int64(0)
-//line textbook.go:93
+//line textbook.go:105
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:94
+//line textbook.go:106
 													acc_ = math.FMA(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -3928,7 +4673,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:83
+//line textbook.go:95
 								p_ = p_ + int64(16)
 							}
 						}
@@ -3939,9 +4684,9 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:98
+//line textbook.go:110
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:99
+//line textbook.go:111
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -3950,15 +4695,15 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:80
+//line textbook.go:92
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:79
+//line textbook.go:91
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:3962
+//line kernels_tandem.go:4707
 	}
 	return nil
 }
@@ -3999,20 +4744,20 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:78
-//line textbook.go:78
+//line textbook.go:90
+//line textbook.go:90
 				}
 			}
 		}
 		{
-//line textbook.go:79
+//line textbook.go:91
 			top_ := g1 * int64(16)
-//line textbook.go:79
+//line textbook.go:91
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:80
+//line textbook.go:92
 					left_ := g0 * int64(16)
-//line textbook.go:80
+//line textbook.go:92
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -4023,11 +4768,11 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									var acc_ int32
 									x_ := l0
 									y_ := l1
-//line textbook.go:81
+//line textbook.go:93
 									row_ = top_ + y_
-//line textbook.go:81
+//line textbook.go:93
 									col_ = left_ + x_
-//line textbook.go:82
+//line textbook.go:94
 									acc_ = int32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -4035,12 +4780,12 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:82
+//line textbook.go:94
 						var zero_ int32
 						{
-//line textbook.go:83
+//line textbook.go:95
 							p_ := int64(0)
-//line textbook.go:83
+//line textbook.go:95
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -4050,35 +4795,35 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:84
+//line textbook.go:96
 											va_ := -zero_
-//line textbook.go:84
+//line textbook.go:96
 											vb_ := zero_
-//line textbook.go:85
+//line textbook.go:97
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:86
+//line textbook.go:98
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:88
+//line textbook.go:100
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:89
+//line textbook.go:101
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:91
+//line textbook.go:103
 											t_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t2_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t3_ := y_
-//line textbook.go:91
+//line textbook.go:103
 											t4_ := x_
-//line textbook.go:91
+//line textbook.go:103
 											t5_ := va_
-//line textbook.go:91
+//line textbook.go:103
 											t6_ := vb_
-//line textbook.go:91
+//line textbook.go:103
 											as_[t_][t2_] = t5_
-//line textbook.go:91
+//line textbook.go:103
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -4093,11 +4838,11 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:93
+//line textbook.go:105
 												q_ := int64(0)
-//line textbook.go:93
+//line textbook.go:105
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:94
+//line textbook.go:106
 													acc_ = (as_[y_][q_] * bs_[q_][x_]) + acc_
 												}
 											}
@@ -4105,7 +4850,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 										}
 									}
 								}
-//line textbook.go:83
+//line textbook.go:95
 								p_ = p_ + int64(16)
 							}
 						}
@@ -4116,9 +4861,9 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:98
+//line textbook.go:110
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:99
+//line textbook.go:111
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -4127,15 +4872,15 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:80
+//line textbook.go:92
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:79
+//line textbook.go:91
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:4139
+//line kernels_tandem.go:4884
 	}
 	return nil
 }
@@ -4177,14 +4922,14 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:110
+//line textbook.go:122
 								i_ := i1
 								{
 									{
-//line textbook.go:111
+//line textbook.go:123
 										j_ := i0
 										{
-//line textbook.go:112
+//line textbook.go:124
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -4195,7 +4940,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4199
+//line kernels_tandem.go:4944
 	}
 	return nil
 }
@@ -4237,14 +4982,14 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:110
+//line textbook.go:122
 								i_ := i1
 								{
 									{
-//line textbook.go:111
+//line textbook.go:123
 										j_ := i0
 										{
-//line textbook.go:112
+//line textbook.go:124
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -4255,7 +5000,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4259
+//line kernels_tandem.go:5004
 	}
 	return nil
 }
@@ -4297,14 +5042,14 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:110
+//line textbook.go:122
 								i_ := i1
 								{
 									{
-//line textbook.go:111
+//line textbook.go:123
 										j_ := i0
 										{
-//line textbook.go:112
+//line textbook.go:124
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -4315,7 +5060,7 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4319
+//line kernels_tandem.go:5064
 	}
 	return nil
 }

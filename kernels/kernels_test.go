@@ -22,13 +22,13 @@ func TestSourcesAreCached(t *testing.T) {
 		first, next *backend.Source
 		same        bool
 	}{
-		{"Scale", Scale(Int32), Scale(Int32), true},
-		{"Add", Add(Float64), Add(Float64), true},
+		{"Scale", Scale.Source(Int32), Scale.Source(Int32), true},
+		{"Add", Add.Source(Float64), Add.Source(Float64), true},
 		{"MatMul", MatMul(Float32, p), MatMul(Float32, p), true},
 		{"MatMul, Whole", MatMul(Float32, p), MatMul(Float32, whole), true},
 		{"Transpose", Transpose(Int32, q), Transpose(Int32, q), true},
 		{"TransposeTiled", TransposeTiled(Int32), Transpose(Int32, TextbookTranspose), true},
-		{"types", Scale(Int32), Scale(Float32), false},
+		{"types", Scale.Source(Int32), Scale.Source(Float32), false},
 		{"kernels", MatMulNaive(Int32), MatMulTiled(Int32), false},
 		{
 			"parameters", MatMul(Float32, p), MatMul(Float32, MatMulParams{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 1}),
@@ -89,10 +89,10 @@ func TestArgsFitParams(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	check("scale float32", Scale(Float32), ScaleArgs(prefix, 4, 5, float32(2), b, b))
-	check("scale float64", Scale(Float64), ScaleArgs(prefix, 4, 5, 2.0, b, b))
-	check("scale int32", Scale(Int32), ScaleArgs(prefix, 4, 5, int32(2), b, b))
-	check("add", Add(Int32), AddArgs(prefix, 4, 5, b, b, b))
+	check("scale float32", Scale.Source(Float32), Scale.Args(append(prefix, Scalar(float32(2))), 4, 5, b, b))
+	check("scale float64", Scale.Source(Float64), Scale.Args(append(prefix, Scalar(2.0)), 4, 5, b, b))
+	check("scale int32", Scale.Source(Int32), Scale.Args(append(prefix, Scalar(int32(2))), 4, 5, b, b))
+	check("add", Add.Source(Int32), Add.Args(prefix, 4, 5, b, b, b))
 	check("matmul_naive", MatMulNaive(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
 	check("matmul_tiled", MatMulTiled(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
 	check("transpose_naive", TransposeNaive(Float64), TransposeNaiveArgs(prefix, 4, 5, b, b))

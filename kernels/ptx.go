@@ -8,6 +8,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
 //go:generate go run ./internal/ptxgen
 
 //go:embed ptx

@@ -123,8 +123,8 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 		src      *backend.Source
 		old, new string
 	}{
-		{kernels.Scale(kernels.Float32), "mul.rn.f32", "add.rn.f32"},
-		{kernels.Add(kernels.Float64), "add.rn.f64", "mul.rn.f64"},
+		{kernels.Scale.Source(kernels.Float32), "mul.rn.f32", "add.rn.f32"},
+		{kernels.Add.Source(kernels.Float64), "add.rn.f64", "mul.rn.f64"},
 		{kernels.MatMulTiled(kernels.Float64), "fma.rn.f64", "fma.rz.f64"},
 		{kernels.MatMulNaive(kernels.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
 		{kernels.TransposeTiled(kernels.Int32), "bar.sync", "//"},
@@ -180,7 +180,7 @@ func TestCorruptedPTXOnDriver(t *testing.T) {
 		{"mul.rn.f32", "add.rn.f32", []float32{-2, -1, 0, 1, 2, 3}},
 		{"st.global.f32", "ld.global.f32", nil}, // a load has its operands the other way round: no PTX
 	} {
-		src := *kernels.Scale(kernels.Float32)
+		src := *kernels.Scale.Source(kernels.Float32)
 		if src.Go == nil || src.Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
 			t.Fatalf("a source without text or Go, or PTX without %q", test.old)
 		}
@@ -215,7 +215,7 @@ func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, e
 	if err := q.Write(b, 0, backend.Bytes(x)); err != nil {
 		return nil, err
 	}
-	if err := q.Launch(k, backend.Grid1(1, 32), kernels.ScaleArgs[float32](nil, 1, n, -3, row, row)...); err != nil {
+	if err := q.Launch(k, backend.Grid1(1, 32), kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(-3))}, 1, n, row, row)...); err != nil {
 		return nil, err
 	}
 	if err := q.Read(backend.Bytes(z), b, 0); err != nil {
@@ -296,11 +296,11 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	case "scale":
 		pa, pc := place(t, k, a), place(t, k, out)
 		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
-		return launchSim(k, flat, kernels.ScaleArgs(nil, int64(m), int64(n), T(3), pa, pc), pc, want)
+		return launchSim(k, flat, kernels.Scale.Args([]backend.Arg{kernels.Scalar(T(3))}, int64(m), int64(n), pa, pc), pc, want)
 	case "add":
 		b := newArray(m, n, l[1], values[T](rng, kind))
 		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
-		return launchSim(k, flat, kernels.AddArgs(nil, int64(m), int64(n), pa, pb, pc), pc,
+		return launchSim(k, flat, kernels.Add.Args(nil, int64(m), int64(n), pa, pb, pc), pc,
 			elementwise(a, b, out, host.Add[T]))
 	case "transposeNaive", "transpose_tiled":
 		out = newArray(n, m, l[2], values[T](rng, plain))

@@ -24,8 +24,9 @@ func everySource(matmul func(kernels.Type) []kernels.MatMulParams,
 ) (all []built) {
 	for _, t := range kernels.Types() {
 		add := func(name string, s *backend.Source) { all = append(all, built{t.String() + "/" + name, t, s}) }
-		add("scale", kernels.Scale(t))
-		add("add", kernels.Add(t))
+		for _, o := range kernels.Elementwises() {
+			add(o.Name, o.Source(t))
+		}
 		add("matmul_naive", kernels.MatMulNaive(t))
 		add("matmul_tiled", kernels.MatMulTiled(t))
 		add("transpose_naive", kernels.TransposeNaive(t))

@@ -2,8 +2,6 @@ package kernels
 
 import "github.com/tandem-gpu/tandem/gpu"
 
-//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
-
 // The textbook's kernels and the elementwise ones, written in Go: the compiler makes their text,
 // PTX and what the cpu device runs. Element (i, j) of a matrix x is x.At(i, j). An output overlaps
 // no input, but for scale and add in place, where both are the same matrix.
@@ -44,6 +42,20 @@ func add[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {
 			end := min(begin+block, z.Cols)
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 				z.Set(i, j, x.At(i, j)+y.At(i, j))
+			}
+		}
+	}
+}
+
+// sub is z = x - y, element by element. Its grid is that of scale.
+//
+//tandem:kernel float32 float64 int32
+func sub[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {
+	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
+		for begin := it.Group(0) * block; begin < z.Cols; begin += it.Groups(0) * block {
+			end := min(begin+block, z.Cols)
+			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+				z.Set(i, j, x.At(i, j)-y.At(i, j))
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func MatMulBatchedContext[T Element](ctx context.Context, s *Session, count int,
 		return Matrix[T]{}, err
 	}
 	x := call[T]{
-		op: matmul, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
+		op: product[T]{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
 	}
 	return x.run(ctx, s)
@@ -76,7 +76,7 @@ func GemmBatchedContext[T Element](
 	beta T, c Matrix[T],
 ) error {
 	x := call[T]{
-		op: matmul, count: count, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta}, n: 3,
+		op: product[T]{}, count: count, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta}, n: 3,
 		matrices: [3]Matrix[T]{c, a, b},
 	}
 	_, err := x.run(ctx, s)

@@ -13,7 +13,7 @@ import (
 // A call computes from host memory to host memory. It holds all that it needs, so that it costs no
 // memory but that of a new result.
 type call[T Element] struct {
-	op     *operation
+	op     operation[T]
 	count  int // of products
 	tA, tB blas.Transpose
 	update[T]
@@ -70,15 +70,16 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	if err := x.send(ctx, l); err != nil {
 		return c, err
 	}
-	switch dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]; x.op {
-	case matmul:
+	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
+	switch op := x.op.(type) { // by type, so that x stays off the heap
+	case product[T]:
 		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
-	case transpose:
+	case transposition[T]:
 		err = dst.Transpose(a)
-	case add:
-		err = dst.Add(a, b)
-	case scale:
-		err = dst.Scale(x.alpha, a)
+	case elementwise[T]:
+		err = op.apply(x.alpha, dst, a, b)
+	default:
+		err = fmt.Errorf("linalg: %w: %T on matrices", backend.ErrUnsupported, x.op)
 	}
 	if err == nil {
 		err = x.receive(ctx, l)

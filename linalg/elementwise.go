@@ -1,72 +1,146 @@
 package linalg
 
 import (
+	"context"
 	"fmt"
+	"io"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// The elementwise operations of arrays.
-var (
-	add   = elementwise(kernels.Add)
-	scale = elementwise(kernels.Scale)
-)
+// Add is the sum of a and b, which have one shape, on the default device: packed and new.
+func Add[T Element](a, b Matrix[T]) (Matrix[T], error) {
+	return AddContext(context.Background(), nil, a, b)
+}
 
-func elementwise(source func(kernels.Type) *backend.Source) *operation {
-	return &operation{func(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
-		return source(key.typ), kernels.ElementwiseGrid(info, int64(key.m), int64(key.n))
-	}}
+// AddContext is Add as [ElementwiseContext] has it.
+func AddContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+	return ElementwiseContext(ctx, s, kernels.Add, 0, a, b)
+}
+
+// AddNPY writes the sum of two .npy files, which have one shape, to a third, as MatMulNPY works.
+func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
+	return ElementwiseNPY[T](ctx, s, kernels.Add, 0, c, o, a, b)
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Add(a, b *Array[T]) error {
-	if err := c.checkElementwise("Add", a, b); err != nil || c.rows == 0 || c.cols == 0 {
-		return err
-	}
-	var o [3]kernels.Operand
-	rows, cols := collapse(o[:], a, b, c)
-	p, err := c.s.plan(planKey{op: add, typ: kernels.TypeOf[T](), m: rows, n: cols})
-	if err != nil {
-		return err
-	}
-	l := takeArgs()
-	l.args = kernels.AddArgs(l.args, int64(rows), int64(cols), o[0], o[1], o[2])
-	return c.s.launch(p, l)
+func (c *Array[T]) Add(a, b *Array[T]) error { return c.Elementwise(kernels.Add, 0, a, b) }
+
+// Sub is a - b, which have one shape, on the default device: packed and new.
+func Sub[T Element](a, b Matrix[T]) (Matrix[T], error) {
+	return SubContext(context.Background(), nil, a, b)
+}
+
+// SubContext is Sub as [ElementwiseContext] has it.
+func SubContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+	return ElementwiseContext(ctx, s, kernels.Sub, 0, a, b)
+}
+
+// SubNPY writes a - b of two .npy files, which have one shape, to a third, as MatMulNPY works.
+func SubNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
+	return ElementwiseNPY[T](ctx, s, kernels.Sub, 0, c, o, a, b)
+}
+
+// Sub makes the receiver a - b, which have its shape. The receiver may be a or b.
+func (c *Array[T]) Sub(a, b *Array[T]) error { return c.Elementwise(kernels.Sub, 0, a, b) }
+
+// Scale is alpha*a, on the default device: packed and new.
+func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
+	return ScaleContext(context.Background(), nil, alpha, a)
+}
+
+// ScaleContext is Scale as [ElementwiseContext] has it.
+func ScaleContext[T Element](ctx context.Context, s *Session, alpha T, a Matrix[T]) (Matrix[T], error) {
+	return ElementwiseContext(ctx, s, kernels.Scale, alpha, a)
+}
+
+// ScaleNPY writes alpha times a .npy file to another, as MatMulNPY works.
+func ScaleNPY[T Element](ctx context.Context, s *Session, alpha T, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
+	return ElementwiseNPY(ctx, s, kernels.Scale, alpha, c, o, a)
 }
 
 // Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
-func (c *Array[T]) Scale(alpha T, a *Array[T]) error {
-	if err := c.checkElementwise("Scale", a); err != nil || c.rows == 0 || c.cols == 0 {
+func (c *Array[T]) Scale(alpha T, a *Array[T]) error { return c.Elementwise(kernels.Scale, alpha, a) }
+
+// ElementwiseContext is what an operation of package kernels' table gives of matrices of one shape,
+// packed and new, on session s, or on the default device where s is nil. alpha counts where the
+// operation has it. It returns ctx's error soon after ctx is done.
+func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, in ...Matrix[T]) (
+	Matrix[T], error,
+) {
+	if err := checkInputs(op, len(in)); err != nil {
+		return Matrix[T]{}, err
+	}
+	x := call[T]{op: elementwise[T]{row: op}, update: update[T]{alpha: alpha}, makesC: true, n: 1 + len(in)}
+	x.matrices[0] = Matrix[T]{Rows: in[0].Rows, Cols: in[0].Cols}
+	for i, m := range in {
+		if m.Rows != in[0].Rows || m.Cols != in[0].Cols {
+			return Matrix[T]{}, fmt.Errorf("%w: %s of %s and %s", ErrShape, op.Name, in[0], m)
+		}
+		x.matrices[i+1] = m
+	}
+	return x.run(ctx, s)
+}
+
+// ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one shape
+// to another, as [MatMulNPY] works. alpha counts where the operation has it.
+func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
+	o FileOptions, in ...io.ReaderAt,
+) error {
+	if err := checkInputs(op, len(in)); err != nil {
 		return err
 	}
-	var o [2]kernels.Operand
-	rows, cols := collapse(o[:], a, c)
-	p, err := c.s.plan(planKey{op: scale, typ: kernels.TypeOf[T](), m: rows, n: cols})
+	return onFiles(ctx, s, call[T]{op: elementwise[T]{row: op}, update: update[T]{alpha: alpha}}, o, c, in...)
+}
+
+func checkInputs(op *kernels.Elementwise, n int) error {
+	if n != op.Inputs {
+		return fmt.Errorf("%w: %s takes %d matrices, not %d", ErrShape, op.Name, op.Inputs, n)
+	}
+	return nil
+}
+
+// Elementwise makes the receiver what an operation of package kernels' table gives of arrays of its
+// shape, of which it may be one. alpha counts where the operation has it.
+func (c *Array[T]) Elementwise(op *kernels.Elementwise, alpha T, in ...*Array[T]) error {
+	if err := checkInputs(op, len(in)); err != nil {
+		return err
+	}
+	if err := c.checkElementwise(op.Name, in...); err != nil || c.rows == 0 || c.cols == 0 {
+		return err
+	}
+	var operands [3]kernels.Operand
+	o := operands[:len(in)+1]
+	rows, cols := collapse(o, c, in...)
+	p, err := c.s.plan(planKey{op: elementwise[T]{row: op}, typ: kernels.TypeOf[T](), m: rows, n: cols})
 	if err != nil {
 		return err
 	}
 	l := takeArgs()
-	l.args = kernels.ScaleArgs(l.args, int64(rows), int64(cols), alpha, o[0], o[1])
+	if op.Alpha {
+		l.args = append(l.args, kernels.Scalar(alpha))
+	}
+	l.args = op.Args(l.args, int64(rows), int64(cols), o...)
 	return c.s.launch(p, l)
 }
 
-// collapse fills in the operands as the elementwise kernels see them, and returns their shape:
-// packed arrays are one long row.
-func collapse[T Element](operands []kernels.Operand, arrays ...*Array[T]) (rows, cols int) {
-	rows, cols = arrays[0].rows, arrays[0].cols
-	packed := true
-	for i, a := range arrays {
+// collapse fills in the operands as the elementwise kernels see them, c as the last, and returns
+// their shape: packed arrays are one long row.
+func collapse[T Element](operands []kernels.Operand, c *Array[T], in ...*Array[T]) (rows, cols int) {
+	packed := func(a *Array[T]) bool { return a.stride == a.cols || a.rows == 1 }
+	row := packed(c)
+	for i, a := range in {
 		operands[i] = a.Operand()
-		packed = packed && (a.stride == a.cols || a.rows == 1)
+		row = row && packed(a)
 	}
-	if packed {
-		rows, cols = 1, rows*cols
-		for i := range operands {
-			operands[i].Stride = int64(cols)
-		}
+	operands[len(in)] = c.Operand()
+	if !row {
+		return c.rows, c.cols
 	}
-	return rows, cols
+	for i := range operands {
+		operands[i].Stride = int64(c.rows * c.cols)
+	}
+	return 1, c.rows * c.cols
 }
 
 func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) error {

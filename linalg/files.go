@@ -9,7 +9,6 @@ import (
 	"iter"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -57,24 +56,14 @@ type FileOptions struct {
 // far as its Stat tells; ErrShape; backend.ErrOutOfMemory where o.Memory has no room for a block;
 // or it is the files' or a device's own.
 func MatMulNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	x := call[T]{op: matmul, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}}
+	x := call[T]{op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}}
 	return onFiles(ctx, s, x, o, c, a, b)
 }
 
 // TransposeNPY writes the transpose of a .npy file to another, as MatMulNPY works. A file of one
 // dimension stays as it is.
 func TransposeNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
-	return onFiles(ctx, s, call[T]{op: transpose}, o, c, a)
-}
-
-// AddNPY writes the sum of two .npy files, which have one shape, to a third, as MatMulNPY works.
-func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	return onFiles(ctx, s, call[T]{op: add}, o, c, a, b)
-}
-
-// ScaleNPY writes alpha times a .npy file to another, as MatMulNPY works.
-func ScaleNPY[T Element](ctx context.Context, s *Session, alpha T, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
-	return onFiles(ctx, s, call[T]{op: scale, update: update[T]{alpha: alpha}}, o, c, a)
+	return onFiles(ctx, s, call[T]{op: transposition[T]{}}, o, c, a)
 }
 
 // A fileJob is a call whose matrices are files.
@@ -104,7 +93,7 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 		}
 	}
 	x.n = 1 + len(in)
-	f := fileJob[T]{call: x, s: s}
+	f := fileJob[T]{call: x, s: s, k: 1}
 	for _, r := range in {
 		unchanged, in := watch(r), new(source[T])
 		if in.Blocks, err = npy.OpenBlocks[T](r); err == nil {
@@ -116,7 +105,11 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 		f.in = append(f.in, in)
 		defer func() { err = cmp.Or(err, unchanged()) }()
 	}
-	shape, err := f.shape()
+	var shapes [][]int
+	for _, in := range f.in {
+		shapes = append(shapes, in.Shape)
+	}
+	shape, err := f.op.shape(&f, shapes)
 	if err != nil {
 		return err
 	}
@@ -151,58 +144,14 @@ func watch(r io.ReaderAt) (unchanged func() error) {
 	}
 }
 
-// shape checks the shapes, and gives that of C in its file.
-func (f *fileJob[T]) shape() ([]int, error) {
-	a := f.in[0]
-	f.m, f.n, f.k = a.Rows, a.Cols, 1
-	shape := slices.Clone(a.Shape)
-	switch f.op {
-	case transpose:
-		if len(shape) == 1 { // a row that stays one
-			a.Rows, a.Cols = a.Cols, a.Rows
-		}
-		f.m, f.n = a.Cols, a.Rows
-		slices.Reverse(shape)
-	case add:
-		if b := f.in[1]; !slices.Equal(shape, b.Shape) {
-			return nil, fmt.Errorf("%w: sum of files of shapes %v and %v", ErrShape, shape, b.Shape)
-		}
-	case matmul:
-		b := f.in[1]
-		if len(b.Shape) == 1 {
-			b.Rows, b.Cols = b.Cols, b.Rows
-		}
-		if len(a.Shape) == 0 || len(b.Shape) == 0 || a.Cols != b.Rows {
-			return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, shape, b.Shape)
-		}
-		f.n, f.k = b.Cols, a.Cols
-		shape = append(shape[:len(shape)-1], b.Shape[1:]...)
-		if _, err := elements(f.m, f.n); err != nil {
-			return nil, err
-		}
-	}
-	return shape, nil
-}
-
 // A part is some steps of k of a block of C.
 type part struct {
 	c    tiles.Tile
 	k, l int
 }
 
-// region is what a part needs of operand i.
-func (f *fileJob[T]) region(i int, p part) tiles.Tile {
-	t := p.c
-	switch {
-	case f.op == transpose:
-		t = tiles.Tile{Row: t.Col, Col: t.Row, Rows: t.Cols, Cols: t.Rows}
-	case f.op == matmul && i == 0:
-		t.Col, t.Cols = p.k, p.l-p.k
-	case f.op == matmul:
-		t.Row, t.Rows = p.k, p.l-p.k
-	}
-	return t
-}
+// region is what a part needs of file i.
+func (f *fileJob[T]) region(i int, p part) tiles.Tile { return f.op.region(i+1, p.c, p.k, p.l) }
 
 // parts are all parts in their order. It turns at the edges, where what was read last is of use
 // again.
@@ -253,7 +202,7 @@ func (f *fileJob[T]) cut(memory int64) error {
 	least := math.Inf(1)
 	consider := func(rows, cols int) {
 		depth, left := 1, room-copies*rows*cols
-		if f.op == matmul {
+		if f.reuses() {
 			depth = min(f.k, kernels.MaxDim, left/(2*(rows+cols)))
 			if f.k > 0 && depth > 0 {
 				depth = ceil(f.k, ceil(f.k, depth))
@@ -265,14 +214,18 @@ func (f *fileJob[T]) cut(memory int64) error {
 			return
 		}
 		block := part{tiles.Tile{Rows: rows, Cols: cols}, 0, depth}
-		passes := [2][]float64{{1, 1}, {1, 1}} // of A and B, when the block beside comes next, and below
-		if strips, bands := float64(ceil(f.n, cols)), float64(ceil(f.m, rows)); f.op == matmul {
-			passes = [2][]float64{{1, bands}, {strips, 1}}
-			if depth < f.k {
-				passes = [2][]float64{{strips, bands}, {strips, bands}}
+		strips, bands := float64(ceil(f.n, cols)), float64(ceil(f.m, rows))
+		passes := func(i int, down bool) float64 { // through a file, when the block below comes next, or that beside
+			onRows, onCols := dependsOn(f.op, i+1)
+			switch {
+			case !onCols && (down || depth < f.k): // one region for all blocks beside each other
+				return strips
+			case !onRows && (!down || depth < f.k):
+				return bands
 			}
+			return 1
 		}
-		for i, down := range []bool{false, true} {
+		for _, down := range []bool{false, true} {
 			cost := pass(f.out, rows, cols)
 			if depth > 0 {
 				cost += stepCost * size * float64(f.m) * float64(f.n) * float64(ceil(f.k, depth)-1)
@@ -280,7 +233,7 @@ func (f *fileJob[T]) cut(memory int64) error {
 			for n, in := range f.in {
 				r := f.region(n, block)
 				if r.Rows > 0 && r.Cols > 0 {
-					cost += passes[i][n] * pass(in.Blocks, r.Rows, r.Cols)
+					cost += passes(n, down) * pass(in.Blocks, r.Rows, r.Cols)
 				}
 			}
 			if cost < least {

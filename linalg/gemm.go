@@ -6,15 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
-
-var matmul = &operation{func(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
-	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
-	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
-}}
 
 // An update is what products make of C: alpha*A*B + beta*C, or C + alpha*A*B in one chain that
 // starts from C. With chain alpha is 1 or -1, and beta is 1.
@@ -128,7 +121,7 @@ func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a
 			return err
 		}
 		n := min(most, all-i)
-		key := planKey{op: matmul, typ: kernels.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
+		key := planKey{op: product[T]{}, typ: kernels.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
 		if x.count == 1 {
 			key.m, key.count = n, 1
 		}

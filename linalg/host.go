@@ -19,16 +19,6 @@ func Transpose[T Element](a Matrix[T]) (Matrix[T], error) {
 	return TransposeContext(context.Background(), nil, a)
 }
 
-// Add is the sum of a and b, which have one shape, on the default device: packed and new.
-func Add[T Element](a, b Matrix[T]) (Matrix[T], error) {
-	return AddContext(context.Background(), nil, a, b)
-}
-
-// Scale is alpha*a, on the default device: packed and new.
-func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
-	return ScaleContext(context.Background(), nil, alpha, a)
-}
-
 // Gemm makes c = alpha*op(a)*op(b) + beta*c, on the default device, where op is the matrix or, with
 // blas.Trans or blas.ConjTrans, its transpose. c must not share memory with a or b. After an error
 // the elements of c are undefined.
@@ -59,7 +49,7 @@ func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (
 			"second", ErrShape, a, b)
 	}
 	x := call[T]{
-		op: matmul, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
+		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: b.Cols}, a, b},
 	}
 	return x.run(ctx, s)
@@ -68,27 +58,7 @@ func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (
 // TransposeContext is Transpose on session s, or on the default device where s is nil. It returns
 // ctx's error soon after ctx is done.
 func TransposeContext[T Element](ctx context.Context, s *Session, a Matrix[T]) (Matrix[T], error) {
-	x := call[T]{op: transpose, makesC: true, n: 2, matrices: [3]Matrix[T]{{Rows: a.Cols, Cols: a.Rows}, a}}
-	return x.run(ctx, s)
-}
-
-// AddContext is Add on session s, or on the default device where s is nil. It returns ctx's error
-// soon after ctx is done.
-func AddContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
-	if a.Rows != b.Rows || a.Cols != b.Cols {
-		return Matrix[T]{}, fmt.Errorf("%w: sum of %s and %s", ErrShape, a, b)
-	}
-	x := call[T]{op: add, makesC: true, n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: a.Cols}, a, b}}
-	return x.run(ctx, s)
-}
-
-// ScaleContext is Scale on session s, or on the default device where s is nil. It returns ctx's
-// error soon after ctx is done.
-func ScaleContext[T Element](ctx context.Context, s *Session, alpha T, a Matrix[T]) (Matrix[T], error) {
-	x := call[T]{
-		op: scale, update: update[T]{alpha: alpha}, makesC: true,
-		n: 2, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: a.Cols}, a},
-	}
+	x := call[T]{op: transposition[T]{}, makesC: true, n: 2, matrices: [3]Matrix[T]{{Rows: a.Cols, Cols: a.Rows}, a}}
 	return x.run(ctx, s)
 }
 
@@ -98,7 +68,7 @@ func GemmContext[T Element](ctx context.Context, s *Session, alpha T, tA blas.Tr
 	b Matrix[T], beta T, c Matrix[T],
 ) error {
 	x := call[T]{
-		op: matmul, count: 1, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta},
+		op: product[T]{}, count: 1, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta},
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
 	}
 	_, err := x.run(ctx, s)
@@ -118,7 +88,7 @@ func SubMulContext[T Element](ctx context.Context, s *Session, a, b, c Matrix[T]
 
 func updateMatrix[T Element](ctx context.Context, s *Session, a, b, c Matrix[T], u update[T]) error {
 	x := call[T]{
-		op: matmul, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: u,
+		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: u,
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
 	}
 	_, err := x.run(ctx, s)

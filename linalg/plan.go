@@ -20,16 +20,10 @@ type plan struct {
 // A planKey is all that a plan depends on, beside the device: the operation, the element type and
 // the shape.
 type planKey struct {
-	op      *operation
+	op      chooser
 	typ     kernels.Type
 	m, n, k int
 	count   int // of products
-}
-
-// An operation is one that a session plans: choose is its kernel and its grid for the shape of key
-// on a device.
-type operation struct {
-	choose func(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
 }
 
 // maxPlans is how many plans a session remembers. One that uses more shapes makes them again, which

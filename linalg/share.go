@@ -6,10 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/tiles"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -76,7 +73,7 @@ func (x *call[T]) fits(s *Session) bool {
 // A rateKey is what the rate of a device depends on. Where that is known to be 0, the device has
 // computed its first tile alone, with all that is done once.
 type rateKey struct {
-	op  *operation
+	op  chooser
 	typ kernels.Type
 }
 
@@ -86,27 +83,16 @@ var tileQuantum = 64
 // share computes x by tiles of C. It has a copy of x, so that calls that are not shared stay off
 // the heap.
 func (x call[T]) share(ctx context.Context, s *Session) error {
-	c, a, b := x.matrices[0], x.matrices[1], x.matrices[2]
 	if err := s.open(); err != nil {
 		return err
 	}
 	j := job[T]{call: x, k: 1}
-	if x.op == matmul {
-		shape, err := newBatch(x.count, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
-		if err != nil {
+	if d, ok := x.op.(divider[T]); ok {
+		if done, err := d.divide(ctx, &j, s); done {
 			return err
 		}
-		switch {
-		case c.Rows == 0 || c.Cols == 0:
-			return nil
-		case shape.k == 0 || x.alpha == 0:
-			return x.shareBeta(ctx, s)
-		case shape.sharedB && !shape.sharedA && x.tA == blas.NoTrans: // one tall product
-		case x.count > 1:
-			return x.shareBatch(ctx, s, shape)
-		}
-		j.k, j.count = shape.k, 1
-	} else if c.Rows == 0 || c.Cols == 0 {
+	}
+	if c := x.matrices[0]; c.Rows == 0 || c.Cols == 0 {
 		return nil
 	}
 	return j.run(ctx, s)
@@ -124,6 +110,7 @@ func (x call[T]) shareBeta(ctx context.Context, s *Session) error {
 	case 1:
 		return nil
 	}
+	scale := elementwise[T]{row: kernels.Scale}
 	j := job[T]{call: call[T]{op: scale, update: update[T]{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c}}, k: 1}
 	return j.run(ctx, s)
 }
@@ -174,9 +161,6 @@ type job[T Element] struct {
 	part func(z, n int) call[T]
 	most int
 }
-
-// readsC tells whether the result depends on what C was.
-func (j *job[T]) readsC() bool { return j.op == matmul && j.beta != 0 }
 
 // run shares the tiles out to the devices and waits for them. Who fails gives its tiles back.
 func (j *job[T]) run(ctx context.Context, s *Session) error {
@@ -339,7 +323,10 @@ func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 		}
 	}
 	dst := x.matrices[0]
-	apart := c.readsC() || c.part == nil && !c.d.registersFreely() || c.op == scale && shareElements(dst, x.matrices[1])
+	apart := c.op.readsC(&c.call) || c.part == nil && !c.d.registersFreely()
+	for _, m := range x.matrices[1:x.n] {
+		apart = apart || shareElements(dst, m)
+	}
 	if apart {
 		x.matrices[0] = dst.Packed()
 	}
@@ -356,28 +343,11 @@ func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
 // block is the part of matrix i, as it lies in memory, that tile t needs of the products' steps k
 // to l-1.
 func (j *job[T]) block(i int, t tiles.Tile, k, l int) Matrix[T] {
-	rows, cols := [2]int{t.Row, t.Row + t.Rows}, [2]int{t.Col, t.Col + t.Cols}
-	trans := false
-	switch {
-	case i == 0:
-	case j.op == transpose:
-		trans = true
-	case j.op == matmul && i == 1:
-		cols, trans = [2]int{k, l}, j.tA != blas.NoTrans
-	case j.op == matmul:
-		rows, trans = [2]int{k, l}, j.tB != blas.NoTrans
+	if i > 0 {
+		t = j.op.region(i, t, k, l)
 	}
-	if trans {
-		rows, cols = cols, rows
+	if i > 0 && j.op.transposed(&j.call, i) {
+		t = tiles.Tile{Row: t.Col, Col: t.Row, Rows: t.Cols, Cols: t.Rows}
 	}
-	return j.matrices[i].Slice(rows[0], rows[1], cols[0], cols[1])
-}
-
-// finish makes dst, some rows of C, of what the device has computed: chains, where it is a product.
-func (j *job[T]) finish(dst, from Matrix[T]) {
-	if j.op != matmul || j.chain || j.alpha == 1 && j.beta == 0 {
-		copyElements(dst, from)
-		return
-	}
-	host.Finish(dst.Rows, dst.Cols, j.alpha, from.Data, from.Stride, j.beta, dst.Data, dst.Stride)
+	return j.matrices[i].Slice(t.Row, t.Row+t.Rows, t.Col, t.Col+t.Cols)
 }

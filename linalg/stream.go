@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/tiles"
@@ -148,6 +146,25 @@ var panelDepth = 256
 // elementwiseTile is how many elements a tile has at most where nothing is used twice.
 const elementwiseTile = 4 << 20
 
+// reuses tells whether several tiles of C need one region of an operand, as those of a product do.
+func (x *call[T]) reuses() bool {
+	for i := 1; i < x.n; i++ {
+		if rows, cols := dependsOn(x.op, i); !rows || !cols {
+			return true
+		}
+	}
+	return false
+}
+
+// dependsOn tells whether tiles in other rows, or in other columns, need another region of operand
+// i.
+func dependsOn[T Element](op operation[T], i int) (rows, cols bool) {
+	at := func(row, col int) tiles.Tile {
+		return op.region(i, tiles.Tile{Row: row, Col: col, Rows: 1, Cols: 1}, 0, 1)
+	}
+	return at(0, 0) != at(1, 0), at(0, 0) != at(0, 1)
+}
+
 // fit chooses the geometry for j in so many bytes, with no buffer larger than largest, so that as
 // little as possible has to be copied twice.
 func fit[T Element](j *job[T], budget, largest int64) geometry {
@@ -159,7 +176,7 @@ func fit[T Element](j *job[T], budget, largest int64) geometry {
 		single = int(min(int64(most), largest/size))
 	}
 	m, n := j.matrices[0].Rows, j.matrices[0].Cols
-	if j.op != matmul {
+	if !j.reuses() {
 		area := max(1, min(most/(2*keptTiles+2*(j.n-2)), single, elementwiseTile))
 		g := geometry{cols: min(n, area), depth: 1, keepA: 2}
 		g.rows = min(m, area/g.cols)
@@ -396,40 +413,18 @@ func (u *streamed[T]) compute(ctx context.Context, c int, t tiles.Tile) error {
 			return err
 		}
 		l := min(k+u.depth, u.k)
-		whole := tiles.Tile{Row: t.Row, Col: t.Col, Rows: t.Rows, Cols: t.Cols}
-		pa, pb := whole, whole
-		switch u.op {
-		case matmul:
-			pa.Col, pa.Cols, pb.Row, pb.Rows = k, l-k, k, l-k
-		case transpose:
-			pa = tiles.Tile{Row: t.Col, Col: t.Row, Rows: t.Cols, Cols: t.Rows}
-		}
-		sa, a, err := u.panel(u.a, pa, u.block(1, t, k, l), u.op == matmul && u.tA != blas.NoTrans)
+		sa, a, err := u.panel(u.a, 1, t, k, l)
 		if err != nil {
 			return err
 		}
 		var sb *slot
 		var b *Array[T]
 		if u.n == 3 {
-			if sb, b, err = u.panel(u.b, pb, u.block(2, t, k, l), u.op == matmul && u.tB != blas.NoTrans); err != nil {
+			if sb, b, err = u.panel(u.b, 2, t, k, l); err != nil {
 				return err
 			}
 		}
-		switch {
-		case u.op == transpose:
-			err = dst.Transpose(a)
-		case u.op == add:
-			err = dst.Add(a, b)
-		case u.op == scale:
-			err = dst.Scale(u.alpha, a)
-		case u.chain && u.alpha < 0:
-			err = dst.SubMul(a, b)
-		case u.chain || k > 0:
-			err = dst.AddMul(a, b)
-		default:
-			err = dst.Mul(a, b)
-		}
-		if err != nil {
+		if err := u.op.step(&u.call, k, dst, a, b); err != nil {
 			return err
 		}
 		for _, s := range []*slot{sa, sb} {
@@ -460,9 +455,10 @@ func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
 	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
 }
 
-// panel is panel p, which is m in memory, or its transpose, and the slot that it is in: one that
+// panel is the panel of operand i for steps k to l-1 of tile t, and the slot that it is in: one that
 // has it, or the one that was not used for longest.
-func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool) (*slot, *Array[T], error) {
+func (u *streamed[T]) panel(slots []slot, i int, t tiles.Tile, k, l int) (*slot, *Array[T], error) {
+	p := u.op.region(i, tiles.Tile{Row: t.Row, Col: t.Col, Rows: t.Rows, Cols: t.Cols}, k, l)
 	u.turn++
 	s := &slots[0]
 	for i := range slots {
@@ -484,7 +480,7 @@ func (u *streamed[T]) panel(slots []slot, p tiles.Tile, m Matrix[T], trans bool)
 		}
 	}
 	s.has, s.turn = p, u.turn
-	if err := u.send(s.buf, m, trans); err != nil {
+	if err := u.send(s.buf, u.block(i, t, k, l), u.op.transposed(&u.call, i)); err != nil {
 		return nil, nil, err
 	}
 	return s, u.array(s.buf, p.Rows, p.Cols), u.inFirst()
@@ -587,7 +583,7 @@ func (u *streamed[T]) receive(r ready) error {
 			return err
 		}
 		c := u.matrices[0].Slice(r.t.Row+next.i, r.t.Row+next.i+next.n, r.t.Col, r.t.Col+r.t.Cols)
-		u.finish(c, NewMatrix(next.n, tile.cols, backend.Elems[T](next.p.host.Bytes())[:next.n*tile.cols]))
+		u.op.finish(&u.call, c, NewMatrix(next.n, tile.cols, backend.Elems[T](next.p.host.Bytes())[:next.n*tile.cols]))
 		u.done(next.n, tile.cols)
 	}
 	return nil

@@ -3,15 +3,8 @@ package linalg
 import (
 	"fmt"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
-
-var transpose = &operation{func(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
-	p := tuning.ChooseTranspose(info, key.typ, key.m, key.n)
-	return kernels.Transpose(key.typ, p), kernels.TransposeGrid(p, key.m, key.n)
-}}
 
 // Transpose makes the receiver the transpose of a, with which it must not share elements.
 func (c *Array[T]) Transpose(a *Array[T]) error {
@@ -27,7 +20,7 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	if c.rows == 0 || c.cols == 0 {
 		return nil
 	}
-	p, err := c.s.plan(planKey{op: transpose, typ: kernels.TypeOf[T](), m: a.rows, n: a.cols})
+	p, err := c.s.plan(planKey{op: transposition[T]{}, typ: kernels.TypeOf[T](), m: a.rows, n: a.cols})
 	if err != nil {
 		return err
 	}

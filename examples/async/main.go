@@ -106,7 +106,7 @@ func newPipeline(s *linalg.Session) (*pipeline, error) {
 	if p.upload, err = s.Device().NewQueue(); err != nil {
 		return nil, err
 	}
-	if p.kernel, err = s.CompileSource(kernels.Scale(kernels.Float32)); err != nil {
+	if p.kernel, err = s.CompileSource(kernels.Scale.Source(kernels.Float32)); err != nil {
 		return nil, err
 	}
 	for i := range p.buffers {
@@ -136,7 +136,7 @@ func (p *pipeline) double(memory backend.HostBuffer, i int) error {
 		return err
 	}
 	x := kernels.Operand{Buffer: p.buffers[slot], Stride: length}
-	if err := p.compute.Launch(p.kernel, p.grid, kernels.ScaleArgs[float32](nil, 1, length, 2, x, x)...); err != nil {
+	if err := p.compute.Launch(p.kernel, p.grid, kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(2))}, 1, length, x, x)...); err != nil {
 		return err
 	}
 	if err := p.compute.ReadAsync(memory, int64(i*size), p.buffers[slot], 0, size); err != nil {

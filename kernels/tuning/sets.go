@@ -80,8 +80,9 @@ func PTXSources() map[string]*backend.Source {
 	add := func(s *backend.Source) { all[kernels.PTXFile(s)] = s }
 	gpu := &backend.Info{GPU: true}
 	for _, t := range kernels.Types() {
-		add(kernels.Scale(t))
-		add(kernels.Add(t))
+		for _, o := range kernels.Elementwises() {
+			add(o.Source(t))
+		}
 		add(kernels.MatMulNaive(t))
 		add(kernels.MatMulTiled(t))
 		add(kernels.TransposeNaive(t))

@@ -90,7 +90,7 @@ func TestComgr(t *testing.T) {
 	c.check(t)
 
 	// What has no float mode for subnormal numbers: the driver's probe refuses it.
-	code, err := c.compile("", text(t, kernels.Add(kernels.Float32)), "gfx803")
+	code, err := c.compile("", text(t, kernels.Add.Source(kernels.Float32)), "gfx803")
 	if r := parse(code); err != nil || r["FloatMode"] != "192" {
 		t.Errorf("gfx803 has float mode %s, want 192: %v", r["FloatMode"], err)
 	}
@@ -161,8 +161,10 @@ func (c *compiler) check(t *testing.T) {
 // sources is the kernels that a GPU is offered.
 func sources(info *backend.Info, types []kernels.Type) (all []*backend.Source) {
 	for _, t := range types {
-		all = append(all, kernels.Scale(t), kernels.Add(t), kernels.MatMulNaive(t), kernels.MatMulTiled(t),
-			kernels.TransposeNaive(t))
+		for _, o := range kernels.Elementwises() {
+			all = append(all, o.Source(t))
+		}
+		all = append(all, kernels.MatMulNaive(t), kernels.MatMulTiled(t), kernels.TransposeNaive(t))
 		for _, p := range append(tuning.OfferedMatMul(info, t), tuning.ThinMatMul(info, t)...) {
 			all = append(all, kernels.MatMul(t, p))
 		}

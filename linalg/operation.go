@@ -1,0 +1,189 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tiles"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/kernels/tuning"
+)
+
+// An operation is what a call computes: C of A, and of B where there is one. All ways to compute it
+// follow from these methods: at once, by tiles on several devices, in streams through a device
+// smaller than the matrices, and between files. C is computed by regions, from step k to step l-1
+// of the chains at a time; what has no chains has one step.
+type operation[T Element] interface {
+	chooser
+	// shape sets the shape of C, and the steps, of a job whose operands are files; in are the shapes
+	// of these as NumPy has them. It gives that of the result.
+	shape(f *fileJob[T], in [][]int) ([]int, error)
+	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
+	region(i int, c tiles.Tile, k, l int) tiles.Tile
+	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
+	transposed(x *call[T], i int) bool
+	// step enqueues the steps from k on, of which a and b are the regions.
+	step(x *call[T], k int, c, a, b *Array[T]) error
+	// finish makes dst, some rows of C, of what steps have computed.
+	finish(x *call[T], dst, from Matrix[T])
+	// readsC tells whether the result depends on what C was.
+	readsC(x *call[T]) bool
+}
+
+// A chooser gives the kernel of an operation and its grid, for the shape of key on a device.
+type chooser interface {
+	choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
+}
+
+// A divider is an operation that is shared out in a way of its own, in some cases.
+type divider[T Element] interface {
+	// divide computes all of j's call, which is done then, or prepares j.
+	divide(ctx context.Context, j *job[T], s *Session) (done bool, err error)
+}
+
+// product is alpha*op(A)*op(B) + beta*C, or C + alpha*A*B in chains from C.
+type product[T Element] struct{}
+
+func (product[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
+	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+}
+
+func (product[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
+	a, b := f.in[0], f.in[1]
+	if len(in[1]) == 1 { // a column
+		b.Rows, b.Cols = b.Cols, b.Rows
+	}
+	if len(in[0]) == 0 || len(in[1]) == 0 || a.Cols != b.Rows {
+		return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, in[0], in[1])
+	}
+	f.m, f.n, f.k = a.Rows, b.Cols, a.Cols
+	if _, err := elements(f.m, f.n); err != nil {
+		return nil, err
+	}
+	return slices.Concat(in[0][:len(in[0])-1], in[1][1:]), nil
+}
+
+func (product[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
+	if i == 1 {
+		c.Col, c.Cols = k, l-k
+	} else {
+		c.Row, c.Rows = k, l-k
+	}
+	return c
+}
+
+func (product[T]) transposed(x *call[T], i int) bool {
+	return i == 1 && x.tA != blas.NoTrans || i == 2 && x.tB != blas.NoTrans
+}
+
+func (product[T]) step(x *call[T], k int, c, a, b *Array[T]) error {
+	switch {
+	case x.chain && x.alpha < 0:
+		return c.SubMul(a, b)
+	case x.chain || k > 0:
+		return c.AddMul(a, b)
+	}
+	return c.Mul(a, b)
+}
+
+func (product[T]) finish(x *call[T], dst, from Matrix[T]) {
+	if x.chain || x.alpha == 1 && x.beta == 0 {
+		copyElements(dst, from)
+		return
+	}
+	host.Finish(dst.Rows, dst.Cols, x.alpha, from.Data, from.Stride, x.beta, dst.Data, dst.Stride)
+}
+
+func (product[T]) readsC(x *call[T]) bool { return x.beta != 0 }
+
+// divide shares out many products, and what is no product at all: K or alpha is 0.
+func (product[T]) divide(ctx context.Context, j *job[T], s *Session) (done bool, err error) {
+	x := &j.call
+	c, a, b := x.matrices[0], x.matrices[1], x.matrices[2]
+	shape, err := newBatch(x.count, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	if err != nil {
+		return true, err
+	}
+	switch {
+	case c.Rows == 0 || c.Cols == 0:
+		return true, nil
+	case shape.k == 0 || x.alpha == 0:
+		return true, x.shareBeta(ctx, s)
+	case shape.sharedB && !shape.sharedA && x.tA == blas.NoTrans: // one tall product
+	case x.count > 1:
+		return true, x.shareBatch(ctx, s, shape)
+	}
+	j.k, j.count = shape.k, 1
+	return false, nil
+}
+
+// transposition is A'.
+type transposition[T Element] struct{ unchained[T] }
+
+func (transposition[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	p := tuning.ChooseTranspose(info, key.typ, key.m, key.n)
+	return kernels.Transpose(key.typ, p), kernels.TransposeGrid(p, key.m, key.n)
+}
+
+func (transposition[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
+	a, shape := f.in[0], slices.Clone(in[0])
+	if len(shape) == 1 { // a row that stays one
+		a.Rows, a.Cols = a.Cols, a.Rows
+	}
+	f.m, f.n = a.Cols, a.Rows
+	slices.Reverse(shape)
+	return shape, nil
+}
+
+func (transposition[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile {
+	return tiles.Tile{Row: c.Col, Col: c.Row, Rows: c.Cols, Cols: c.Rows}
+}
+
+func (transposition[T]) step(_ *call[T], _ int, c, a, _ *Array[T]) error { return c.Transpose(a) }
+
+// elementwise is a row of package kernels' table.
+type elementwise[T Element] struct {
+	unchained[T]
+	row *kernels.Elementwise
+}
+
+func (o elementwise[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	return o.row.Source(key.typ), kernels.ElementwiseGrid(info, int64(key.m), int64(key.n))
+}
+
+func (o elementwise[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
+	f.m, f.n = f.in[0].Rows, f.in[0].Cols
+	for _, other := range in[1:] {
+		if !slices.Equal(in[0], other) {
+			return nil, fmt.Errorf("%w: %s of files of shapes %v and %v", ErrShape, o.row.Name, in[0], other)
+		}
+	}
+	return in[0], nil
+}
+
+func (elementwise[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile { return c }
+
+func (o elementwise[T]) step(x *call[T], _ int, c, a, b *Array[T]) error {
+	return o.apply(x.alpha, c, a, b)
+}
+
+// apply makes c what the operation gives of a, and of b if it has two inputs.
+func (o elementwise[T]) apply(alpha T, c, a, b *Array[T]) error {
+	if o.row.Inputs == 1 {
+		return c.Elementwise(o.row, alpha, a)
+	}
+	return c.Elementwise(o.row, alpha, a, b)
+}
+
+// unchained is what operations without chains have in common.
+type unchained[T Element] struct{}
+
+func (unchained[T]) transposed(*call[T], int) bool          { return false }
+func (unchained[T]) finish(_ *call[T], dst, from Matrix[T]) { copyElements(dst, from) }
+func (unchained[T]) readsC(*call[T]) bool                   { return false }
