@@ -28,8 +28,11 @@ SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are
 # skipped and say so.
 REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
-GOTEST  = go test -vet=off # make check does that
+GOTEST  = go test -vet=off -timeout $(TIMEOUT) # make check does that
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
+
+# How long the tests of one package may take; beside other work raise it: make test TIMEOUT=60m.
+TIMEOUT = 10m
 
 PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
@@ -38,9 +41,10 @@ CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 .PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants build \
 	generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
-# Everything that must pass, with what it needs installed first.
+# Everything that must pass, with what it needs installed first. It prints packages as they end, and
+# every half minute the tests that run.
 test: setup
-	$(TESTENV) $(GOTEST) -timeout 20m ./...
+	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) ./...
 	$(MAKE) --no-print-directory -j2 oclgrind intel
 
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
@@ -122,21 +126,24 @@ check:
 # All packages but kernels, which starts no goroutines: its tests only take longer. The drivers and
 # linalg run its kernels here. Left out are tests of bits whose work-items would be goroutines for
 # minutes.
+race: TIMEOUT = 20m
 race:
-	CGO_ENABLED=1 go test -race -short -timeout 20m \
+	CGO_ENABLED=1 go run ./scripts/gotest -race -short -timeout $(TIMEOUT) \
 		-skip '^(TestConformance|TestConformanceAll|TestMatMulBits)$$|^TestSharedConformance$$/cudasim' \
 		$$(go list ./... | grep -v /kernels)
 
 # The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
 # load libraries), the compiler's own FMA and wider vectors (a plain run is GOAMD64=v1), 32 bits.
+SHORT = go test -short -timeout $(TIMEOUT)
+
 variants:
-	go test -short -tags purego ./internal/host ./backend/cpu ./linalg
-	go test -short -tags scalarfma ./internal/host ./backend/cpu
-	CGO_ENABLED=0 go test -short -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
-	GOAMD64=v3 go test -short ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./linalg/gonumblas ./conformance
-	GOAMD64=v3 go test -short ./rmath ./rmath/f32
-	CGO_ENABLED=0 GOARCH=386 go test -short ./rmath ./rmath/f32
-	TANDEM_REQUIRE=opencl CGO_ENABLED=0 go test -short $$(go list ./backend/... | grep -v 'cudasim\|backendtest') \
+	$(SHORT) -tags purego ./internal/host ./backend/cpu ./linalg
+	$(SHORT) -tags scalarfma ./internal/host ./backend/cpu
+	CGO_ENABLED=0 $(SHORT) -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
+	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./linalg/gonumblas ./conformance
+	GOAMD64=v3 $(SHORT) ./rmath ./rmath/f32
+	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32
+	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(SHORT) $$(go list ./backend/... | grep -v 'cudasim\|backendtest') \
 		./linalg ./cmd/...
 	CGO_ENABLED=0 GOARCH=386 go vet ./...
 
@@ -192,7 +199,8 @@ release:
 	scripts/release.sh
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./internal/host ./kernels ./backend/cuda/... ./linalg/... ./bench
+	go test -timeout $(TIMEOUT) -run '^$$' -bench . -benchmem \
+		./internal/host ./kernels ./backend/cuda/... ./linalg/... ./bench
 
 fmt:
 	$(LINT) fmt

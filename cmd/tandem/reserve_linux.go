@@ -7,7 +7,8 @@ import (
 )
 
 // reserve makes room on the disk, so that a full one is told before the work, not hours later. It
-// asks first: ext4 takes all that there is before it refuses, while other programs have a full disk.
+// asks first: ext4 takes all that there is before it refuses, and meanwhile other programs have a
+// full disk.
 func reserve(f *os.File, size int64) error {
 	var s syscall.Statfs_t
 	if err := syscall.Fstatfs(int(f.Fd()), &s); err == nil {

@@ -46,7 +46,7 @@ var rules = []rule{
 	{pkg: "internal/tiles"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/archtest"},
-	{pkg: "scripts/mutate"},
+	{pkg: "scripts/..."},
 	// for generators and tests
 	{pkg: "internal/ptxgen/...", may: []string{"backend", "backend/driverkit", "internal/ptxgen"}},
 
