@@ -121,8 +121,12 @@ func run(ctx context.Context, lib *mpi.Library, f func(context.Context, *Comm) e
 
 // settle ends MPI when f has ended with err on this rank, and with an error or none on the others.
 func (c *Comm) settle(ctx context.Context, err error) error {
-	if e := c.Agree(ctx, err); e != nil && err == nil {
-		err = e
+	for meet := true; meet; { // again where another rank is not at its end yet
+		e := c.agree(ctx, ending, err)
+		meet = isAstray(e)
+		if err == nil {
+			err = e
+		}
 	}
 	if c.failure() != nil {
 		return c.desert()
@@ -190,7 +194,7 @@ func (c *Comm) begin(ctx context.Context) error {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	if err := c.same(ctx, "another build of the program", []byte(identity())); err != nil {
+	if err := c.Same(ctx, "another build of the program", []byte(identity())); err != nil {
 		return err
 	}
 	id := binary.LittleEndian.AppendUint64(nil, rand.Uint64())
@@ -399,31 +403,25 @@ func (c *Comm) breakDown(err error) bool {
 // Agree returns nil on every rank where err is nil on every rank, and else, on every rank, the
 // error of the first that has one. It is how ranks go on together after what can go wrong on one of
 // them.
-func (c *Comm) Agree(ctx context.Context, err error) error {
+func (c *Comm) Agree(ctx context.Context, err error) error { return c.agree(ctx, agreeing, err) }
+
+func (c *Comm) agree(ctx context.Context, why purpose, err error) error {
 	if isAgreed(err) {
 		err = errors.Unwrap(err)
 	}
-	mine, none := make([]byte, sha256.Size), make([]byte, sha256.Size)
+	var mine, none digest
 	if err != nil {
-		sum := sha256.Sum256([]byte(err.Error()))
-		copy(mine, sum[:])
+		mine = sha256.Sum256([]byte(err.Error()))
 	}
-	all, e := c.gather(ctx, mine)
+	all, e := c.gather(ctx, why, mine)
 	if e != nil {
 		return e
 	}
-	first, common := -1, true
-	for rank := range c.size {
-		sum := all[rank*sha256.Size:][:sha256.Size]
-		if first < 0 && !bytes.Equal(sum, none) {
-			first = rank
-		}
-		common = common && bytes.Equal(sum, mine)
-	}
+	first := slices.IndexFunc(all, func(d digest) bool { return d != none })
 	if first < 0 {
 		return nil
 	}
-	if common {
+	if !slices.ContainsFunc(all, func(d digest) bool { return d != mine }) {
 		return &Error{Rank: c.rank, Here: c.rank, Err: err, agreed: true}
 	}
 	text := make([]byte, alarmBytes)
@@ -442,43 +440,65 @@ func (c *Comm) Agree(ctx context.Context, err error) error {
 // cString is the text that a zero byte ends.
 func cString(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
-// same is an error on all ranks unless key is the same on all; what says what a rank with another
-// key has.
-func (c *Comm) same(ctx context.Context, what string, key []byte) error {
-	sum := sha256.Sum256(key)
-	all, err := c.gather(ctx, sum[:])
+// Same returns nil on every rank where key is the same on all, and else, on every rank, an error
+// that names the first rank with another one than rank 0: it has what, as in "other options", than
+// rank 0. It is for what the ranks got on different ways, and would do different things with.
+func (c *Comm) Same(ctx context.Context, what string, key []byte) error {
+	all, err := c.gather(ctx, comparing, sha256.Sum256(key))
 	if err != nil {
 		return err
 	}
-	for rank := range c.size {
-		if !bytes.Equal(all[rank*len(sum):][:len(sum)], all[:len(sum)]) {
-			return c.errorOf(rank, fmt.Errorf("it has %s than rank 0", what), true)
-		}
+	if rank := slices.IndexFunc(all, func(d digest) bool { return d != all[0] }); rank >= 0 {
+		return c.errorOf(rank, fmt.Errorf("it has %s than rank 0", what), true)
 	}
 	return nil
 }
 
-// gather is what all ranks give, of one length, in their order.
-func (c *Comm) gather(ctx context.Context, mine []byte) ([]byte, error) {
+type digest = [sha256.Size]byte
+
+// A purpose is why ranks meet. It goes along with what they give, so that ranks at different calls
+// find out before one of them waits for what the others never send.
+type purpose byte
+
+const (
+	agreeing purpose = iota
+	comparing
+	ending
+)
+
+const otherCall = "another call of package cluster, or other arguments,"
+
+// gather is what all ranks give, in their order.
+func (c *Comm) gather(ctx context.Context, why purpose, mine digest) (all []digest, err error) {
 	if ctx.Err() != nil { // before the others take it that this rank goes on
 		return nil, c.fail(context.Cause(ctx))
 	}
-	m, err := c.memory(len(mine) * (c.size + 1))
+	const n = 1 + sha256.Size
+	m, err := c.memory(n * (c.size + 1))
 	if err != nil {
 		return nil, c.fail(err)
 	}
-	all, own := m[:len(mine)*c.size], m[len(mine)*c.size:]
-	copy(own, mine)
-	n := int32(len(mine))
+	got, own := m[:n*c.size], m[n*c.size:]
+	own[0] = byte(why)
+	copy(own[1:], mine[:])
 	r := c.start("MPI_Iallgather", func(r *mpi.Request) int32 {
-		return c.lib.Iallgather(unsafe.Pointer(&own[0]), n, c.lib.Byte, unsafe.Pointer(&all[0]), n, c.lib.Byte,
+		return c.lib.Iallgather(unsafe.Pointer(&own[0]), n, c.lib.Byte, unsafe.Pointer(&got[0]), n, c.lib.Byte,
 			c.control, r)
 	})
 	if err := c.wait(ctx, r); err != nil {
 		return nil, err
 	}
 	defer c.free(m)
-	return bytes.Clone(all), nil
+	for rank := range c.size {
+		part := got[rank*n:][:n]
+		if part[0] != got[0] {
+			e := c.errorOf(rank, fmt.Errorf("it has %s than rank 0", otherCall), true)
+			e.astray = true
+			return nil, e
+		}
+		all = append(all, digest(part[1:]))
+	}
+	return all, nil
 }
 
 // tell gives all ranks the message of one.

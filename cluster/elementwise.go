@@ -20,12 +20,13 @@ func Add[T linalg.Element](ctx context.Context, s *linalg.Session, a, b *Matrix[
 func Scale[T linalg.Element](ctx context.Context, s *linalg.Session, alpha T, a *Matrix[T]) (*Matrix[T], error) {
 	return a.locally(ctx, "Scale", func() (linalg.Matrix[T], error) {
 		return linalg.ScaleContext(ctx, s, alpha, a.local)
-	})
+	}, alpha)
 }
 
 // locally makes a matrix of m's shape of what each rank computes of its own part.
-func (m *Matrix[T]) locally(ctx context.Context, op string, f func() (linalg.Matrix[T], error)) (*Matrix[T], error) {
-	if err := m.begin(ctx, op); err != nil {
+func (m *Matrix[T]) locally(ctx context.Context, op string, f func() (linalg.Matrix[T], error), arguments ...any,
+) (*Matrix[T], error) {
+	if err := m.begin(ctx, op, arguments...); err != nil {
 		return nil, err
 	}
 	local, err := f()

@@ -16,6 +16,7 @@ type Error struct {
 
 	several bool // ranks
 	agreed  bool // every rank has it at the same call, and goes on from there
+	astray  bool // agreed, but for that the calls were different ones
 }
 
 func (e *Error) Error() string {
@@ -45,4 +46,10 @@ func shapeError(format string, v ...any) error {
 func isAgreed(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.agreed
+}
+
+// isAstray tells whether err is that the ranks met at different calls.
+func isAstray(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.astray
 }

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"github.com/tandem-gpu/tandem/cluster/internal/mpi"
+	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -204,40 +207,132 @@ func TestCanceled(t *testing.T) {
 	})
 }
 
-// Ranks that call different things are told so.
+// Ranks that call different things, or one thing with different arguments, are told so.
 func TestDifferentCalls(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "v.npy")
+	save(t, file, random[int32](1, 3, 1), npy.Header{Shape: []int{3}})
+	out := filepath.Join(t.TempDir(), "out.npy")
 	for _, c := range []struct {
 		name string
-		call func(ctx context.Context, c *Comm, g *Grid) error
+		call func(ctx context.Context, s *linalg.Session, g *Grid, m *Matrix[int32], rank int) error
 	}{
-		{"Grid", func(ctx context.Context, c *Comm, g *Grid) error {
-			_, err := c.Grid(ctx, 0, 4+c.Rank())
+		{"blocks", func(ctx context.Context, _ *linalg.Session, g *Grid, _ *Matrix[int32], rank int) error {
+			_, err := g.c.Grid(ctx, 0, 4+rank)
 			return err
 		}},
-		{"Scatter", func(ctx context.Context, c *Comm, g *Grid) error {
-			_, err := Scatter(ctx, g, 0, linalg.NewMatrix[int32](3, 3+c.Rank(), nil))
+		{"shape", func(ctx context.Context, _ *linalg.Session, g *Grid, _ *Matrix[int32], rank int) error {
+			_, err := Scatter(ctx, g, 0, linalg.NewMatrix[int32](3, 3+rank, nil))
 			return err
 		}},
-		{"operation", func(ctx context.Context, c *Comm, g *Grid) error {
-			m, err := New[int32](g, 3, 3)
-			if err == nil && c.Rank() == 0 {
-				_, err = Transpose(ctx, m)
-			} else if err == nil {
-				_, err = m.Gather(ctx, 0)
+		{"root", func(ctx context.Context, _ *linalg.Session, _ *Grid, m *Matrix[int32], rank int) error {
+			_, err := m.Gather(ctx, rank)
+			return err
+		}},
+		{"operation", func(ctx context.Context, _ *linalg.Session, _ *Grid, m *Matrix[int32], rank int) error {
+			if rank == 0 {
+				_, err := Transpose(ctx, m)
+				return err
 			}
+			_, err := m.Gather(ctx, 0)
+			return err
+		}},
+		{"alpha", func(ctx context.Context, s *linalg.Session, g *Grid, m *Matrix[int32], rank int) error {
+			return gemmInto(ctx, s, g, int32(rank), 'N', m, 1)
+		}},
+		{"beta", func(ctx context.Context, s *linalg.Session, g *Grid, m *Matrix[int32], rank int) error {
+			return gemmInto(ctx, s, g, 1, 'N', m, int32(1+rank))
+		}},
+		{"op", func(ctx context.Context, s *linalg.Session, g *Grid, m *Matrix[int32], rank int) error {
+			return gemmInto(ctx, s, g, 1, []blas.Transpose{'N', 'T'}[rank], m, 0)
+		}},
+		{"factor", func(ctx context.Context, s *linalg.Session, _ *Grid, m *Matrix[int32], rank int) error {
+			_, err := Scale(ctx, s, int32(2+rank), m)
+			return err
+		}},
+		{"order", func(ctx context.Context, _ *linalg.Session, _ *Grid, m *Matrix[int32], rank int) error {
+			return m.WriteNPY(ctx, out, Layout{Fortran: rank == 1})
+		}},
+		{"dimensions", func(ctx context.Context, _ *linalg.Session, g *Grid, _ *Matrix[int32], rank int) error {
+			m, err := New[int32](g, 1, 3)
+			if err != nil {
+				return err
+			}
+			return m.WriteNPY(ctx, out, Layout{Shape: [][]int{{3}, {1, 3}}[rank]})
+		}},
+		{"output", func(ctx context.Context, _ *linalg.Session, _ *Grid, m *Matrix[int32], rank int) error {
+			return m.WriteNPY(ctx, out+fmt.Sprint(rank), Layout{})
+		}},
+		{"vector", func(ctx context.Context, _ *linalg.Session, g *Grid, _ *Matrix[int32], rank int) error {
+			read := []func(context.Context, *Grid, string) (*Matrix[int32], error){ReadNPY[int32], ReadNPYColumn[int32]}
+			_, err := read[rank](ctx, g, file)
+			return err
+		}},
+		{"none", func(ctx context.Context, _ *linalg.Session, g *Grid, _ *Matrix[int32], rank int) error {
+			if rank == 1 {
+				return nil
+			}
+			return g.c.Agree(ctx, nil)
+		}},
+		{"agreement", func(ctx context.Context, _ *linalg.Session, g *Grid, m *Matrix[int32], rank int) error {
+			if rank == 1 {
+				return g.c.Agree(ctx, nil)
+			}
+			_, err := Transpose(ctx, m)
 			return err
 		}},
 	} {
 		inTime(t, c.name, func() {
 			for rank, err := range newFake(2).job(t.Context(), nil, func(ctx context.Context, comm *Comm) error {
+				s := openCPU(t, comm)
+				defer s.Close()
 				g, err := comm.Grid(ctx, 0, 4)
 				if err != nil {
 					return err
 				}
-				return c.call(ctx, comm, g)
+				m, err := New[int32](g, 3, 3)
+				if err != nil {
+					return err
+				}
+				return c.call(ctx, s, g, m, comm.Rank())
 			}) {
 				if err == nil || !isAgreed(err) || !strings.Contains(err.Error(), "rank 1: it has another call") {
 					t.Errorf("%s: rank %d: %v", c.name, rank, err)
+				}
+			}
+		})
+		if _, err := os.Stat(out); err == nil {
+			t.Fatalf("%s: a file was written", c.name)
+		}
+	}
+}
+
+func gemmInto(ctx context.Context, s *linalg.Session, g *Grid, alpha int32, op blas.Transpose, m *Matrix[int32],
+	beta int32,
+) error {
+	c, err := New[int32](g, 3, 3)
+	if err != nil {
+		return err
+	}
+	return Gemm(ctx, s, alpha, op, m, 'N', m, beta, c)
+}
+
+// Arguments that are wrong on one rank alone end the job on all, whatever the ranks do with that.
+func TestWrongArgumentsOfOne(t *testing.T) {
+	for name, after := range map[string]func(ctx context.Context, c *Comm, err error) error{
+		"return": func(_ context.Context, _ *Comm, err error) error { return err },
+		"agree":  func(ctx context.Context, c *Comm, err error) error { return c.Agree(ctx, err) },
+		"ignore": func(ctx context.Context, c *Comm, err error) error {
+			_, e := c.Grid(ctx, 0, 5)
+			return errors.Join(err, e)
+		},
+	} {
+		inTime(t, name, func() {
+			for rank, err := range newFake(3).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+				_, err := c.Grid(ctx, []int{1, 2, 1}[c.Rank()], 4) // 2 does not divide 3
+				return after(ctx, c, err)
+			}) {
+				if err == nil {
+					t.Errorf("%s: no error on rank %d", name, rank)
 				}
 			}
 		})

@@ -35,7 +35,7 @@ func Gemm[T linalg.Element](
 	case c == a || c == b:
 		return c.g.c.alike("%w: Gemm", linalg.ErrOverlap)
 	}
-	if err := c.begin(ctx, "Gemm", k, int(tA), int(tB)); err != nil {
+	if err := c.begin(ctx, "Gemm", k, tA, tB, alpha, beta); err != nil {
 		return err
 	}
 	if alpha == 0 || k == 0 { // neither a nor b is read

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
+	"fmt"
 	"iter"
 
 	"github.com/tandem-gpu/tandem/cluster/internal/mpi"
@@ -84,13 +84,9 @@ func (g *Grid) Dims() (rows, cols int) { return g.rows, g.cols }
 // Block is the number of rows and of columns of a block.
 func (g *Grid) Block() int { return g.block }
 
-// agree is an error on all ranks unless all call the same operation with the same numbers.
-func (g *Grid) agree(ctx context.Context, op string, numbers ...int) error {
-	key := []byte(op)
-	for _, n := range numbers {
-		key = binary.LittleEndian.AppendUint64(key, uint64(n))
-	}
-	return g.c.same(ctx, "another call of package cluster, or a matrix of another shape,", key)
+// agree is an error on all ranks unless all call the same operation with the same arguments.
+func (g *Grid) agree(ctx context.Context, op string, arguments ...any) error {
+	return g.c.Same(ctx, otherCall, fmt.Appendf(nil, "%s %#v", op, arguments))
 }
 
 // place is the place of a rank.

@@ -164,10 +164,9 @@ func (m *Matrix[T]) Gather(ctx context.Context, to int) (linalg.Matrix[T], error
 	return whole, nil
 }
 
-// begin makes sure that all ranks call op on matrices of the same shapes.
-func (m *Matrix[T]) begin(ctx context.Context, op string, numbers ...int) error {
-	numbers = append(numbers, m.rows, m.cols, m.g.rows, m.g.block, int(kernels.TypeOf[T]()))
-	return m.g.agree(ctx, op, numbers...)
+// begin makes sure that all ranks call op with the same arguments on matrices of the same shapes.
+func (m *Matrix[T]) begin(ctx context.Context, op string, arguments ...any) error {
+	return m.g.agree(ctx, op, append(arguments, m.rows, m.cols, m.g.rows, m.g.block, kernels.TypeOf[T]())...)
 }
 
 // view is a rank's part of m in memory.

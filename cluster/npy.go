@@ -47,7 +47,7 @@ type input struct {
 func (c *Comm) open(ctx context.Context, path string) (*input, error) {
 	in, sample, err := openInput(path)
 	if err = c.Agree(ctx, err); err == nil {
-		err = c.same(ctx, "another file at "+path, sample)
+		err = c.Same(ctx, "another file at "+path, sample)
 	}
 	if err != nil {
 		if in != nil {
@@ -138,6 +138,9 @@ func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols 
 	if err != nil {
 		return nil, err
 	}
+	if err := m.begin(ctx, "ReadNPY"); err != nil {
+		return nil, err
+	}
 	err = m.runs(ctx, in.h.Fortran && rows > 1 && cols > 1, func(at int64, run []T) error {
 		if _, err := in.f.ReadAt(backend.Bytes(run), in.start+at); err != nil {
 			return err
@@ -213,7 +216,7 @@ func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
 	if rows, cols := h.Dims(); rows*cols != m.rows*m.cols || len(l.Shape) > 1 && (rows != m.rows || cols != m.cols) {
 		return m.g.c.alike("%w", shapeError("a file of shape %v for a matrix of %dx%d", h.Shape, m.rows, m.cols))
 	}
-	if err := m.begin(ctx, "WriteNPY "+path); err != nil {
+	if err := m.begin(ctx, "WriteNPY", path, h.Shape, h.Fortran); err != nil {
 		return err
 	}
 	c := m.g.c

@@ -33,14 +33,22 @@ func (r *ranks) String() string {
 
 // matMulMPI is matmul --mpi: the same product by all ranks of a job. The first rank alone reports.
 func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
-	return a.onRanks(ctx, func(ctx context.Context, c *cluster.Comm, bar *progress) error {
+	return a.onRanks(ctx, fmt.Sprint("matmul ", a.fortran), func(
+		ctx context.Context, c *cluster.Comm, bar *progress,
+	) error {
 		return a.matMulOn(ctx, c, paths, out, bar)
 	})
 }
 
-// onRanks calls f on every rank; the first has a bar.
-func (a *app) onRanks(ctx context.Context, f func(context.Context, *cluster.Comm, *progress) error) error {
+// onRanks calls f on every rank; the first has a bar. call is what was asked for, which must be the
+// same on all; package cluster compares the files.
+func (a *app) onRanks(ctx context.Context, call string,
+	f func(context.Context, *cluster.Comm, *progress) error,
+) error {
 	err := cluster.Run(ctx, func(ctx context.Context, c *cluster.Comm) error {
+		if err := c.Same(ctx, "another command or other flags", []byte(call)); err != nil {
+			return err
+		}
 		var bar *progress
 		if c.Rank() == 0 {
 			bar = newProgress(a.stderr)
@@ -181,7 +189,9 @@ const conformanceBlock = 16
 
 // conformanceMPI is conformance --mpi: the cases of products, each by all ranks of a job.
 func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
-	return a.onRanks(ctx, func(ctx context.Context, c *cluster.Comm, bar *progress) error {
+	return a.onRanks(ctx, fmt.Sprint("conformance ", quick), func(
+		ctx context.Context, c *cluster.Comm, bar *progress,
+	) error {
 		start := time.Now()
 		bar.begin("opening the device")
 		s, err := c.Open(a.backend)

@@ -60,6 +60,7 @@ func TestMatMulMPIFails(t *testing.T) {
 	at := in(t.TempDir())
 	a, b, wide := samples+"/a.npy", samples+"/b.npy", save(t, at("wide.npy"), linalg.NewMatrix[float32](3, 5, nil))
 	matmul := func(exe, a, b string) []string { return []string{exe, "matmul", a, b, "-o", at("c.npy"), "--mpi"} }
+	conformance := []string{exe, "conformance", "--mpi"}
 	and := func(first, last []string) []string { return slices.Concat(first, []string{":", "-n", "1"}, last) }
 	mpitest.Run(t, func(t *testing.T, l mpitest.Launcher) {
 		for _, c := range []struct {
@@ -70,6 +71,9 @@ func TestMatMulMPIFails(t *testing.T) {
 			{matmul(exe, a, wide), "the columns of the first (48)"},
 			{and(matmul(exe, a, b), matmul(another, a, b)), "another build of the program"},
 			{and(matmul(exe, a, b), matmul(exe, a, wide)), "rank 2: it has another file"},
+			{and(matmul(exe, a, b), append(matmul(exe, a, b), "--fortran")), "rank 2: it has another command"},
+			{and(matmul(exe, a, b), conformance), "rank 2: it has another command or other flags than rank 0"},
+			{and(append(conformance, "--quick"), conformance), "rank 2: it has another command"},
 		} {
 			os.Remove(at("c.npy")) // if there is one, that was said already
 			out, errs, err := l.Start(t, 2, c.program...)
