@@ -142,8 +142,10 @@ func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols 
 		return nil, err
 	}
 	err = m.runs(ctx, in.h.Fortran && rows > 1 && cols > 1, func(at int64, run []T) error {
-		if _, err := in.f.ReadAt(backend.Bytes(run), in.start+at); err != nil {
-			return err
+		if _, err := in.f.ReadAt(backend.Bytes(run), in.start+at); err == io.EOF {
+			return fmt.Errorf("%s: %w: it was truncated while it was read", in.f.Name(), npy.ErrFormat)
+		} else if err != nil {
+			return err // which names the file
 		}
 		npy.Reorder(run, in.h.Order())
 		return nil
@@ -269,10 +271,7 @@ type outputFile struct {
 
 // locate finds out where the file goes.
 func (o *outputFile) locate() string {
-	o.name = o.path
-	if target, err := filepath.EvalSymlinks(o.path); err == nil {
-		o.name = target
-	}
+	o.name = npy.Target(o.path)
 	dir, _ := filepath.Split(o.name)
 	return fmt.Sprintf("%s.tandem-%016x.tmp", dir, o.id)
 }

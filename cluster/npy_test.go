@@ -160,15 +160,36 @@ func TestWrongFiles(t *testing.T) {
 			}
 		})
 	}
-	errs := newFake(1).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
-		g, err := c.Grid(ctx, 0, 16)
-		if err == nil {
-			_, err = ReadNPY[float64](ctx, g, at("a.npy"))
-		}
+	alone := func(work func(ctx context.Context, g *Grid) error) error {
+		return newFake(1).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+			g, err := c.Grid(ctx, 0, 16)
+			if err != nil {
+				return err
+			}
+			return work(ctx, g)
+		})[0]
+	}
+	err := alone(func(ctx context.Context, g *Grid) error {
+		_, err := ReadNPY[float64](ctx, g, at("a.npy"))
 		return err
 	})
-	if !errors.Is(errs[0], npy.ErrType) {
-		t.Errorf("another type: %v", errs[0])
+	if !errors.Is(err, npy.ErrType) {
+		t.Errorf("another type: %v", err)
+	}
+	err = alone(func(ctx context.Context, g *Grid) error {
+		in, err := g.c.open(ctx, at("a.npy"))
+		if err != nil {
+			return err
+		}
+		defer in.f.Close()
+		if err := os.Truncate(at("a.npy"), 1000); err != nil {
+			return err
+		}
+		_, err = read[float32](ctx, g, in, 100, 90)
+		return err
+	})
+	if !errors.Is(err, npy.ErrFormat) || !strings.Contains(err.Error(), at("a.npy")+": ") {
+		t.Errorf("truncated meanwhile: %v", err)
 	}
 }
 
@@ -221,6 +242,18 @@ func TestOutputs(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "rank 1: ") || !strings.Contains(err.Error(), "must share it") {
 			t.Errorf("a folder that is not shared: rank %d: %v", rank, err)
 		}
+	}
+	link, target := filepath.Join(other, "link.npy"), filepath.Join(other, "new.npy")
+	if err := os.Symlink("new.npy", link); err != nil {
+		t.Fatal(err)
+	}
+	for rank, err := range write(link) {
+		if err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	if err := errors.Join(os.Remove(target), os.Remove(link)); err != nil {
+		t.Errorf("what a link names is not written: %v", err)
 	}
 	if b, err := os.ReadFile(old); err != nil || string(b) != "old" {
 		t.Errorf("the old file is %q, %v", b, err)

@@ -3,6 +3,7 @@ package linalg
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -103,7 +104,11 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 			return errNPY(err)
 		}
 		f.in = append(f.in, in)
-		defer func() { err = cmp.Or(err, unchanged()) }()
+		defer func() {
+			if err == nil || errors.Is(err, ErrNPY) { // where the file was cut, its name says more
+				err = cmp.Or(unchanged(), err)
+			}
+		}()
 	}
 	var shapes [][]int
 	for _, in := range f.in {

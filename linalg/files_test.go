@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -259,6 +260,9 @@ func TestFilesChange(t *testing.T) {
 		err = linalg.MatMulNPY[float32](ctx, s, &memoryFile{}, f, bytes.NewReader(data), o)
 		if name == "untouched" != (err == nil) || err != nil && !errors.Is(err, linalg.ErrNPY) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "a.npy has changed") {
+			t.Errorf("%s: %v does not name the file", name, err)
 		}
 		if err := f.Close(); err != nil {
 			t.Error(err)

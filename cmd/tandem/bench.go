@@ -129,6 +129,9 @@ func (f *benchFlags) check(cmd *cobra.Command) error {
 var errWrong = errors.New("results are wrong")
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
+	if isSame(f.output, a.stdout) {
+		return usagef("-o %s: standard output has the table; --json prints the report there", f.output)
+	}
 	p := newProgress(a.stderr)
 	defer p.close()
 	files, err := f.open(ctx)

@@ -202,15 +202,13 @@ type output struct {
 	name    string   // where commit puts it: path, or what it links to
 	f       *os.File // nil after commit and abort, and for standard output
 	temp    string   // "" for what is written directly
+	stdout  bool     // it is standard output
 	fortran bool     // the order of a matrix in it
 }
 
 // createOutput begins an output, so that a wrong path fails before the work. abort ends it.
 func createOutput(ctx context.Context, flag, path string) (*output, error) {
-	o := &output{flag: flag, path: path, name: path}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		o.name = target
-	}
+	o := &output{flag: flag, path: path, name: npy.Target(path)}
 	info, err := os.Stat(o.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -316,12 +314,12 @@ type outputs []*output
 // createOutputs begins the files of -o, of which "-" is standard output.
 func (a *app) createOutputs(ctx context.Context, paths []string) (o outputs, err error) {
 	for _, path := range paths {
-		if path == "-" && isTerminal(a.stdout) {
-			o.abort()
-			return nil, usagef("-o -: standard output is a terminal; name a file, or use a pipe")
-		}
-		if path == "-" {
-			o = append(o, &output{Writer: a.stdout, path: path, fortran: a.fortran})
+		if path == "-" || isSame(path, a.stdout) {
+			if err := a.checkStdout(path, o); err != nil {
+				o.abort()
+				return nil, err
+			}
+			o = append(o, &output{Writer: a.stdout, path: path, stdout: true, fortran: a.fortran})
 			continue
 		}
 		one, err := createOutput(ctx, "-o", path)
@@ -333,6 +331,35 @@ func (a *app) createOutputs(ctx context.Context, paths []string) (o outputs, err
 		o = append(o, one)
 	}
 	return o, nil
+}
+
+// isSame tells whether path is the file or pipe behind w, as /dev/stdout is, which the report must
+// not follow the data to. /dev/null and the like take both.
+func isSame(path string, w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	other, otherErr := os.Stat(path)
+	return err == nil && otherErr == nil && os.SameFile(info, other) &&
+		(info.Mode()&fs.ModeDevice == 0 || isTerminal(w))
+}
+
+// checkStdout refuses to write an output to a terminal, or a second one behind another.
+func (a *app) checkStdout(path string, before outputs) error {
+	if isTerminal(a.stdout) {
+		return usagef("-o %s: standard output is a terminal; name a file, or use a pipe", path)
+	}
+	if before.onStdout() {
+		return usagef("-o %s: standard output is given twice", path)
+	}
+	return nil
+}
+
+// onStdout tells whether standard output is one of the outputs.
+func (o outputs) onStdout() bool {
+	return slices.ContainsFunc(o, func(one *output) bool { return one.stdout })
 }
 
 func (o outputs) abort() {

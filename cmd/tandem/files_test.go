@@ -143,6 +143,32 @@ func TestOutputThroughLink(t *testing.T) {
 	}
 }
 
+// A link to what is not there yet stays a link, too, and the file appears where it points.
+func TestOutputThroughDanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	if err := os.Mkdir(at("there"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{
+		"first.npy": "second.npy", "second.npy": "folder/../new.npy", "folder": "there",
+		"absolute.npy": at("other.npy"), "ring.npy": "ring.npy",
+	} {
+		if err := os.Symlink(target, at(link)); err != nil {
+			t.Skipf("no symbolic links: %v", err)
+		}
+	}
+	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{7}))
+	for link, target := range map[string]string{"first.npy": "new.npy", "absolute.npy": "other.npy"} {
+		must(t, "transpose", a, "-o", at(link))
+		checkFile(t, at(target), []int{1, 1}, linalg.NewMatrix(1, 1, []int32{7}))
+		if info, err := os.Lstat(at(link)); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is gone: %v %v", info, err)
+		}
+	}
+	fails(t, dir, exitError, "cannot create a file there", "transpose", a, "-o", at("ring.npy"))
+}
+
 // A device is written to, not replaced by a file.
 func TestOutputToDevice(t *testing.T) {
 	if runtime.GOOS == "windows" {

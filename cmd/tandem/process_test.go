@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,8 +113,46 @@ func TestProcess(t *testing.T) {
 	checkFile(t, at("c.npy"), []int{2, 2}, linalg.NewMatrix(2, 2, []float32{7, 10, 15, 22}))
 }
 
-// Ctrl-C, while the program waits for its input or for a reader of its output: no output file, none
-// in the making, exit code 1, at once.
+// A name of standard output is standard output: the data alone go there, and the report elsewhere.
+func TestProcessStdout(t *testing.T) {
+	if _, err := os.Stat("/dev/stdout"); err != nil {
+		t.Skip(err)
+	}
+	exe := build(t)
+	at := in(t.TempDir())
+	m := linalg.NewMatrix(1, 2, []int32{7, 8})
+	a := save(t, at("a.npy"), m)
+	want := string(whole([]int{2, 1}, linalg.NewMatrix(2, 1, m.Data)))
+	cmd := exec.Command(exe, "transpose", a, "-o", "/dev/stdout", "--backend", "cpu")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || string(out) != want || !strings.Contains(stderr.String(), "output   /dev/stdout") {
+		t.Errorf("a pipe: %v, %q, %q", err, out, &stderr)
+	}
+	shell := `"$0" transpose "$1" -o /dev/stdout --backend cpu >"$2"`
+	err = exec.Command("sh", "-c", shell, exe, a, at("c.npy")).Run()
+	if got := read(t, at("c.npy")); err != nil || got != want {
+		t.Errorf("a file: %v, %q", err, got)
+	}
+	shell = `"$0" transpose "$1" -o /dev/null --backend cpu >/dev/null`
+	if out, err := exec.Command("sh", "-c", shell, exe, a).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("nowhere: %v, %q", err, out)
+	}
+	for _, line := range []string{
+		"run ../../examples/userkernel/kernels.cl --kernel k --grid 1 --block 1 --arg out:f4:1 --arg out:f4:1 " +
+			"-o - -o /dev/stdout",
+		"bench -o /dev/stdout",
+	} {
+		cmd := exec.Command(exe, strings.Fields(line)...)
+		if out, err := cmd.Output(); cmd.ProcessState.ExitCode() != exitUsage || len(out) > 0 {
+			t.Errorf("%s: %v, %q", line, err, out)
+		}
+	}
+}
+
+// Ctrl-C, or a terminal that is closed, while the program waits for its input or for a reader of
+// its output: no output file, none in the making, exit code 1, at once.
 func TestProcessInterrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows cannot send an interrupt to one process")
@@ -125,18 +164,23 @@ func TestProcessInterrupted(t *testing.T) {
 		t.Skipf("mkfifo: %v\n%s", err, out)
 	}
 	a := save(t, at("a.npy"), linalg.NewMatrix(1, 1, []int32{1}))
-	for _, test := range []struct{ name, input, output string }{
-		{"the rest of a pipe", "/dev/stdin", ""},
-		{"the rest of standard input", "-", ""},
-		{"a writer of a pipe", fifo, ""},
-		{"a reader of a pipe", a, fifo},
+	for _, test := range []struct {
+		name, input, output string
+		signal              os.Signal
+	}{
+		{"the rest of a pipe", "/dev/stdin", "", os.Interrupt},
+		{"the rest of standard input", "-", "", os.Interrupt},
+		{"a writer of a pipe", fifo, "", os.Interrupt},
+		{"a reader of a pipe", a, fifo, os.Interrupt},
+		{"a closed terminal", "-", "", syscall.SIGHUP},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.output == "" {
 				test.output = in(dir)("out.npy")
 			}
-			interrupted(t, dir, exec.Command(exe, "transpose", test.input, "-o", test.output, "--backend", "cpu"))
+			cmd := exec.Command(exe, "transpose", test.input, "-o", test.output, "--backend", "cpu")
+			interrupted(t, dir, cmd, test.signal)
 		})
 	}
 }
@@ -157,7 +201,7 @@ func TestProcessInParts(t *testing.T) {
 	t.Setenv(linalg.EnvHostMemory, "200MiB")
 	out := t.TempDir()
 	args := []string{"matmul", a, a, "-o", in(out)("c.npy"), "--backend", "cpu"}
-	interrupted(t, out, exec.Command(exe, args...))
+	interrupted(t, out, exec.Command(exe, args...), os.Interrupt)
 	limited := exec.Command("sh", append([]string{"-c", `ulimit -f 1000; exec "$@"`, "sh", exe}, args...)...)
 	text, err := limited.CombinedOutput()
 	if names := inFolder(t, out); err == nil || !strings.Contains(string(text), "file too large") || len(names) > 0 {
@@ -165,8 +209,8 @@ func TestProcessInParts(t *testing.T) {
 	}
 }
 
-// interrupted starts cmd, which waits for something, and interrupts it.
-func interrupted(t *testing.T, dir string, cmd *exec.Cmd) {
+// interrupted starts cmd, which waits for something, and ends it by a signal.
+func interrupted(t *testing.T, dir string, cmd *exec.Cmd, signal os.Signal) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +231,7 @@ func interrupted(t *testing.T, dir string, cmd *exec.Cmd) {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(100 * time.Millisecond)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +108,7 @@ func (r *record) setTimes(t times, flops, bytes float64) {
 // report prints r: to standard error where standard output is one of the results.
 func (a *app) report(r *record, outs outputs) error {
 	w := a.stdout
-	if slices.ContainsFunc(outs, func(o *output) bool { return o.path == "-" }) {
+	if outs.onStdout() {
 		w = a.stderr
 	}
 	if a.json {

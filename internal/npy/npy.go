@@ -7,7 +7,11 @@ package npy
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -110,4 +114,29 @@ func transposed[T kernels.Element](src []T, rows, cols int) []T {
 	dst := make([]T, len(src))
 	host.Transpose(rows, cols, src, cols, dst, rows)
 	return dst
+}
+
+// Target is the file that writing to path would write: symbolic links are followed, those as well
+// whose end is not there yet.
+func Target(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path // a link to a pipe, as in /proc, or a ring of links
+	}
+	for {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(target) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return path
+			}
+			target = filepath.Join(dir, target)
+		}
+		path = target
+	}
 }
