@@ -6,9 +6,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 var update = flag.Bool("update", false, "draw the plots in results anew, out of the reports beside them")
@@ -42,6 +46,38 @@ func TestCommittedPlots(t *testing.T) {
 				t.Errorf("%s is not that of %s (%v): go test ./bench -run CommittedPlots -update", name, file, err)
 			}
 		}
+	}
+}
+
+// A batch moves the matrices of all its products: its intensity is that of one.
+func TestBytesOfABatch(t *testing.T) {
+	one := Row{M: 64, N: 32, K: 16}
+	batch := one
+	batch.Batch = 256
+	if got, want := one.bytes(kernels.Float32), 4.0*(64*16+16*32+64*32); got != want {
+		t.Errorf("%v bytes, want %v", got, want)
+	}
+	if got, want := batch.bytes(kernels.Float32), 256*one.bytes(kernels.Float32); got != want {
+		t.Errorf("%v bytes of a batch, want %v", got, want)
+	}
+}
+
+// A legend in a font of wider letters than those measured is not cut off.
+func TestLegendInAnotherFont(t *testing.T) {
+	p := newPlot("title", "x", "y")
+	const name = "Tandem linalg.MatMul"
+	p.Legend.Add(name)
+	var b bytes.Buffer
+	if err := writeSVG(p, &b); err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`<text x="([0-9.]+)"[^<]*>` + name).FindSubmatch(b.Bytes())
+	if m == nil || strings.Count(b.String(), "Liberation Serif,") != strings.Count(b.String(), "font-family:") {
+		t.Fatalf("no such text, or one without other fonts:\n%s", &b)
+	}
+	x, err := strconv.ParseFloat(string(m[1]), 64)
+	if right := x + 1.3*p.Legend.TextStyle.Width(name).Points(); err != nil || right > 720 {
+		t.Errorf("%v, and letters of DejaVu end at %.0f of 720 points", err, right)
 	}
 }
 
