@@ -124,6 +124,8 @@ func TestBadInput(t *testing.T) {
 		{2, "Did you mean this?\n\ttranspose\n", []string{"tranpose", a}},
 		{2, `unknown command "abacus"`, []string{"abacus"}},
 		{2, `unknown command "extra"`, []string{"devices", "extra"}},
+		{2, `unknown command "nothing" for "tandem"`, []string{"help", "nothing"}},
+		{2, "Did you mean this?\n\ttranspose\n", []string{"help", "tranpose"}},
 		{2, "no factor", []string{"scale", a, "-o", out}},
 		{2, "not a float32, as the elements of " + a, []string{"scale", a, "--by", "two", "-o", out}},
 		{2, "not a float32", []string{"scale", a, "--by", "1e39", "-o", out}},

@@ -69,7 +69,24 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a),
 		newBench(a), newTune(a), newKernels(a), newVersion(a))
+	fixHelp(root)
 	return root
+}
+
+// fixHelp makes "help" of a command that is none fail, which cobra's own does not.
+func fixHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err)
+	}
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			return err
+		}
+		return cmd.Help()
+	}
 }
 
 // runE wraps the work of a command: from here on an error is not about flags or arguments, unless
