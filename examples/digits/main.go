@@ -19,6 +19,7 @@ import (
 	"os"
 	"slices"
 
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/examples/internal/digits"
 	"github.com/tandem-gpu/tandem/linalg"
 )

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )

@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

@@ -20,6 +20,7 @@ import (
 	"os"
 
 	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

@@ -18,6 +18,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

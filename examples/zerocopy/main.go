@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
