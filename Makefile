@@ -1,8 +1,5 @@
 # The commands of the project. `make test` is the whole test run; CONTRIBUTING.md says more.
 
-LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-ACTIONLINT = go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-
 # What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a
 # checking simulator, the compiler.
 DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19
@@ -21,6 +18,11 @@ INTELSO = $(INTEL)/lib/libintelocl.so
 INTELWHEELS = intel-opencl-rt==$(INTELCL) intel-cmplr-lib-rt==$(INTELCL) tbb==2023.2.0
 INTELLIBS = cl.cfg *.rtl cllibrary*.o libocl_svml_*.so libcommon_clang.so.* libimf.so libsvml.so libirng.so \
 	libintlc.so.5 libtbb.so.12 libintelocl.so
+# The linters, built once for each version of Go, which go run would do again where Go's cache has
+# been emptied: golangci-lint takes minutes.
+LINTERS    = $(WHEELS)/linters-$(shell go env GOVERSION)
+LINT       = $(LINTERS)/2.15.0/golangci-lint
+ACTIONLINT = $(LINTERS)/1.7.12/actionlint
 # AMD's compiler, Debian's package unpacked. What it needs beyond comes with PoCL.
 COMGR  = $(WHEELS)/libamd-comgr2
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -117,11 +119,18 @@ setup:
 		dpkg -x libamd-comgr2_*.deb .; rm *.deb; mv $(COMGR).new $(COMGR); }
 
 # Quick checks before a commit: the linters, for the code as .golangci.yml says and for the
-# workflows. The first run builds them.
-check:
+# workflows.
+check: $(LINT) $(ACTIONLINT)
 	$(LINT) run ./...
 	$(ACTIONLINT)
 	go mod tidy -diff
+
+$(LINT):
+	@echo "building golangci-lint, once: some minutes"
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(notdir $(@D))
+
+$(ACTIONLINT):
+	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(notdir $(@D))
 
 # All packages but kernels, which starts no goroutines: its tests only take longer. The drivers and
 # linalg run its kernels here. Left out are tests of bits whose work-items would be goroutines for
@@ -202,5 +211,5 @@ bench:
 	go test -timeout $(TIMEOUT) -run '^$$' -bench . -benchmem \
 		./internal/host ./kernels ./backend/cuda/... ./linalg/... ./bench
 
-fmt:
+fmt: $(LINT)
 	$(LINT) fmt
