@@ -19,9 +19,12 @@ func runPoly(dir string, more ...string) []string {
 
 // The types of the arguments choose the instance.
 func TestRunGo(t *testing.T) {
-	for _, device := range []string{"opencl", "cudasim"} {
+	for _, device := range []string{"cpu", "opencl", "cudasim"} {
 		t.Run(device, func(t *testing.T) {
 			need(t, device)
+			if device == "cpu" && testing.Short() {
+				t.Skip("builds programs; left out by -short")
+			}
 			if device == "cudasim" && os.Getenv("TANDEM_NVRTC") == "" {
 				t.Skip("text for cudasim needs NVRTC")
 			}
@@ -47,6 +50,27 @@ func TestRunGo(t *testing.T) {
 	}
 }
 
+// On the cpu device a kernel of package main runs, too, whatever its tests are; the device is the
+// default where there is no GPU. Mistakes have their lines.
+func TestRunGoInMain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs; left out by -short")
+	}
+	t.Setenv("TANDEM_BACKEND", "cpu")
+	dir := t.TempDir()
+	at := in(dir)
+	saveVector[float32](t, at("x.npy"), 1, 2, 3, 4)
+	run := []string{
+		"run", "testdata/program/main.go", "--kernel", "twice", "--grid", "1", "--block", "4",
+		"--arg", at("x.npy"), "--arg", "out:f4:4", "-o", at("y.npy"),
+	}
+	must(t, run...)
+	checkFile(t, at("y.npy"), []int{4}, linalg.NewMatrix(1, 4, []float32{2, 4, 6, 8}))
+	fails(t, dir, exitError, "the kernel is compiled for groups of 4", replaced(run, "4", "2")...)
+	t.Setenv(linalg.EnvCheck, "1")
+	fails(t, dir, exitError, "main.go:20", replaced(run, "out:f4:4", "out:f4:3")...)
+}
+
 func TestRunGoBadInput(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
@@ -54,8 +78,6 @@ func TestRunGoBadInput(t *testing.T) {
 	write(t, at("alone.go"), []byte("package alone\n"))
 	full := runPoly(dir, "--arg", "f32:1", "--arg", "f32:1", "--backend", "opencl")
 	fails(t, dir, exitUsage, "a kernel in Go has no macros", append(full, "-D", "N=1")...)
-	fails(t, dir, exitError, "import the package of testdata/poly/poly.go", append(full, "--backend", "cpu")...)
-	fails(t, dir, exitError, "--backend cudasim:0", append(full, "--backend", "cpu")...)
 	need(t, "opencl")
 	const poly = "testdata/poly/poly.go"
 	for _, test := range []struct {

@@ -30,8 +30,8 @@ func newRun(a *app) *cobra.Command {
 --block work-items each, in up to three dimensions. FILE.cl is OpenCL C in the
 portable dialect of docs/kernels.md. FILE.go is part of a Go package, with kernels
 that a line //tandem:kernel marks; it needs the go command, and its module must
-require Tandem's. Both need a device that compiles text, which the cpu backend
-does not.
+require Tandem's. FILE.cl needs a device that compiles text, which the cpu
+backend does not.
 
 --arg gives the kernel's arguments, in their order, one flag for each (messages
 count them from 0):
@@ -146,6 +146,8 @@ func (f *kernelFlags) parse(file string) (*kernelJob, error) {
 type kernelBuffer interface {
 	// args is what a kernel in text sees of the array, or one in Go, whose parameter is p.
 	args(p *compiler.Param) []any
+	bytes() ([]byte, error)
+	fill(data []byte) error
 	// write brings the array back and writes it to out.
 	write(ctx context.Context, out *output, bar *progress, rec *record) error
 }
@@ -165,6 +167,18 @@ func (a deviceArray[T]) args(p *compiler.Param) []any {
 		return append(list, int64(a.Offset()), int64(rows*cols)) // new arrays are packed
 	}
 	return append(list, int64(a.Offset()), int64(rows), int64(cols), int64(a.Stride()))
+}
+
+func (a deviceArray[T]) bytes() ([]byte, error) {
+	m, err := a.Download()
+	return backend.Bytes(m.Data), err
+}
+
+func (a deviceArray[T]) fill(data []byte) error {
+	rows, cols := a.Dims()
+	m := linalg.NewMatrix[T](rows, cols, nil)
+	copy(backend.Bytes(m.Data), data)
+	return a.CopyFrom(m)
 }
 
 func (a deviceArray[T]) write(ctx context.Context, out *output, bar *progress, rec *record) error {
@@ -263,9 +277,10 @@ func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []
 		}
 		source = instance.Source
 	}
-	k, err := s.CompileSource(source)
+	run, end, err := job.compile(ctx, s, source, instance)
+	defer end()
 	if err != nil {
-		return compileError(err, s.Info(), job)
+		return err
 	}
 	bar.begin("running " + source.Name + " on " + rec.Device.Name)
 	call := time.Now()
@@ -274,8 +289,7 @@ func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []
 		return err
 	}
 	t := times{}
-	t.device, err = s.DeviceTime(func() error { return s.Launch(k, job.grid, args...) })
-	if err != nil {
+	if t.device, err = run(buffers, args); err != nil {
 		return err
 	}
 	t.call = time.Since(call)
@@ -293,6 +307,26 @@ func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []
 		}
 	}
 	return nil
+}
+
+// compile gives the function that launches the kernel, and returns its time. end gives back what it
+// holds.
+func (job *kernelJob) compile(ctx context.Context, s *linalg.Session, source *backend.Source,
+	in *compiler.Instance,
+) (run func(buffers []kernelBuffer, args []any) (time.Duration, error), end func(), err error) {
+	if in != nil && s.Info().Host {
+		h, err := job.buildHost(ctx, in)
+		return func(buffers []kernelBuffer, _ []any) (time.Duration, error) {
+			return h.run(ctx, job, in, buffers)
+		}, h.close, err
+	}
+	k, err := s.CompileSource(source)
+	if err != nil {
+		return nil, func() {}, compileError(err, s.Info())
+	}
+	return func(_ []kernelBuffer, args []any) (time.Duration, error) {
+		return s.DeviceTime(func() error { return s.Launch(k, job.grid, args...) })
+	}, func() {}, nil
 }
 
 // place brings the arguments to the device. in is the kernel if it is written in Go.
@@ -331,17 +365,15 @@ func placeZeros(s *linalg.Session, arg kernelArg) (kernelBuffer, error) {
 }
 
 // compileError adds, where a device does not compile kernels, which others may.
-func compileError(err error, info backend.Info, job *kernelJob) error {
+func compileError(err error, info backend.Info) error {
 	if !errors.Is(err, backend.ErrUnsupported) {
 		return err
 	}
 	if info.Host { // its own words are for programs
-		detail := "this backend runs Go and compiles no kernel files"
-		if job.isGo() {
-			detail = "this backend runs kernels in Go that are part of a program: import the package of " + job.file +
-				", after go generate, and call the function that launches " + job.kernel
+		err = &backend.Error{
+			Driver: "cpu", Op: "tandem run", Err: backend.ErrUnsupported,
+			Detail: "this backend runs Go and compiles no kernel files",
 		}
-		err = &backend.Error{Driver: "cpu", Op: "tandem run", Err: backend.ErrUnsupported, Detail: detail}
 	}
 	var others strings.Builder
 	for _, d := range backend.Drivers() {

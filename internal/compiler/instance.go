@@ -13,6 +13,7 @@ type Instance struct {
 	Kernel string          // the Go function
 	Name   string          // with the types: poly[float32]
 	File   string          // that declares it
+	Var    string          // of its backend.Source in the generated file
 	Params []Param         // after the item
 	Source *backend.Source // without Go and PTX
 }
@@ -58,7 +59,7 @@ func (e *emitter) asText(k *kernelDecl, n *kernel) Instance {
 	body, files := e.text(k, n)
 	i := Instance{
 		Kernel: k.decl.Name.Name, Name: k.decl.Name.Name + e.instanceArgs(k, n),
-		File: e.fset.Position(k.decl.Pos()).Filename,
+		File: e.fset.Position(k.decl.Pos()).Filename, Var: e.sourceName(k, n),
 		Source: &backend.Source{
 			Name: n.entry, File: n.entry + ".cl", Group: n.group, Text: support.Head + body,
 			Checks: &backend.Checks{Files: files},

@@ -1,0 +1,3 @@
+package main
+
+var _ int = `"tandem run" leaves tests out`
