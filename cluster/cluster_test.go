@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -187,11 +188,23 @@ func TestElementwise(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, op := range []struct {
+			type operation struct {
 				name string
 				here func() (linalg.Matrix[float32], error)
 				all  func() (*Matrix[float32], error)
-			}{
+			}
+			var rows []operation
+			for _, op := range kernels.Elementwises() {
+				rows = append(rows, operation{
+					op.Name, func() (linalg.Matrix[float32], error) {
+						return linalg.ElementwiseContext(ctx, s, op, 0.3, []linalg.Matrix[float32]{a, b}[:op.Inputs]...)
+					},
+					func() (*Matrix[float32], error) {
+						return Elementwise(ctx, s, op, 0.3, []*Matrix[float32]{da, db}[:op.Inputs]...)
+					},
+				})
+			}
+			for _, op := range append(rows, []operation{
 				{
 					"Add", func() (linalg.Matrix[float32], error) { return linalg.AddContext(ctx, s, a, b) },
 					func() (*Matrix[float32], error) { return Add(ctx, s, da, db) },
@@ -204,7 +217,7 @@ func TestElementwise(t *testing.T) {
 					"Transpose", func() (linalg.Matrix[float32], error) { return linalg.TransposeContext(ctx, s, a) },
 					func() (*Matrix[float32], error) { return Transpose(ctx, da) },
 				},
-			} {
+			}...) {
 				want, err := op.here()
 				if err != nil {
 					return err

@@ -12,9 +12,9 @@ import (
 // of the host, alone, in parts, on several devices and between files, the command and the cases of
 // package conformance.
 var (
-	Scale = row("scale", 1, true, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel) // z = alpha*x
-	Add   = row("add", 2, false, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)        // z = x + y
-	Sub   = row("sub", 2, false, subFloat32Kernel, subFloat64Kernel, subInt32Kernel)        // z = x - y
+	Scale = row("scale", "FACTOR*A", 1, true, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel)
+	Add   = row("add", "A + B", 2, false, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)
+	Sub   = row("sub", "A - B", 2, false, subFloat32Kernel, subFloat64Kernel, subInt32Kernel)
 
 	table = []*Elementwise{Add, Scale, Sub}
 )
@@ -22,16 +22,17 @@ var (
 // An Elementwise is an operation on each element by itself, of one or two matrices of one shape, in
 // place where the result is one of them.
 type Elementwise struct {
-	Name   string // of the command, and of the cases
-	Inputs int    // matrices: x, or x and y
-	Alpha  bool   // a number comes before them
+	Name    string // of the command, and of the cases
+	Formula string // of the matrices A and B, and a FACTOR
+	Inputs  int    // matrices: A, or A and B
+	Alpha   bool   // a number comes before them
 
 	source func(Type) *backend.Source
 }
 
 // row is an operation with its kernels, which take alpha, x, y and z as far as it has them.
-func row(name string, inputs int, alpha bool, f32, f64, i32 *backend.Source) *Elementwise {
-	return &Elementwise{name, inputs, alpha, func(t Type) *backend.Source { return ByType(t, f32, f64, i32) }}
+func row(name, formula string, inputs int, alpha bool, f32, f64, i32 *backend.Source) *Elementwise {
+	return &Elementwise{name, formula, inputs, alpha, func(t Type) *backend.Source { return ByType(t, f32, f64, i32) }}
 }
 
 // Elementwises are all elementwise operations, by name.

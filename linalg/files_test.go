@@ -103,9 +103,7 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 		d := random[T](rng, x.m, x.k, 0)
 		product, err1 := linalg.MatMulContext(ctx, s, a, b)
 		transposed, err2 := linalg.TransposeContext(ctx, s, a)
-		sum, err3 := linalg.AddContext(ctx, s, a, d)
-		scaled, err4 := linalg.ScaleContext(ctx, s, 3, a)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
+		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
 		for form := range forms {
@@ -122,12 +120,15 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 			try(what+": transpose", encoded(t, transposed, fc, false), func(c *memoryFile) error {
 				return linalg.TransposeNPY[T](ctx, s, c, fileA, o)
 			})
-			try(what+": sum", encoded(t, sum, fc, false), func(c *memoryFile) error {
-				return linalg.AddNPY[T](ctx, s, c, fileA, fileD, o)
-			})
-			try(what+": multiple", encoded(t, scaled, fc, false), func(c *memoryFile) error {
-				return linalg.ScaleNPY(ctx, s, T(3), c, fileA, o)
-			})
+			for _, op := range kernels.Elementwises() {
+				want, err := linalg.ElementwiseContext(ctx, s, op, T(3), []linalg.Matrix[T]{a, d}[:op.Inputs]...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				try(what+": "+op.Name, encoded(t, want, fc, false), func(c *memoryFile) error {
+					return linalg.ElementwiseNPY(ctx, s, op, T(3), c, o, []io.ReaderAt{fileA, fileD}[:op.Inputs]...)
+				})
+			}
 		}
 	}
 	row, col := random[T](rng, 1, 50, 0), random[T](rng, 50, 1, 0)

@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -152,22 +153,30 @@ func testShared[T linalg.Element](t *testing.T, s *linalg.Session) {
 		}
 	}
 	a, b := random[T](rng, 35, 46, 1), random[T](rng, 35, 46, 3)
-	sum, err1 := linalg.AddContext(ctx, s, a, b)
-	scaled, err2 := linalg.ScaleContext(ctx, s, T(0)-3, a)
-	transposed, err3 := linalg.TransposeContext(ctx, s, a)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	alone, err := linalg.Open("cpu")
+	if err != nil {
 		t.Fatal(err)
 	}
-	wantSum, wantScaled, wantTransposed := a.Packed(), a.Packed(), transposed.Packed()
+	defer alone.Close()
+	for _, op := range kernels.Elementwises() {
+		in := []linalg.Matrix[T]{a, b}[:op.Inputs]
+		got, err1 := linalg.ElementwiseContext(ctx, s, op, T(0)-3, in...)
+		want, err2 := linalg.ElementwiseContext(ctx, alone, op, T(0)-3, in...)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		same(t, op.Name, got, want)
+	}
+	transposed, err := linalg.TransposeContext(ctx, s, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTransposed := transposed.Packed()
 	for i := range a.Rows {
 		for j := range a.Cols {
-			wantSum.Set(i, j, a.At(i, j)+b.At(i, j))
-			wantScaled.Set(i, j, (T(0)-3)*a.At(i, j))
 			wantTransposed.Set(j, i, a.At(i, j))
 		}
 	}
-	same(t, "sum", sum, wantSum)
-	same(t, "scaled", scaled, wantScaled)
 	same(t, "transposed", transposed, wantTransposed)
 }
 

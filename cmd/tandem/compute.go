@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -74,45 +75,35 @@ stays as it is, as in NumPy.`,
 	return cmd
 }
 
-func newAdd(a *app) *cobra.Command {
-	var out []string
-	cmd := &cobra.Command{
-		Use:   "add A.npy B.npy -o C.npy",
-		Short: "Add two matrices",
-		Long: `Add writes C = A + B, element by element. Both files hold one type and have one
-shape: nothing is broadcast. int32 wraps.`,
-		Example:           `  tandem add a.npy b.npy -o c.npy`,
-		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: files(2, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "add", args, out, func(o operations) executor { return o.add })
-		}),
-	}
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newScale(a *app) *cobra.Command {
+// newElementwise is the command of an operation of package kernels' table.
+func newElementwise(a *app, op *kernels.Elementwise) *cobra.Command {
 	var out []string
 	var by string
+	inputs := strings.Join([]string{"A.npy", "B.npy"}[:op.Inputs], " ")
+	example := "tandem " + op.Name + " " + strings.ToLower(inputs)
+	factor := ""
+	if op.Alpha {
+		inputs, example = inputs+" --by FACTOR", example+" --by 2"
+		factor = " FACTOR is rounded\nto the file's type once; for an int32 file it must be a whole number of that type."
+	}
 	cmd := &cobra.Command{
-		Use:   "scale A.npy --by FACTOR -o B.npy",
-		Short: "Multiply a matrix by a number",
-		Long: `Scale writes B = FACTOR*A, element by element. FACTOR is rounded to the file's
-type once; for an int32 file it must be a whole number of that type, and the
-product wraps.`,
-		Example: `  tandem scale a.npy --by 2 -o b.npy
-  tandem scale a.npy --by -1e-3 -o b.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
+		Use:   op.Name + " " + inputs + " -o C.npy",
+		Short: "Compute " + op.Formula + ", element by element",
+		Long: "Computes C = " + op.Formula + ", element by element. All files hold one type and have one\n" +
+			"shape: nothing is broadcast. int32 wraps." + factor,
+		Example:           "  " + example + " -o c.npy",
+		Args:              cobra.ExactArgs(op.Inputs),
+		ValidArgsFunction: files(op.Inputs, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
-			if by == "" {
+			if op.Alpha && by == "" {
 				return usagef("no factor: give --by NUMBER")
 			}
-			return a.compute(ctx, "scale", args, out, func(o operations) executor { return o.scale(by) })
+			return a.compute(ctx, op.Name, args, out, func(o operations) executor { return o.elementwise(op, by) })
 		}),
 	}
-	cmd.Flags().StringVar(&by, "by", "", "the factor (required)")
+	if op.Alpha {
+		cmd.Flags().StringVar(&by, "by", "", "the factor (required)")
+	}
 	a.outputFlag(cmd, &out)
 	return cmd
 }
@@ -209,40 +200,32 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 	}, nil
 }
 
-func planAdd[T linalg.Element](in []operand) (plan[T], error) {
-	a, b := matrix[T](in[0]), matrix[T](in[1])
-	if !slices.Equal(in[0].Shape, in[1].Shape) {
-		return plan[T]{}, fmt.Errorf("%s plus %s: the shapes differ, and nothing is broadcast", in[0], in[1])
-	}
-	return plan[T]{
-		in: []linalg.Matrix[T]{a, b}, rows: a.Rows, cols: a.Cols, shape: in[0].Shape,
-		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-			return linalg.AddContext(ctx, s, a, b)
-		},
-		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Add(in[0], in[1]) },
-		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-			return linalg.AddNPY[T](ctx, s, c, in[0].file, in[1].file, o)
-		},
-	}, nil
-}
-
-func planScale[T linalg.Element](by string) planner[T] {
-	return func(in []operand) (plan[T], error) {
-		a := matrix[T](in[0])
-		alpha, err := parseNumber[T](by)
-		if err != nil {
-			return plan[T]{}, usagef("--by %s: %v, as the elements of %s are", by, err, in[0])
+// planElementwise plans an operation of package kernels' table; by is the number that it may have.
+func planElementwise[T linalg.Element](op *kernels.Elementwise, by string) planner[T] {
+	return func(in []operand) (p plan[T], err error) {
+		var alpha T
+		if op.Alpha {
+			if alpha, err = parseNumber[T](by); err != nil {
+				return p, usagef("--by %s: %v, as the elements of %s are", by, err, in[0])
+			}
 		}
-		return plan[T]{
-			in: []linalg.Matrix[T]{a}, rows: a.Rows, cols: a.Cols, shape: in[0].Shape,
-			host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-				return linalg.ScaleContext(ctx, s, alpha, a)
-			},
-			device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Scale(alpha, in[0]) },
-			files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-				return linalg.ScaleNPY(ctx, s, alpha, c, in[0].file, o)
-			},
-		}, nil
+		var files []io.ReaderAt
+		for _, o := range in {
+			if !slices.Equal(in[0].Shape, o.Shape) {
+				return p, fmt.Errorf("%s of %s and %s: the shapes differ, and nothing is broadcast", op.Name, in[0], o)
+			}
+			p.in, files = append(p.in, matrix[T](o)), append(files, o.file)
+		}
+		p.rows, p.cols, p.shape = p.in[0].Rows, p.in[0].Cols, in[0].Shape
+		matrices := p.in
+		p.host = func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
+			return linalg.ElementwiseContext(ctx, s, op, alpha, matrices...)
+		}
+		p.device = func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Elementwise(op, alpha, in...) }
+		p.files = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+			return linalg.ElementwiseNPY(ctx, s, op, alpha, c, o, files...)
+		}
+		return p, nil
 	}
 }
 

@@ -230,21 +230,26 @@ func elementwise[T linalg.Element](t *testing.T) {
 		at := in(t.TempDir())
 		for n, s := range [][2]int{{1, 1}, {33, 65}, {100, 77}, {0, 4}, {4, 0}} {
 			a, b := values[T]("special", s[0], s[1], false, rng), values[T]("special", s[0], s[1], false, rng)
-			sum, double, turned := linalg.NewMatrix[T](s[0], s[1], nil), linalg.NewMatrix[T](s[0], s[1], nil),
-				linalg.NewMatrix[T](s[1], s[0], nil)
+			turned := linalg.NewMatrix[T](s[1], s[0], nil)
 			for i := range s[0] {
 				for j := range s[1] {
-					sum.Set(i, j, a.At(i, j)+b.At(i, j))
-					double.Set(i, j, -3*a.At(i, j))
 					turned.Set(j, i, a.At(i, j))
 				}
 			}
 			for _, l := range layoutsOn(backend, n) {
 				pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
-				must(t, "add", pa, pb, "-o", at("sum.npy"), "--backend", backend)
-				checkFile(t, at("sum.npy"), s[:], sum)
-				must(t, "scale", pa, "--by", "-3", "-o", at("double.npy"), "--backend", backend)
-				checkFile(t, at("double.npy"), s[:], double)
+				for _, op := range kernels.Elementwises() {
+					want, err := linalg.ElementwiseContext(t.Context(), nil, op, -3, []linalg.Matrix[T]{a, b}[:op.Inputs]...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					args := append([]string{op.Name, pa, pb}[:1+op.Inputs], "-o", at("c.npy"), "--backend", backend)
+					if op.Alpha {
+						args = append(args, "--by", "-3")
+					}
+					must(t, args...)
+					checkFile(t, at("c.npy"), s[:], want)
+				}
 				must(t, "transpose", pa, "-o", at("turned.npy"), "--backend", backend)
 				checkFile(t, at("turned.npy"), []int{s[1], s[0]}, turned)
 			}

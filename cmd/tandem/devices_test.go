@@ -48,7 +48,7 @@ func TestSeveralDevices(t *testing.T) {
 	checkFile(t, at("b.npy"), []int{500, 700}, turned(m))
 	if !strings.Contains(text, "device   cpu:0  ") ||
 		!strings.Contains(text, "\n         cudasim:0  Simulated GPU: ") ||
-		!strings.Contains(text, " for the transpose, ") {
+		!strings.Contains(text, " for transpose, ") {
 		t.Errorf("%s", text)
 	}
 }

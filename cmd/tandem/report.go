@@ -130,11 +130,11 @@ func (a *app) report(r *record, outs outputs) error {
 		if r.MPI != nil {
 			line("ranks", "%s", r.MPI)
 		}
-		what := products[r.Command]
+		what := r.Command
 		if r.InParts {
 			what += " from file to file"
 		}
-		line("time", "%s for the %s%s", seconds(r.CallSeconds), what, r.rate())
+		line("time", "%s for %s%s", seconds(r.CallSeconds), what, r.rate())
 		line("", "%s in all", seconds(r.TotalSeconds))
 		_, err := fmt.Fprint(w, b.String())
 		return err
@@ -144,11 +144,6 @@ func (a *app) report(r *record, outs outputs) error {
 	line("", "%s in all", seconds(r.TotalSeconds))
 	_, err := fmt.Fprint(w, b.String())
 	return err
-}
-
-// products are what the commands compute.
-var products = map[string]string{
-	"matmul": "product", "transpose": "transpose", "add": "sum", "scale": "multiple",
 }
 
 func joined(files []fileRecord) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // An app is what the commands share.
@@ -67,8 +68,11 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newAdd(a), newScale(a), newRun(a), newConformance(a),
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newRun(a), newConformance(a),
 		newBench(a), newTune(a), newKernels(a), newVersion(a))
+	for _, op := range kernels.Elementwises() {
+		root.AddCommand(newElementwise(a, op))
+	}
 	fixHelp(root)
 	return root
 }

@@ -22,20 +22,20 @@ type executor interface {
 
 // operations are what the command does in one element type.
 type operations struct {
-	matmul, transpose, add executor
-	scale                  func(by string) executor
-	cluster                clusterProduct
-	clusterCase            clusterCase
-	read                   func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
-	upload                 func(s *linalg.Session, o operand) (kernelBuffer, error)
-	zeros                  func(s *linalg.Session, shape []int) (kernelBuffer, error)
+	matmul, transpose executor
+	elementwise       func(op *kernels.Elementwise, by string) executor
+	cluster           clusterProduct
+	clusterCase       clusterCase
+	read              func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
+	upload            func(s *linalg.Session, o operand) (kernelBuffer, error)
+	zeros             func(s *linalg.Session, shape []int) (kernelBuffer, error)
 }
 
 func operationsOf[T linalg.Element]() operations {
 	return operations{
 		matmul: planner[T](planMatMul[T]), transpose: planner[T](planTranspose[T]),
-		add: planner[T](planAdd[T]), scale: func(by string) executor { return planScale[T](by) },
-		cluster: multiplyMPI[T], clusterCase: caseMPI[T],
+		elementwise: func(op *kernels.Elementwise, by string) executor { return planElementwise[T](op, by) },
+		cluster:     multiplyMPI[T], clusterCase: caseMPI[T],
 		read:   func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
 		upload: upload[T], zeros: zeros[T],
 	}

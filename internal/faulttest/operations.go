@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
@@ -126,7 +127,7 @@ func products(s *linalg.Session) (out []float32, err error) {
 	return slices.Concat(whole.Data, part.Data), err
 }
 
-// elementwise: Transpose, Add and Scale, of views too.
+// elementwise: Transpose and all elementwise operations, of views too.
 func elementwise(s *linalg.Session) (out []float32, err error) {
 	x, err := linalg.Upload(s, filled(6, 6, 0, 4))
 	if err != nil {
@@ -138,13 +139,15 @@ func elementwise(s *linalg.Session) (out []float32, err error) {
 		return nil, err
 	}
 	defer freeAll(&err, y)
-	for _, step := range []func() error{
-		func() error { return y.Transpose(x) },
-		func() error { return y.Add(x, y) },
-		func() error { return y.Scale(-2, y) },
-		func() error { return y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)) },
-		s.Wait,
-	} {
+	steps := []func() error{func() error { return y.Transpose(x) }}
+	for _, op := range kernels.Elementwises() {
+		steps = append(steps, func() error {
+			return y.Elementwise(op, -2, []*linalg.Array[float32]{y, x}[:op.Inputs]...)
+		})
+	}
+	for _, step := range append(steps,
+		func() error { return y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)) }, s.Wait,
+	) {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -269,12 +272,15 @@ func hostMatrices(s *linalg.Session) (out []float32, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := linalg.AddContext(ctx, s, product, c)
-	if err != nil {
-		return nil, err
+	out = slices.Concat(product.Data, transposed.Data)
+	for _, op := range kernels.Elementwises() {
+		m, err := linalg.ElementwiseContext(ctx, s, op, 5, []linalg.Matrix[float32]{product, c}[:op.Inputs]...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m.Data...)
 	}
-	scaled, err := linalg.ScaleContext(ctx, s, 5, b)
-	return slices.Concat(product.Data, transposed.Data, sum.Data, scaled.Data), err
+	return out, nil
 }
 
 // batched: several products at once.
