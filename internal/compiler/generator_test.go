@@ -1242,9 +1242,9 @@ func (g *generator) effects() {
 		case g.chance(5):
 			return fmt.Sprintf("blend(%s, %s, %s)", sum(n-2), sum(n-2), sum(n-2))
 		case g.chance(5):
-			return fmt.Sprintf("[3]int32{%s, 2: %s}[%s&1]", sum(n-2), sum(n-2), call())
+			return fmt.Sprintf("([3]int32{%s, 2: %s})[%s&1]", sum(n-2), sum(n-2), call())
 		case g.chance(5):
-			return fmt.Sprintf("pair{a: int16(%s), c: [3]uint8{1: uint8(%s)}}.mix()", sum(n-2), sum(n-2))
+			return fmt.Sprintf("(pair{a: int16(%s), c: [3]uint8{1: uint8(%s)}}).mix()", sum(n-2), sum(n-2))
 		case g.chance(6):
 			return fmt.Sprintf("int32(b2i(%s > %s %s %s < 7))", sum(n-2), call(), g.pick("&&", "||"), call())
 		case g.chance(6):

@@ -736,7 +736,7 @@ func (f *frame) mayChange(s *ast.RangeStmt, x *expr) bool {
 			o := rootObject(info, e)
 			id, ok := ast.Unparen(e).(*ast.Ident)
 			declares := ok && (id.Name == "_" || info.Defs[id] != nil)
-			found = found || e != nil && !declares && (o == nil || o == root)
+			found = found || e != nil && !declares && (root == nil || o == nil || o == root)
 		}
 		if c, ok := n.(*ast.CallExpr); ok && !info.Types[c.Fun].IsType() && !info.Types[c.Fun].IsBuiltin() {
 			found = true

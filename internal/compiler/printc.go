@@ -76,12 +76,12 @@ func (p *cPrinter) typ(t *typ) string {
 		p.decls.WriteString(p.float64By + "typedef double f64;\n")
 	case kindArray:
 		elem := p.typ(t.elem)
-		name = fmt.Sprintf("a%d_%s", t.len, elem)
+		name = fmt.Sprintf("a%d_%s", t.len, p.word(t.elem))
 		fmt.Fprintf(p.decls, "typedef struct { %s v[%d]; } %s;\n", elem, t.len, name)
 		p.assertSize(name, t)
 	case kindSlice:
 		elem := p.typ(t.elem)
-		name = fmt.Sprintf("s%s_%s", spaceNames[t.space], elem)
+		name = fmt.Sprintf("s%s_%s", spaceNames[t.space], p.word(t.elem))
 		pointer := cSpace[t.space] + elem + " *"
 		fmt.Fprintf(p.decls, "typedef struct { %sp; i64 n; } %s;\n", pointer, name)
 		fmt.Fprintf(p.decls, "FN %s make_%[1]s(%[2]sp, i64 n) { %[1]s s; s.p = p; s.n = n; return s; }\n",
@@ -91,6 +91,14 @@ func (p *cPrinter) typ(t *typ) string {
 	}
 	p.named[t] = name
 	return name
+}
+
+// word is the name of t as a part of another's: bool and uint8 are one type in C.
+func (p *cPrinter) word(t *typ) string {
+	if t.kind == kindBool {
+		return "bool"
+	}
+	return p.typ(t)
 }
 
 // float64Error names the functions of other packages that compute with float64, for a device that
