@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 	"unsafe"
 
@@ -146,4 +147,10 @@ func Bool(x bool) backend.Arg {
 		return backend.Uint32(1)
 	}
 	return backend.Uint32(0)
+}
+
+// MulHi is the upper half of x*y.
+func MulHi(x, y uint64) uint64 {
+	high, _ := bits.Mul64(x, y)
+	return high
 }

@@ -58,13 +58,36 @@ var cHelpers = map[string]string{
 			"#else\nFN f32 div_f32(f32 x, f32 y) { return x / y; }\n#endif"),
 	"popcount": nvptxOr("FN u32 popcount_$T($T x) { return (u32)__builtin_popcountl(x); }",
 		"FN u32 popcount_$T($T x) { return (u32)popcount(x); }"),
-	"clz": nvptxOr("FN u32 clz_$T($T x) { return x == 0 ? $Bu : (u32)__builtin_clzl(x) - (64u - $Bu); }",
+	"clz": nvptxOr(clzNVPTX,
 		"FN u32 clz_$T($T x) { return (u32)clz(x); }"),
-	"sqrt":  mathHelper("sqrt", "sqrt"),
-	"abs":   mathHelper("abs", "fabs"),
-	"floor": mathHelper("floor", "floor"),
-	"ceil":  mathHelper("ceil", "ceil"),
-	"trunc": mathHelper("trunc", "trunc"),
+	"clz_u8":  narrowCLZ,
+	"clz_u16": narrowCLZ,
+	"ctz": nvptxOr("FN u32 ctz_$T($T x) { return x == 0 ? $Bu : (u32)__builtin_ctzl(x); }",
+		"FN u32 ctz_$T($T x) { return (u32)popcount(($T)(~x & (x - 1u))); }"),
+	"mulhi": nvptxOr("FN $T mulhi_$T($T x, $T y) { return ($T)((unsigned __int128)x * y >> 64); }",
+		"FN $T mulhi_$T($T x, $T y) { return mul_hi(x, y); }"),
+	"reverse":      "FN $T reverse_$T($T x) {\n  u64 y = x;\n" + swaps(1, 2, 4) + swaps(8, 16, 32) + "  return ($T)(y >> (64 - $B));\n}",
+	"reversebytes": "FN $T reversebytes_$T($T x) {\n  u64 y = x;\n" + swaps(8, 16, 32) + "  return ($T)(y >> (64 - $B));\n}",
+	"sqrt":         mathHelper("sqrt", "sqrt"),
+	"abs":          mathHelper("abs", "fabs"),
+	"floor":        mathHelper("floor", "floor"),
+	"ceil":         mathHelper("ceil", "ceil"),
+	"trunc":        mathHelper("trunc", "trunc"),
+}
+
+// narrowCLZ is clz of less than 32 bits, of which CUDA has no clz.
+var narrowCLZ = nvptxOr(clzNVPTX, "FN u32 clz_$T($T x) { return (u32)clz((u32)x) - (32u - $Bu); }")
+
+const clzNVPTX = "FN u32 clz_$T($T x) { return x == 0 ? $Bu : (u32)__builtin_clzl(x) - (64u - $Bu); }"
+
+// swaps is statements that swap neighbouring parts of n bits in y.
+func swaps(widths ...uint) string {
+	var b strings.Builder
+	for _, n := range widths {
+		mask := ^uint64(0) / (1<<n + 1) // n ones, n zeros, ...
+		fmt.Fprintf(&b, "  y = (y >> %d & %#xul) | (y & %#[2]xul) << %[1]d;\n", n, mask)
+	}
+	return b.String()
 }
 
 // nvptxOr is one text for clang's PTX, where there is no library, and another for all others.

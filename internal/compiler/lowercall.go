@@ -45,7 +45,7 @@ func (f *frame) call(e *ast.CallExpr) []*expr {
 		return f.gpuCall(e, fun, fn, id)
 	}
 	if fn.Pkg() != nil && f.standard(fn.Pkg()) {
-		return []*expr{f.mathCall(e, fn)}
+		return f.mathCall(e, fn)
 	}
 	return f.userCall(e, fun, fn, id)
 }
@@ -533,45 +533,5 @@ func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.Fiel
 func trimExit(b *stmt) {
 	if n := len(b.body); n > 0 && b.body[n-1].kind == stmtBreak && b.body[n-1].target == b {
 		b.body = b.body[:n-1]
-	}
-}
-
-// mathFunctions is what kernels have of package math and math/bits.
-var mathFunctions = map[string]string{
-	"math.Sqrt": "sqrt", "math.Abs": "abs", "math.FMA": "fma", "math.Float32bits": "bits", "math.Float64bits": "bits",
-	"math.Float32frombits": "frombits", "math.Float64frombits": "frombits",
-	"math.Floor": "floor", "math.Ceil": "ceil", "math.Trunc": "trunc",
-	"math/bits.OnesCount32": "popcount", "math/bits.OnesCount64": "popcount",
-	"math/bits.LeadingZeros32": "clz", "math/bits.LeadingZeros64": "clz",
-	"math/bits.RotateLeft32": "rotl", "math/bits.RotateLeft64": "rotl",
-}
-
-// mathCall is a call of the standard library.
-func (f *frame) mathCall(e *ast.CallExpr, fn *types.Func) *expr {
-	full := fn.Pkg().Path() + "." + fn.Name()
-	name := mathFunctions[full]
-	if name == "" {
-		f.refuse(e.Pos(), "%s is not for kernels: its bits differ between devices, or it has no counterpart; use what "+
-			"docs/kernels.md lists, or compute it before", full)
-	}
-	sig := fn.Type().(*types.Signature)
-	args := f.args(e)
-	for i := range args {
-		args[i] = f.assignable(e.Args[i].Pos(), args[i], f.irType(e.Pos(), sig.Params().At(i).Type(), spacePrivate))
-	}
-	if name == "rotl" {
-		bits := int64(args[0].typ.bits())
-		x := f.temp(args[0])
-		u64 := f.types.basic(kindUint64)
-		mask := &expr{op: opConst, typ: u64, pos: e.Pos(), value: constant.MakeInt64(bits - 1)}
-		n := f.temp(&expr{op: opBinary, typ: u64, pos: e.Pos(), tok: token.AND, x: f.convert(args[1], u64), y: mask})
-		width := &expr{op: opConst, typ: u64, pos: e.Pos(), value: constant.MakeInt64(bits)}
-		rest := &expr{op: opBinary, typ: u64, pos: e.Pos(), tok: token.SUB, x: width, y: n}
-		left, right := f.shift(e.Pos(), token.SHL, x, n), f.shift(e.Pos(), token.SHR, x, rest)
-		return &expr{op: opBinary, typ: x.typ, pos: e.Pos(), tok: token.OR, x: left, y: right}
-	}
-	return &expr{
-		op: opBuiltin, typ: f.irType(e.Pos(), sig.Results().At(0).Type(), spacePrivate), pos: e.Pos(),
-		name: name, args: args,
 	}
 }

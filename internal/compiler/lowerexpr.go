@@ -145,7 +145,7 @@ func (f *frame) initial(spec *ast.ValueSpec, o *types.Var) *expr {
 }
 
 func isConstant(e *expr) bool {
-	if e == nil || e.op == opZero || e.op == opConst {
+	if e == nil || e.op == opZero || e.op == opConst || special(e, e.typ) != nil {
 		return true
 	}
 	if e.op != opMake {
@@ -160,7 +160,7 @@ func isConstant(e *expr) bool {
 }
 
 func tableExpr(t *table, pos token.Pos) *expr {
-	if t.value.op == opConst {
+	if t.value.op == opConst || special(t.value, t.value.typ) != nil {
 		return t.value
 	}
 	return &expr{op: opVar, typ: t.value.typ, pos: pos, v: &variable{name: t.name, typ: t.value.typ, table: t}}
@@ -274,6 +274,8 @@ func (f *frame) convert(e *expr, t *typ) *expr {
 	switch {
 	case e.typ == t:
 		return e
+	case special(e, t) != nil:
+		return special(e, t)
 	case e.op == opConst && t.integer() && e.typ.integer() && representable(e.value, t):
 		return &expr{op: opConst, typ: t, pos: e.pos, value: e.value}
 	}

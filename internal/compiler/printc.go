@@ -770,6 +770,18 @@ func cFloat(x float64, t *typ) string {
 	return s
 }
 
+// special is an infinity or NaN, as an expression that every C takes for a constant.
+func (p *cPrinter) special(e *expr) string {
+	one, suffix := 1, ""
+	if e.name == "nan" {
+		one = 0
+	}
+	if p.typ(e.typ); e.typ.kind == kindFloat32 {
+		suffix = "f"
+	}
+	return fmt.Sprintf("(%d / 0.0%s)", one, suffix)
+}
+
 // wide is the unsigned type that C computes integers of type t in, as Go does: modulo 2^n.
 func wide(t *typ) string {
 	if t.size == 8 {
@@ -832,6 +844,9 @@ func (p *cPrinter) shift(e *expr) string {
 }
 
 func (p *cPrinter) builtin(e *expr) string {
+	if len(e.args) == 0 {
+		return p.special(e)
+	}
 	t := e.args[0].typ
 	p.typ(t)
 	p.typ(e.typ)
@@ -848,8 +863,12 @@ func (p *cPrinter) builtin(e *expr) string {
 			kindUint32: "uint", kindUint64: "ulong", kindFloat32: "float",
 			kindFloat64: "double",
 		}[e.typ.kind], args)
-	case "popcount", "clz":
+	case "popcount", "clz", "ctz":
 		return fmt.Sprintf("((i64)%s(%s))", p.helper(e.name+"_"+t.name), args)
+	case "len":
+		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.bits(), p.helper("clz_"+t.name), args)
+	case "reverse", "reversebytes", "mulhi":
+		return fmt.Sprintf("%s(%s)", p.helper(e.name+"_"+t.name), args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("%s(%s)", p.helper(e.name+"_f64"), args)
 	}

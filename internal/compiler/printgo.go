@@ -581,10 +581,16 @@ func (p *goPrinter) builtin(e *expr) string {
 			f, suffix = e.typ, "frombits"
 		}
 		return fmt.Sprintf("math.%s%s(%s)", exported(basics[f.kind].goName), suffix, args)
-	case "popcount":
-		return fmt.Sprintf("int64(bits.OnesCount%d(%s))", e.args[0].typ.bits(), args)
-	case "clz":
-		return fmt.Sprintf("int64(bits.LeadingZeros%d(%s))", e.args[0].typ.bits(), args)
+	case "inf":
+		return p.typ(e.typ) + "(math.Inf(1))"
+	case "nan":
+		return p.typ(e.typ) + "(math.NaN())"
+	case "popcount", "clz", "ctz", "len":
+		return fmt.Sprintf("int64(bits.%s%d(%s))", bitFunctions[e.name], e.args[0].typ.bits(), args)
+	case "reverse", "reversebytes":
+		return fmt.Sprintf("bits.%s%d(%s)", bitFunctions[e.name], e.typ.bits(), args)
+	case "mulhi":
+		return fmt.Sprintf("support.MulHi(%s)", args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("math.%s(%s)", exported(e.name), args)
 	}

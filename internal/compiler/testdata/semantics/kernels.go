@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/tandem-gpu/tandem/gpu"
 )
@@ -503,4 +504,92 @@ words:
 	}
 	out[id*4], out[id*4+1] = int64(state), sum
 	out[id*4+2], out[id*4+3] = int64(a*16+b+own[3]), int64(c*100+d*10+w*8)
+}
+
+var edgeValues = [...]float64{math.Inf(1), -1, math.Inf(-1), math.NaN()}
+
+var most, least32 = math.Inf(1), float32(math.Inf(-1))
+
+// specials: infinities, NaN and signs, of both floats.
+//
+//tandem:kernel float32 float64
+func specials[T measure](it gpu.Item, out []float64, sums []T, in []T, sign int) {
+	i := it.Global(0)
+	if i >= len(in) {
+		return
+	}
+	x, y := in[i], in[(i*7+3)%len(in)]
+	flag := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	out = out[16*i:]
+	out[0] = flag(math.IsNaN(float64(x)))
+	out[1], out[2] = flag(math.IsInf(float64(x), 1)), flag(math.IsInf(float64(x), -1))
+	out[3], out[4] = flag(math.IsInf(float64(x), 0)), flag(math.IsInf(float64(x)*2, sign))
+	out[5], out[6] = math.Copysign(float64(x), float64(y)), math.Copysign(3, float64(-x))
+	out[7], out[8], out[9] = math.Inf(sign), math.Inf(0), math.Inf(-1)
+	out[10], out[11] = math.NaN(), flag(math.Signbit(float64(x)))
+	if x != x || y != y { // the sign of a NaN is not promised
+		out[5], out[6], out[11] = 0, 0, 0
+	}
+	out[12], out[13] = edgeValues[i%4], most
+	out[14], out[15] = float64(least32), flag(math.IsNaN(1))+float64(float32(math.Inf(-2)))
+	low := T(math.Inf(1))
+	for _, v := range in[:i+1] {
+		low = min(low, v)
+	}
+	sums[i] = low
+}
+
+// words: what package math/bits has, of all widths.
+//
+//tandem:kernel
+func words(it gpu.Item, out []uint64, in []uint64) {
+	i := it.Global(0)
+	if i >= len(in) {
+		return
+	}
+	x, y := in[i], in[(i*5+1)%len(in)]
+	a, b, c, d := uint8(x), uint16(x), uint32(x), uint(x)
+	ints := [...]int{
+		bits.OnesCount8(a), bits.OnesCount16(b), bits.OnesCount32(c), bits.OnesCount64(x), bits.OnesCount(d),
+		bits.LeadingZeros8(a), bits.LeadingZeros16(b), bits.LeadingZeros32(c), bits.LeadingZeros64(x),
+		bits.LeadingZeros(d), bits.TrailingZeros8(a), bits.TrailingZeros16(b), bits.TrailingZeros32(c),
+		bits.TrailingZeros64(x), bits.TrailingZeros(d),
+		bits.Len8(a), bits.Len16(b), bits.Len32(c), bits.Len64(x), bits.Len(d), bits.Len16(300),
+	}
+	r := int(y%131) - 65
+	whole := [...]uint64{
+		uint64(bits.Reverse8(a)), uint64(bits.Reverse16(b)), uint64(bits.Reverse32(c)), bits.Reverse64(x),
+		uint64(bits.Reverse(d)), uint64(bits.ReverseBytes16(b)), uint64(bits.ReverseBytes32(c)),
+		bits.ReverseBytes64(x), uint64(bits.ReverseBytes(d)), uint64(bits.RotateLeft8(a, r)),
+		uint64(bits.RotateLeft16(b, r)), uint64(bits.RotateLeft32(c, r)), bits.RotateLeft64(x, r),
+		uint64(bits.RotateLeft(d, r)),
+	}
+	out = out[64*i:]
+	for j, n := range ints {
+		out[j] = uint64(n)
+	}
+	for j, n := range whole {
+		out[24+j] = n
+	}
+	out = out[40:]
+	e := uint32(y)
+	out[0], out[1] = bits.Mul64(x, y)
+	out[2], out[3] = bits.Add64(x, y, x>>63)
+	out[4], out[5] = bits.Sub64(x, y, y&1)
+	out[6], out[7] = bits.Add64(x, ^x, 1)
+	f, g := bits.Mul32(c, e)
+	h, k := bits.Add32(c, e, 1)
+	l, m := bits.Sub32(c, e, c&1)
+	out[8], out[9], out[10] = uint64(f)<<32|uint64(g), uint64(h)<<32|uint64(k), uint64(l)<<32|uint64(m)
+	n, o := bits.Mul(d, uint(y))
+	n, o = bits.Add(n, o, 1)
+	x, y = bits.Mul64(y, x)
+	out[11], out[12], out[13], out[14] = uint64(n), uint64(o), x, y
+	x, y = bits.Sub64(x, y, uint64(n>>63))
+	out[15] = x ^ y<<1
 }

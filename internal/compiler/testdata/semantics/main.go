@@ -164,6 +164,9 @@ func main() {
 		func(s *linalg.Session, w words) error { return launchSubset(s, few, w.out, w.text, w.f) })
 
 	conversions()
+	specialsOf(f32, launchSpecials[float32])
+	specialsOf(f64, launchSpecials[float64])
+	wordsOf()
 	fmt.Println("done")
 }
 
@@ -229,4 +232,31 @@ func satu64(v float64) uint64 {
 		return math.MaxUint64
 	}
 	return uint64(v)
+}
+
+func specialsOf[T float32 | float64](in []T, launch func(*linalg.Session, backend.Grid, []float64, []T, []T,
+	int) error) {
+	type results struct {
+		out  []float64
+		sums []T
+	}
+	grid := backend.Grid1(4, 4)
+	for sign := -1; sign <= 1; sign++ {
+		check(fmt.Sprintf("specials[%T] %d", in[0], sign), grid,
+			func() results { return results{make([]float64, 16*16), make([]T, 16)} },
+			func(it gpu.Item, r results) { specials(it, r.out, r.sums, in, sign) },
+			func(s *linalg.Session, r results) error { return launch(s, grid, r.out, r.sums, in, sign) })
+	}
+}
+
+func wordsOf() {
+	in := []uint64{0, 1, 2, 255, 256, 65535, 65536, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, math.MaxUint64}
+	for x := uint64(1); len(in) < 64; {
+		x = x*6364136223846793005 + 1442695040888963407
+		in = append(in, x>>(len(in)))
+	}
+	grid := backend.Grid1(4, 16)
+	check("words", grid, func() []uint64 { return make([]uint64, 64*64) },
+		func(it gpu.Item, out []uint64) { words(it, out, in) },
+		func(s *linalg.Session, out []uint64) error { return launchWords(s, grid, out, in) })
 }
