@@ -593,3 +593,46 @@ func words(it gpu.Item, out []uint64, in []uint64) {
 	x, y = bits.Sub64(x, y, uint64(n>>63))
 	out[15] = x ^ y<<1
 }
+
+func fill[T gpu.Number](t []T, x T) {
+	for i := range t {
+		t[i] = x + T(i)
+	}
+}
+
+func total[T gpu.Number](t []T) (sum T) {
+	for _, x := range t {
+		sum += x
+	}
+	return sum
+}
+
+// shift moves the elements of the group's memory, whatever its size.
+func shift[T gpu.Number](it gpu.Item, t []T, by int) {
+	x := t[(it.Local(0)+by)%len(t)]
+	it.Barrier()
+	t[it.Local(0)] = x
+	it.Barrier()
+}
+
+// slicesOf: local memory as slices, whole and in parts, for helpers that know no size.
+//
+//tandem:kernel int32 float64
+func slicesOf[T gpu.Number](it gpu.Item, out []T, x []T) {
+	t, wide := gpu.Local[[16]T](it), gpu.Local[[40]T](it)
+	l := it.Local(0)
+	t[l] = x[it.Global(0)]
+	it.Barrier()
+	shift(it, t[:], 3)
+	shift(it, t[:], 2)
+	if l == 3 {
+		fill(wide[:20], t[0])
+		fill(wide[20:], t[1])
+		part := wide[8:24]
+		fill(part[4:], 7)
+	}
+	it.Barrier()
+	own := [4]T{1, 2, 3, T(l)}
+	low, high := t[:l], t[l:]
+	out[it.Global(0)] = total(low)*3 + total(high) + total(wide[l:]) + total(own[:]) + T(len(high[1:]))
+}

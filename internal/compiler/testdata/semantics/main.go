@@ -167,6 +167,8 @@ func main() {
 	specialsOf(f32, launchSpecials[float32])
 	specialsOf(f64, launchSpecials[float64])
 	wordsOf()
+	slicesIn(launchSlicesOf[int32, []int32, []int32])
+	slicesIn(launchSlicesOf[float64, []float64, []float64])
 	fmt.Println("done")
 }
 
@@ -259,4 +261,14 @@ func wordsOf() {
 	check("words", grid, func() []uint64 { return make([]uint64, 64*64) },
 		func(it gpu.Item, out []uint64) { words(it, out, in) },
 		func(s *linalg.Session, out []uint64) error { return launchWords(s, grid, out, in) })
+}
+
+func slicesIn[T int32 | float64](launch func(*linalg.Session, backend.Grid, []T, []T) error) {
+	x := make([]T, 48)
+	for i := range x {
+		x[i] = T(i*i%37) - 5
+	}
+	grid := backend.Grid1(3, 16)
+	check("slicesOf", grid, func() []T { return make([]T, 48) }, func(it gpu.Item, out []T) { slicesOf(it, out, x) },
+		func(s *linalg.Session, out []T) error { return launch(s, grid, out, x) })
 }
