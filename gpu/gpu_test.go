@@ -40,6 +40,39 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Any and Uniform give all work-items of a group the same, in loops until nothing changes too.
+func TestVotes(t *testing.T) {
+	grid := backend.Grid2(3, 2, 4, 2)
+	turns, firsts := make([]int, 48), make([]float32, 48)
+	err := gpu.Run(grid, func(it gpu.Item) {
+		at := it.Global(1)*it.GlobalSize(0) + it.Global(0)
+		left := it.Local(0)*it.Group(0) + it.Local(1)
+		for it.Any(left > 0) {
+			left--
+			turns[at]++
+		}
+		firsts[at] = gpu.Uniform(it, float32(at))
+		if gpu.Uniform(it, it.Group(0) == 1) {
+			it.Barrier()
+		}
+		if it.Any(it.Local(0)+it.Local(1) == 0) {
+			firsts[at]++
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range turns {
+		x, y := i%12, i/12
+		if want := 3*(x/4) + 1; got != want {
+			t.Errorf("element %d: %d turns, want %d", i, got, want)
+		}
+		if want := float32(y/2*24+x/4*4) + 1; firsts[i] != want {
+			t.Errorf("element %d: %v, want %v", i, firsts[i], want)
+		}
+	}
+}
+
 // A work-item that ends, panics or waits elsewhere while others wait is an error that names the
 // places, not a hang.
 func TestRunFails(t *testing.T) {
@@ -68,6 +101,13 @@ func TestRunFails(t *testing.T) {
 				it.Barrier()
 			}
 		}, []string{"different barriers"}},
+		"asks elsewhere": {func(it gpu.Item) {
+			if it.Local(0) == 1 {
+				it.Any(true)
+			} else {
+				gpu.Uniform(it, 1)
+			}
+		}, []string{"different barriers, gpu_test.go:"}},
 		"panics": {func(it gpu.Item) {
 			if it.Local(0) == 3 {
 				_ = []int{}[it.Local(0)]

@@ -42,9 +42,23 @@ func (it Item) LocalSize(d int) int { return it.group.grid.Local[d] }
 func (it Item) Groups(d int) int { return it.group.grid.Groups[d] }
 
 // Barrier waits for all work-items of the group. What they wrote before it is there after it.
-func (it Item) Barrier() {
-	_, file, line, _ := runtime.Caller(1)
-	it.group.wait(it.item, fmt.Sprintf("%s:%d", filepath.Base(file), line))
+func (it Item) Barrier() { it.group.wait(it.item, caller(), false, nil) }
+
+// Any tells every work-item of the group whether cond holds for one of them. It is a barrier, so
+// that all of them must come to it; its result is the same for all, so that it may decide over
+// other barriers: for it.Any(changed) { ... }.
+func (it Item) Any(cond bool) bool { return it.group.wait(it.item, caller(), cond, nil).any }
+
+// Uniform is x of the group's first work-item, that at place 0 in each dimension, for all of them.
+// It is a barrier, and its result may decide over others.
+func Uniform[T interface{ Number | ~bool }](it Item, x T) T {
+	return it.group.wait(it.item, caller(), false, x).first.(T)
+}
+
+// caller is where the function that calls it was called, as file.go:12.
+func caller() string {
+	_, file, line, _ := runtime.Caller(2)
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
 // Local is memory that the work-items of a group share: the n-th call of each gives all of them the
@@ -70,7 +84,7 @@ func Run(grid backend.Grid, kernel func(Item)) error {
 // RunGroups is [Run] for the groups lo to hi-1, as [backend.Grid.Group] numbers them.
 func RunGroups(grid backend.Grid, lo, hi int, kernel func(Item)) error {
 	for i := lo; i < hi; i++ {
-		g := &group{grid: grid, running: grid.Items(), gate: make(chan struct{})}
+		g := &group{grid: grid, running: grid.Items(), gate: newGate()}
 		g.id[0], g.id[1], g.id[2] = grid.Group(i)
 		if err := g.run(kernel); err != nil {
 			return err
@@ -93,11 +107,11 @@ type group struct {
 	failed atomic.Bool
 
 	mu      sync.Mutex
-	gate    chan struct{} // closed when those that wait may go on
-	running int           // work-items that have not ended
-	waiting int           // of these, at the barrier
-	place   string        // of the barrier
-	ended   *item         // one that has ended
+	gate    *gate
+	running int    // work-items that have not ended
+	waiting int    // of these, at the barrier
+	place   string // of the barrier
+	ended   *item  // one that has ended
 	err     error
 }
 
@@ -122,18 +136,33 @@ func (g *group) run(kernel func(Item)) error {
 // errStopped ends the work-items that wait in a group which has failed.
 var errStopped = errors.New("stopped")
 
-func (g *group) wait(it *item, place string) {
-	<-g.arrive(it, place)
+// A gate is a barrier that work-items come to, with what these have brought.
+type gate struct {
+	open  chan struct{} // closed when those that wait may go on
+	any   bool          // of what they ask
+	first any           // of the first work-item
+}
+
+func newGate() *gate { return &gate{open: make(chan struct{})} }
+
+func (g *group) wait(it *item, place string, cond bool, x any) *gate {
+	gate := g.arrive(it, place, cond, x)
+	<-gate.open
 	if g.failed.Load() {
 		panic(errStopped)
 	}
+	return gate
 }
 
 // arrive counts a work-item that comes to a barrier, and opens it for the last one.
-func (g *group) arrive(it *item, place string) chan struct{} {
+func (g *group) arrive(it *item, place string, cond bool, x any) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	it.at = place
+	g.gate.any = g.gate.any || cond
+	if it.local == [3]int{} {
+		g.gate.first = x
+	}
 	if g.waiting++; g.waiting == 1 {
 		g.place = place
 	} else if g.place != place {
@@ -142,8 +171,8 @@ func (g *group) arrive(it *item, place string) chan struct{} {
 	g.check()
 	gate := g.gate
 	if g.waiting == g.running && g.err == nil {
-		g.waiting, g.gate = 0, make(chan struct{})
-		close(gate)
+		g.waiting, g.gate = 0, newGate()
+		close(gate.open)
 	}
 	return gate
 }
@@ -164,7 +193,7 @@ func (g *group) fail(err error) {
 	if g.err == nil {
 		g.err = fmt.Errorf("group %v: %w", g.id, err)
 		g.failed.Store(true)
-		close(g.gate)
+		close(g.gate.open)
 	}
 }
 

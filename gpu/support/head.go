@@ -36,8 +36,22 @@ typedef int i32;
 typedef uint u32;
 typedef ulong u64;
 typedef float f32;
+#define MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#define FIRST (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0)
+#if defined(__CUDACC__)
+#define ANY_OF(r, agreed, x) r = __syncthreads_or(x) != 0;
+#elif defined(__NVPTX__)
+#define ANY_OF(r, agreed, x) r = __nvvm_bar0_or(x) != 0;
+#else
+#define ANY_OF(r, agreed, x) { \
+  const i32 mine = x; \
+  MEET if (FIRST) agreed = 0; \
+  MEET if (mine) atomic_or(&agreed, 1); \
+  MEET r = agreed != 0; }
+#endif
+#define UNIFORM(T, r, agreed, x) { const T mine = x; MEET if (FIRST) agreed = mine; MEET r = agreed; }
 #ifdef TANDEM_CHECKED
-typedef struct { __global u64 *record; u32 failed; } checker;
+typedef struct { __global u64 *record; u32 failed, all; } checker;
 FN void report(checker *c, u32 what, i64 i, i64 n, u32 line) {
   if (c->failed) return;
   c->failed = 1;
@@ -62,7 +76,7 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 }
 #define CHECKED_KERNEL , __global u64 *check_record
 #define CHECKED_ALONE __global u64 *check_record
-#define CHECKED_BEGIN checker checks, *check = &checks; checks.record = check_record; checks.failed = 0;
+#define CHECKED_BEGIN checker checks, *check = &checks; checks.record = check_record; checks.failed = checks.all = 0;
 #define CHECKER checker *check,
 #define CHECKER_ALONE checker *check
 #define CHECK check,
@@ -72,6 +86,10 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 #define NOT_ZERO(y) if (y == 0) report(check, 5, 0, 0, line);
 #define UNLESS_FAILED(x) if (check->failed) return x;
 #define GO(x) (!check->failed && (x))
+#define GO_ALL(x) (!check->all && (x))
+#define ANY(T, r, agreed, x) \
+  ANY_OF(check->all, agreed, check->failed) \
+  ANY_OF(r, agreed, !check->failed && (x))
 #define AT(i, n, line) at(check, 1, i, n, line)
 #define ROW(i, n, line) at(check, 2, i, n, line)
 #define COLUMN(i, n, line) at(check, 3, i, n, line)
@@ -94,6 +112,8 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 #define NOT_ZERO(y)
 #define UNLESS_FAILED(x)
 #define GO(x) x
+#define GO_ALL(x) x
+#define ANY(T, r, agreed, x) ANY_OF(r, agreed, x)
 #define AT(i, n, line) i
 #define ROW(i, n, line) (i)
 #define COLUMN(i, n, line) (i)

@@ -137,7 +137,7 @@ const (
 	stmtBreak                    // out of target, a loop or block
 	stmtContinue                 // to the end of target's body
 	stmtReturn                   // args
-	stmtBarrier
+	stmtBarrier                  // v, unless it is nil, becomes what the group agrees on of x: see meeting
 )
 
 type stmt struct {
@@ -149,6 +149,7 @@ type stmt struct {
 	args            []*expr
 	body, els, post []*stmt
 	target          *stmt
+	meeting         *meeting // of a stmtBarrier with a result
 	// for the printers
 	label           string
 	broken, resumed bool      // the target of a break, of a continue
@@ -156,6 +157,12 @@ type stmt struct {
 	meets           bool      // behind it no work-item has gone another way
 	reported        bool
 	lifted          bool // runs once for the group, as it holds a barrier
+}
+
+// A meeting is a barrier with a result that is the same for all work-items of a group.
+type meeting struct {
+	name   string    // Any: whether x is true for one of them; Uniform: x of the first
+	shared *variable // where they agree, in the text
 }
 
 // exprs calls f for the expressions of s itself.
@@ -188,6 +195,7 @@ type function struct {
 	memory  bool  // reads memory that others write
 	done    bool
 	calls   []*function
+	meeting map[string]*variable // for meetings, by their names and types
 
 	imported string // its name as Go has it, if it is of another package than the kernel
 }

@@ -232,6 +232,10 @@ func (f *frame) gpuCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.I
 	switch {
 	case name == "Local":
 		return []*expr{f.localMemory(e, id)}
+	case name == "Uniform":
+		f.expr(e.Args[0])
+		t := f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate)
+		return f.meet(e, name, t, f.assignable(e.Args[1].Pos(), f.expr(e.Args[1]), t))
 	case name == "FMA":
 		args := f.typed(e)
 		if t := args[0].typ; t.integer() {
@@ -288,6 +292,9 @@ func (f *frame) itemCall(e *ast.CallExpr, name string) []*expr {
 		f.emit(&stmt{kind: stmtBarrier, pos: e.Pos()})
 		return nil
 	}
+	if name == "Any" {
+		return f.meet(e, name, f.types.basic(kindInt32), f.expr(e.Args[0]))
+	}
 	d, ok := int64(0), false
 	if v := f.pkg.info.Types[e.Args[0]].Value; v != nil {
 		d, ok = constant.Int64Val(v)
@@ -296,6 +303,23 @@ func (f *frame) itemCall(e *ast.CallExpr, name string) []*expr {
 		f.refuse(e.Args[0].Pos(), "a dimension that is not the constant 0, 1 or 2; write one of these")
 	}
 	return []*expr{{op: opItem, typ: f.types.basic(kindInt64), pos: e.Pos(), name: name, n: int(d)}}
+}
+
+// meet is a barrier with a result, over which the group agrees in memory of type t.
+func (f *frame) meet(e *ast.CallExpr, name string, t *typ, x *expr) []*expr {
+	key := name + " " + t.word()
+	v := f.fn.meeting[key]
+	if v == nil {
+		v = f.fn.newVar("agreed", t)
+		v.local = true
+		if f.fn.meeting == nil {
+			f.fn.meeting = map[string]*variable{}
+		}
+		f.fn.meeting[key] = v
+	}
+	r := f.fn.newVar("", x.typ)
+	f.emit(&stmt{kind: stmtBarrier, pos: e.Pos(), v: r, x: x, meeting: &meeting{name, v}})
+	return []*expr{varExpr(r, e.Pos())}
 }
 
 // matrixCall is At or Set of a matrix.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/constant"
 	"go/token"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -182,6 +183,10 @@ func (p *cPrinter) kernel(k *kernel) {
 	p.line("void %s(%s) {", k.entry, head)
 	p.indent++
 	for _, v := range localsOf(k.body) {
+		p.line("LOCALMEM %s %s;", p.typ(v.typ), p.name(v))
+	}
+	for _, key := range slices.Sorted(maps.Keys(k.meeting)) {
+		v := k.meeting[key]
 		p.line("LOCALMEM %s %s;", p.typ(v.typ), p.name(v))
 	}
 	p.line("CHECKED_BEGIN")
@@ -372,8 +377,18 @@ func (p *cPrinter) stmt(s *stmt) {
 	case stmtReturn:
 		p.returnStmt(s)
 	case stmtBarrier:
-		p.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+		p.barrier(s)
 	}
+}
+
+func (p *cPrinter) barrier(s *stmt) {
+	if s.v == nil {
+		p.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+		return
+	}
+	t := p.typ(s.v.typ)
+	p.line("%s %s;", t, p.name(s.v))
+	p.line("%s(%s, %s, %s, %s)", strings.ToUpper(s.meeting.name), t, p.name(s.v), p.name(s.meeting.shared), p.bare(s.x))
 }
 
 func (p *cPrinter) assign(s *stmt) string {
@@ -426,6 +441,12 @@ func holdsBarrier(list []*stmt) bool {
 	return found
 }
 
+func holdsMeeting(list []*stmt) bool {
+	found := false
+	walk(list, func(s *stmt) { found = found || s.meeting != nil })
+	return found
+}
+
 func (p *cPrinter) loop(s *stmt) {
 	cond, post := "", ""
 	if s.x != nil {
@@ -436,6 +457,8 @@ func (p *cPrinter) loop(s *stmt) {
 	}
 	if !holdsBarrier(s.body) {
 		cond = fmt.Sprintf("GO(%s)", cmp.Or(cond, "1"))
+	} else if holdsMeeting(s.body) {
+		cond = fmt.Sprintf("GO_ALL(%s)", cmp.Or(cond, "1"))
 	}
 	p.around = append(p.around, s)
 	body := p.captured(s.body)

@@ -933,6 +933,8 @@ func (p *goPrinter) lifted(s *stmt) {
 		p.line("}")
 	case stmtLoop:
 		p.liftedLoop(s)
+	case stmtBarrier:
+		p.meeting(s)
 	case stmtReturn:
 		p.line("continue groups")
 	case stmtBreak:
@@ -940,6 +942,32 @@ func (p *goPrinter) lifted(s *stmt) {
 	case stmtContinue:
 		p.line("break %s_body", p.label(s.target))
 	}
+}
+
+// meeting prints what a group agrees on: each work-item adds its part to one variable of the group,
+// or the first gives it.
+func (p *goPrinter) meeting(s *stmt) {
+	if s.v == nil {
+		return
+	}
+	p.at(s.pos)
+	p.line("var %s %s", p.name(s.v), p.typ(s.v.typ))
+	if !p.reads[s.v] {
+		p.line("_ = %s", p.name(s.v))
+	}
+	yes := &expr{op: opConst, typ: s.v.typ, value: constant.MakeBool(true)}
+	set := &stmt{kind: stmtAssign, pos: s.pos, x: varExpr(s.v, s.pos), y: s.x}
+	if s.meeting.name == "Any" {
+		set.y = yes
+		p.items([]*stmt{{kind: stmtIf, pos: s.pos, x: s.x, body: []*stmt{set}}})
+		return
+	}
+	heads := p.heads
+	for d := range p.heads {
+		p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < 1; l%[1]d++ {", d)
+	}
+	p.items([]*stmt{set})
+	p.heads = heads
 }
 
 // liftedLoop prints a loop that holds a barrier. A continue leaves a block around its body.

@@ -28,7 +28,7 @@ func (l *lowerer) split(k *kernel) *splitter {
 	}
 	walk(k.body, func(s *stmt) {
 		switch s.kind {
-		case stmtDecl:
+		case stmtDecl, stmtBarrier:
 			sp.decls[s.v] = s
 		case stmtAssign:
 			if v := rootVariable(s.x); v != nil {
@@ -194,6 +194,11 @@ func (sp *splitter) number(list []*stmt, tail []escape) {
 			sp.checkJumps(s, list[i:], tail)
 			continue
 		}
+		if s.kind == stmtBarrier { // each work-item computes its part, in a loop of its own
+			sp.loop++
+			s.exprs(func(e *expr) { sp.useExpr(e, sp.loop) })
+			continue
+		}
 		s.exprs(func(e *expr) { sp.useExpr(e, -1) })
 		switch s.kind {
 		case stmtIf:
@@ -258,6 +263,8 @@ func (sp *splitter) recompute() {
 	cheap = func(e *expr, depth int) bool {
 		ok := depth < 4
 		switch e.op {
+		case opSlice: // of local memory
+			return e.x.op == opVar && e.x.v.local && (e.y == nil || e.y.op == opConst) && e.z.op == opConst
 		case opConst, opItem, opBinary, opConvert, opLen, opField:
 			ok = ok && (e.op != opBinary || e.tok != token.QUO && e.tok != token.REM)
 		case opVar:
@@ -272,7 +279,7 @@ func (sp *splitter) recompute() {
 		changed = false
 		walk(sp.k.body, func(s *stmt) {
 			if s.kind == stmtDecl && s.v.array && s.x != nil && sp.assigns[s.v] == 0 && sp.again[s.v] == nil &&
-				s.v.typ.scalar() && cheap(s.x, 0) {
+				(s.v.typ.scalar() || s.x.op == opSlice) && cheap(s.x, 0) {
 				sp.again[s.v], s.v.array, changed = s.x, false, true
 			}
 		})

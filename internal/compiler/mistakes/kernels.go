@@ -220,3 +220,19 @@ func Converts(it gpu.Item, out []int64, x []float64) {
 		out[4*i+2], out[4*i+3] = int64(x[i]), int64(uint64(x[i])>>1)
 	}
 }
+
+// Waits goes on until one work-item of a group has found 2 or 6: that of 6 makes a mistake.
+//
+//tandem:kernel
+func Waits(it gpu.Item, out, x []int32) {
+	i := it.Global(0)
+	at := i
+	if i == 5 {
+		at = 8
+	}
+	found := false
+	for !it.Any(found) {
+		found = x[at]%4 == 2 // mistake
+	}
+	out[i] = 1
+}

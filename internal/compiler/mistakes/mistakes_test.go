@@ -123,6 +123,9 @@ func TestChecked(t *testing.T) {
 			{"Counts", line(t, file, "func Counts"), func(out, _ []int32) error {
 				return LaunchCounts(s, grid, out)
 			}, "index 9 out of range of length 8", "index out of range [9] with length 8"},
+			{"Waits", line(t, file, "func Waits"), func(out, x []int32) error {
+				return LaunchWaits(s, grid, out, x)
+			}, "index 8 out of range of length 8", "index out of range [8] with length 8"},
 			{"Moves", line(t, file, "move("), func(out, _ []int32) error {
 				return LaunchMoves(s, grid, out, make([]Body, 8))
 			}, "index 3 out of range of length 3", "index out of range [3] with length 3"},

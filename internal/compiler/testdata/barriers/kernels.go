@@ -95,3 +95,22 @@ func heat(it gpu.Item, out, x []float32) {
 	}
 	out[it.Global(0)] = s[l+1]
 }
+
+// settled takes the larger of two neighbours until nothing changes: Any is one of its barriers.
+//
+//tandem:kernel
+func settled(it gpu.Item, out, x []float32) {
+	s := gpu.Local[[33]float32](it)
+	l := it.Local(0)
+	s[l] = x[it.Global(0)]
+	if l == 0 {
+		s[32] = 0
+	}
+	for changed := true; it.Any(changed); {
+		v := max(s[l], s[l+1])
+		it.Barrier()
+		changed = v != s[l]
+		s[l] = v
+	}
+	out[it.Global(0)] = s[l] + gpu.Uniform(it, s[l])
+}

@@ -156,6 +156,9 @@ func divergent(it gpu.Item, x []float32) {
 		x[i] = 1
 		it.Barrier() // want "only some work-items"
 	}
+	if it.Global(0) > 2 || it.Any(x[1] > 0) { // want "only some work-items"
+		x[0] = gpu.Uniform(it, x[1]) // want "only some work-items"
+	}
 	if x[0] > 0 {
 		return
 	}

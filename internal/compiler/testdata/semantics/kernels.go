@@ -636,3 +636,60 @@ func slicesOf[T gpu.Number](it gpu.Item, out []T, x []T) {
 	low, high := t[:l], t[l:]
 	out[it.Global(0)] = total(low)*3 + total(high) + total(wide[l:]) + total(own[:]) + T(len(high[1:]))
 }
+
+// relax tells how often it went over the group's part of x until nothing changed.
+func relax(it gpu.Item, t []int32) (turns int32) {
+	l := it.Local(0)
+	for changed := true; it.Any(changed); turns++ {
+		low := min(t[max(l-1, 0)], t[min(l+1, len(t)-1)])
+		it.Barrier()
+		changed = low < t[l]
+		if changed {
+			t[l] = low
+		}
+		it.Barrier()
+	}
+	return turns
+}
+
+// votes: loops until nothing changes, and bounds that are read from memory, once for the group.
+//
+//tandem:kernel
+func votes(it gpu.Item, out []int32, x, bounds []int32) {
+	t := gpu.Local[[16]int32](it)
+	l, g := it.Local(1)*it.LocalSize(0)+it.Local(0), it.Group(0)
+	at := g*16 + l
+	t[l] = x[at]
+	it.Barrier()
+	turns := int32(0)
+	if it.LocalSize(1) == 1 {
+		turns = relax(it, t[:])
+	}
+	sum := t[l]
+	n := gpu.Uniform(it, bounds[g]+int32(l))
+	for i := range n {
+		t[l] = sum + i
+		it.Barrier()
+		sum += t[(l+int(n))%16]
+		if it.Any(sum > 1000) {
+			sum -= 100
+			break
+		}
+	}
+	small := gpu.Uniform(it, uint8(sum)) // of another type, and whose values differ
+	if gpu.Uniform(it, sum%2 == 0) && it.Any(l == 3) {
+		t[l] = sum
+		it.Barrier()
+		sum += t[l^1]
+	}
+	wide := gpu.Uniform(it, float64(sum)/3) + float64(gpu.Uniform(it, bounds[g]))
+	all := !it.Any(!(x[at] > 0))
+	if !all {
+		sum++
+	}
+	if it.Any(false) || gpu.Uniform(it, wide < -1e6) {
+		return
+	}
+	it.Any(true)
+	out[at] = sum*100 + turns + int32(small)*3 + int32(wide)
+}

@@ -167,6 +167,7 @@ func main() {
 	specialsOf(f32, launchSpecials[float32])
 	specialsOf(f64, launchSpecials[float64])
 	wordsOf()
+	votesIn()
 	slicesIn(launchSlicesOf[int32, []int32, []int32])
 	slicesIn(launchSlicesOf[float64, []float64, []float64])
 	fmt.Println("done")
@@ -271,4 +272,16 @@ func slicesIn[T int32 | float64](launch func(*linalg.Session, backend.Grid, []T,
 	grid := backend.Grid1(3, 16)
 	check("slicesOf", grid, func() []T { return make([]T, 48) }, func(it gpu.Item, out []T) { slicesOf(it, out, x) },
 		func(s *linalg.Session, out []T) error { return launch(s, grid, out, x) })
+}
+
+func votesIn() {
+	x, bounds := make([]int32, 64), []int32{0, 3, 40, 1}
+	for i := range x {
+		x[i] = int32(i*29%41) - int32(i/16)
+	}
+	for _, grid := range []backend.Grid{backend.Grid1(4, 16), backend.Grid2(4, 1, 8, 2)} {
+		check("votes "+grid.String(), grid, func() []int32 { return make([]int32, 64) },
+			func(it gpu.Item, out []int32) { votes(it, out, x, bounds) },
+			func(s *linalg.Session, out []int32) error { return launchVotes(s, grid, out, x, bounds) })
+	}
 }
