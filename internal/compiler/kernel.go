@@ -185,12 +185,8 @@ func (f *frame) kernelParams(k *kernelDecl, n *kernel) {
 		}
 		goType := k.fn.Type().(*types.Signature).Params().At(i).Type()
 		t := f.irType(name.Pos(), goType, spaceGlobal)
-		_, parameter := goType.(*types.TypeParam)
+		f.refuseParts(name.Pos(), goType, t)
 		switch {
-		case parameter && !t.number():
-			f.refuse(name.Pos(), "a parameter whose type parameter stands for %s; "+
-				"write the slice or matrix itself, of T",
-				f.close(goType))
 		case isGPU(f.close(goType), "Matrix"):
 		case t.kind == kindItem:
 			f.refuse(name.Pos(), "a kernel has one item; leave the others out")
@@ -199,7 +195,7 @@ func (f *frame) kernelParams(k *kernelDecl, n *kernel) {
 		}
 		v := f.fn.newVar(name.Name, t)
 		if (t.kind == kindStruct || t.kind == kindArray) && !isGPU(f.close(goType), "Matrix") {
-			v.leaves = f.leaves(name.Pos(), nil, leaf{typ: t, goType: goType})
+			v.leaves = f.leaves(name.Pos(), []leaf{}, leaf{typ: t, goType: goType})
 		}
 		n.params = append(n.params, v)
 		if o == nil {
@@ -215,10 +211,24 @@ func (f *frame) kernelParams(k *kernelDecl, n *kernel) {
 // maxLeaves is how many numbers a struct or array by value may have.
 const maxLeaves = 64
 
+// refuseParts refuses a type parameter that stands for what the text takes in parts: these must be
+// the same for every list of types.
+func (f *frame) refuseParts(pos token.Pos, goType types.Type, t *typ) {
+	empty := t.kind == kindStruct && len(t.fields) == 0
+	if _, parameter := goType.(*types.TypeParam); parameter && !t.number() && !empty {
+		f.refuse(pos, "a parameter whose type parameter stands for %s; write the slice, matrix or struct itself, of T",
+			f.close(goType))
+	}
+}
+
 // leaves adds the numbers in l to list.
 func (f *frame) leaves(pos token.Pos, list []leaf, l leaf) []leaf {
+	f.refuseParts(pos, l.goType, l.typ)
 	switch t := l.typ; t.kind {
 	case kindStruct:
+		if len(t.fields) == 0 {
+			return list
+		}
 		u := l.goType.Underlying().(*types.Struct)
 		for i, fl := range t.fields {
 			field := u.Field(i)

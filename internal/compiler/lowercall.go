@@ -441,7 +441,11 @@ func (f *frame) method(e *ast.CallExpr, s *types.Selection, fn *types.Func) *typ
 // receiver is the receiver of a method call, as the method takes it.
 func (f *frame) receiver(sel *ast.SelectorExpr, s *types.Selection, fn *types.Func) *expr {
 	x := f.expr(sel.X)
-	if index := s.Index(); len(index) > 1 {
+	index := s.Index()
+	if _, parameter := types.Unalias(s.Recv()).(*types.TypeParam); parameter { // the method may be an embedded field's
+		_, index, _ = types.LookupFieldOrMethod(f.close(s.Recv()), true, fn.Pkg(), fn.Name())
+	}
+	if len(index) > 1 {
 		x = f.path(sel.Pos(), x, index[:len(index)-1])
 	}
 	_, wantsPointer := types.Unalias(fn.Origin().Type().(*types.Signature).Recv().Type()).(*types.Pointer)

@@ -396,9 +396,11 @@ func (f *frame) equal(pos token.Pos, tok token.Token, x, y *expr) *expr {
 	var all *expr
 	for _, p := range parts {
 		one := f.equal(pos, tok, p[0], p[1])
-		if all == nil {
+		switch {
+		case one.op == opConst: // of structs without fields
+		case all == nil:
 			all = one
-		} else {
+		default:
 			all = &expr{op: opBinary, typ: boolean, pos: pos, tok: join, x: all, y: one}
 		}
 	}

@@ -143,6 +143,9 @@ func (p *cPrinter) structType(t *typ) (name string) {
 		end = f.off + f.typ.size
 	}
 	pad(t.size)
+	if len(t.fields) == 0 {
+		b.WriteString(" u8 none;")
+	}
 	name = p.names.unique(cName(t.name) + "_t")
 	fmt.Fprintf(p.decls, "typedef struct {%s } %s;\n", b.String(), name)
 	p.assertSize(name, t)
@@ -553,6 +556,9 @@ func (p *cPrinter) initializer(e *expr) string {
 
 // braces is a literal; what it leaves out at the end is zero.
 func (p *cPrinter) braces(e *expr) string {
+	if len(e.args) == 0 {
+		return "{0}"
+	}
 	types := func(i int) *typ {
 		if e.typ.kind == kindArray {
 			return e.typ.elem

@@ -188,6 +188,9 @@ func (tt *typeTable) pointer(elem *typ, s space) *typ {
 // structOf makes a struct; id tells structs of the same name apart.
 func (tt *typeTable) structOf(name string, id int, fields []field) *typ {
 	t := &typ{kind: kindStruct, name: name, fields: fields, align: 1}
+	if len(fields) == 0 { // C has none of size 0
+		t.size = -1
+	}
 	for i := range fields {
 		f := &fields[i]
 		if f.typ.size == 0 {
@@ -331,9 +334,6 @@ func (tt *typeTable) of(t types.Type, s space) (*typ, error) {
 }
 
 func (tt *typeTable) structType(t types.Type, u *types.Struct) (*typ, error) {
-	if u.NumFields() == 0 {
-		return nil, fmt.Errorf("a kernel has no structs without fields; leave it out")
-	}
 	name := "struct"
 	if n, ok := t.(*types.Named); ok {
 		name = n.Obj().Name()

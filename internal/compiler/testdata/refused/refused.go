@@ -131,8 +131,8 @@ end:
 	_ = q
 	_ = fmt.Sprint(1)                       // want "not for kernels"
 	x[0] = float32(math.Sin(float64(x[1]))) // want "differ between devices"
-	var m sync.Mutex                        // want "."
-	_ = m
+	var m sync.Mutex
+	m.Lock()    // want "not for kernels"
 	counter = 1 // want "changes at"
 	x[0] = float32(table[0])
 	x[0] = dynamic
@@ -204,3 +204,23 @@ func notMatrix(it gpu.Item, m likeMatrix) {} // want "a struct with a slice in i
 
 //tandem:kernel
 func twoItems(it, other gpu.Item) {} // want "one item"
+
+type scaled struct{ by float32 }
+
+func (s scaled) apply(x float32) float32 { return x * s.by }
+
+type holder[Op any] struct {
+	n  int
+	op Op
+}
+
+//tandem:kernel scaled
+func fieldsOfT[Op interface{ apply(float32) float32 }](it gpu.Item, op Op, x []float32) {} // want "struct itself"
+
+//tandem:kernel scaled
+func heldOfT[Op interface{ apply(float32) float32 }](it gpu.Item, h holder[Op], x []float32) {} // want "stands for"
+
+type empty struct{}
+
+//tandem:kernel
+func noPlace(it gpu.Item, x []empty) {} // want "keep indices"

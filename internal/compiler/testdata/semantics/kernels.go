@@ -693,3 +693,89 @@ func votes(it gpu.Item, out []int32, x, bounds []int32) {
 	it.Any(true)
 	out[at] = sum*100 + turns + int32(small)*3 + int32(wide)
 }
+
+// Operators are structs without fields.
+type operator[T any] interface {
+	apply(a, b T) T
+	neutral() T
+}
+
+type plus struct{}
+
+func (plus) apply(a, b int32) int32 { return a + b }
+func (plus) neutral() int32         { return 0 }
+
+type larger[T gpu.Number] struct{}
+
+func (larger[T]) apply(a, b T) T { return max(a, b) }
+func (larger[T]) neutral() T     { return 1 }
+
+type latest struct {
+	larger[int32]
+	plus plus
+}
+
+type both struct {
+	op    plus
+	scale int32
+}
+
+type biased struct{ by int32 }
+
+func (b biased) apply(x, y int32) int32 { return x + y*b.by }
+func (b *biased) neutral() int32        { b.by++; return b.by }
+
+type derived struct {
+	pad int32
+	biased
+}
+
+// reduceBy combines the numbers of a group by Op.
+//
+//tandem:kernel int32,plus int32,larger[int32] float64,larger[float64]
+func reduceBy[T gpu.Number, Op operator[T]](it gpu.Item, op Op, out, x []T) {
+	t := gpu.Local[[16]T](it)
+	l := it.Local(0)
+	t[l] = x[it.Global(0)]
+	for n := 8; n > 0; n /= 2 {
+		it.Barrier()
+		if l < n {
+			t[l] = combine[T, Op](t[:], l, n)
+		}
+	}
+	var other Op
+	if l == 0 {
+		out[it.Group(0)] = op.apply(t[0], other.neutral())
+	}
+}
+
+func combine[T any, Op operator[T]](t []T, l, n int) T {
+	var op Op
+	return op.apply(t[l], t[l+n])
+}
+
+func each[Op operator[int32]](op Op, x []int32) int32 {
+	sum := op.neutral()
+	for _, v := range x {
+		sum = op.apply(sum, v)
+	}
+	return sum
+}
+
+// functors: structs without fields as variables, parameters, fields and literals.
+//
+//tandem:kernel
+func functors(it gpu.Item, p plus, b both, out, x []int32) {
+	var l larger[int32]
+	type local struct{}
+	var nothing local
+	n := latest{plus: p}
+	d := derived{100, biased{2}}
+	out[it.Global(0)] = each(&d, x)
+	list := [3]plus{}
+	out[it.Global(0)] += d.by + each(p, x)*b.scale + each(l, x) + each(plus{}, x) + b.op.apply(3, 4) + each(n, x) +
+		n.plus.apply(n.apply(5, 6), list[it.Global(0)%3].apply(1, 1))
+	if n == (latest{}) && nothing == (local{}) {
+		out[it.Global(0)]++
+	}
+}

@@ -168,6 +168,7 @@ func main() {
 	specialsOf(f64, launchSpecials[float64])
 	wordsOf()
 	votesIn()
+	functorsIn()
 	slicesIn(launchSlicesOf[int32, []int32, []int32])
 	slicesIn(launchSlicesOf[float64, []float64, []float64])
 	fmt.Println("done")
@@ -284,4 +285,28 @@ func votesIn() {
 			func(it gpu.Item, out []int32) { votes(it, out, x, bounds) },
 			func(s *linalg.Session, out []int32) error { return launchVotes(s, grid, out, x, bounds) })
 	}
+}
+
+func functorsIn() {
+	x := []int32{5, -7, 100, 3, 3, 8, -90, 21, 5, 6, 7, 8, 9, 10, 11, 12, 99, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, -5, -6, 7, 8}
+	f := make([]float64, len(x))
+	for i, v := range x {
+		f[i] = float64(v) / 4
+	}
+	grid := backend.Grid1(2, 16)
+	check("reduceBy plus", grid, func() []int32 { return make([]int32, 2) },
+		func(it gpu.Item, out []int32) { reduceBy(it, plus{}, out, x) },
+		func(s *linalg.Session, out []int32) error {
+			return launchReduceBy[int32, plus](s, grid, plus{}, out, x)
+		})
+	check("reduceBy larger", grid, func() []float64 { return make([]float64, 2) },
+		func(it gpu.Item, out []float64) { reduceBy(it, larger[float64]{}, out, f) },
+		func(s *linalg.Session, out []float64) error {
+			return launchReduceBy[float64, larger[float64]](s, grid, larger[float64]{}, out, f)
+		})
+	check("functors", grid, func() []int32 { return make([]int32, 32) },
+		func(it gpu.Item, out []int32) { functors(it, plus{}, both{scale: 3}, out, x) },
+		func(s *linalg.Session, out []int32) error {
+			return launchFunctors(s, grid, plus{}, both{scale: 3}, out, x)
+		})
 }
