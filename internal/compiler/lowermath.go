@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -47,8 +48,7 @@ func (f *frame) mathCall(e *ast.CallExpr, fn *types.Func) []*expr {
 	}
 	op, compose := builtins[name], composed[name]
 	if op == "" && compose == nil {
-		f.refuse(e.Pos(), "%s is not for kernels: its bits differ between devices, or it has no counterpart; use what "+
-			"docs/kernels.md lists, or compute it before", fn.Pkg().Path()+"."+fn.Name())
+		f.refuseStandard(e.Pos(), fn)
 	}
 	sig := fn.Type().(*types.Signature)
 	args := f.args(e)
@@ -60,6 +60,28 @@ func (f *frame) mathCall(e *ast.CallExpr, fn *types.Func) []*expr {
 		return compose(m, args)
 	}
 	return []*expr{m.builtin(op, f.irType(e.Pos(), sig.Results().At(0).Type(), spacePrivate), args...)}
+}
+
+// inexact is what package math has, and neither rmath nor a device with the same bits.
+var inexact = strings.Fields("Gamma Lgamma Erfinv Erfcinv J0 J1 Jn Y0 Y1 Yn Pow10")
+
+// refuseStandard says what to use for a function of the standard library.
+func (f *frame) refuseStandard(pos token.Pos, fn *types.Func) {
+	why := "has no counterpart on devices; use what docs/kernels.md lists, or write it out"
+	if name := fn.Name(); fn.Pkg().Path() == "math" {
+		rmath, err := f.Import(modulePath + "rmath")
+		switch {
+		case err == nil && rmath.Scope().Lookup(name) != nil:
+			why = "is not for kernels; use rmath." + name + ", which has the same bits on every device"
+		case name == "Sincos":
+			why = "is not for kernels; use rmath.Sin and rmath.Cos, which have the same bits on every device"
+		case name == "Max" || name == "Min":
+			why = "is not for kernels; use " + strings.ToLower(name) + ", which is Go's own"
+		case slices.Contains(inexact, name):
+			why = "is not for kernels, as its bits differ between devices; compute it before"
+		}
+	}
+	f.refuse(pos, "%s %s", fn.FullName(), why)
 }
 
 func (m mathCall) builtin(name string, t *typ, args ...*expr) *expr {

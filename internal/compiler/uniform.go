@@ -86,7 +86,8 @@ func (u *uniformity) stmt(s *stmt, d token.Pos) token.Pos {
 		if d != token.NoPos && u.report && !s.reported {
 			s.reported = true
 			u.l.problem(s.pos, "a barrier that only some work-items may reach: at %s they may go different ways; "+
-				"move it out, or let the condition depend on what the whole group shares", u.l.position(d))
+				"move it out, or let what the whole group shares decide, which memory and the work-item may not: "+
+				"gpu.Uniform(it, x) is one value for all, it.Any(cond) whether it holds for one", u.l.position(d))
 		}
 	case stmtBreak:
 		u.jump(escape{s.target, false}, d)

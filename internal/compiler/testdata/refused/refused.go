@@ -4,6 +4,7 @@ package refused
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"sync"
 
@@ -20,7 +21,7 @@ type shape interface{ area() float32 }
 
 var counter int
 
-var table = [3]int{1, 2, int(math.Sin(1))} // want "differ between devices"
+var table = [3]int{1, 2, int(math.Sin(1))} // want "use rmath.Sin"
 
 var dynamic, same = pair() // want "not constant"
 
@@ -129,10 +130,10 @@ end:
 	_ = cap(x)     // want "use len"
 	var q *float32 // want "leads nowhere"
 	_ = q
-	_ = fmt.Sprint(1)                       // want "not for kernels"
-	x[0] = float32(math.Sin(float64(x[1]))) // want "differ between devices"
+	_ = fmt.Sprint(1)                       // want "no counterpart"
+	x[0] = float32(math.Sin(float64(x[1]))) // want "use rmath.Sin, which"
 	var m sync.Mutex
-	m.Lock()    // want "not for kernels"
+	m.Lock()    // want "sync.Mutex..Lock has no counterpart"
 	counter = 1 // want "changes at"
 	x[0] = float32(table[0])
 	x[0] = dynamic
@@ -224,3 +225,34 @@ type empty struct{}
 
 //tandem:kernel
 func noPlace(it gpu.Item, x []empty) {} // want "keep indices"
+
+func areaOf(s shape) float32 { return s.area() } // want "through an interface.*type parameter"
+
+type square struct{ a float32 }
+
+func (s square) area() float32 { return s.a }
+
+type inItem struct{ it gpu.Item }
+
+//tandem:kernel
+func library(it gpu.Item, x []float64) {
+	var s square
+	x[0] = float64(areaOf(s))
+	x[0] = math.Pow(x[1], 2)       // want "use rmath.Pow"
+	x[0] = math.RoundToEven(x[1])  // want "use rmath.RoundToEven"
+	x[0] = math.Gamma(x[1])        // want "bits differ between devices; compute it before"
+	x[0], x[1] = math.Sincos(x[1]) // want "rmath.Sin and rmath.Cos"
+	x[0] = math.Max(x[1], x[2])    // want "use max"
+	x[0], x[1] = math.Modf(x[1])   // want "no counterpart on devices"
+	q, r := bits.Div64(1, 2, 3)    // want "math/bits.Div64 has no counterpart"
+	_, _ = q, r
+	var t inItem // want "parameter of its own"
+	_ = t
+}
+
+//tandem:kernel
+func memoryDecides(it gpu.Item, x []float32, off []int) {
+	for i := 0; i < off[it.Group(0)]; i++ {
+		it.Barrier() // want "which memory .* may not: gpu.Uniform"
+	}
+}
