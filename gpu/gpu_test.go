@@ -1,7 +1,10 @@
 package gpu_test
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -182,4 +185,36 @@ func TestMatrix(t *testing.T) {
 		}
 	}()
 	m.At(0, 3)
+}
+
+// The race detector finds groups that write one element, and none where each writes its own.
+func TestGroupsRace(t *testing.T) {
+	if !gpu.Goroutines {
+		t.Skip("needs -race")
+	}
+	const child = "TANDEM_TEST_CHILD"
+	for _, shared := range []bool{false, true} {
+		if os.Getenv(child) != "" {
+			x := make([]int, 64)
+			err := gpu.Run(backend.Grid1(8, 4), func(it gpu.Item) {
+				if it.Barrier(); it.Local(0) == 2 {
+					if os.Getenv(child) == "true" {
+						x[it.Group(0)/2]++ // of two neighbours
+					} else {
+						x[it.Group(0)]++
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		cmd := exec.Command(os.Args[0], "-test.run=^TestGroupsRace$")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%t", child, shared))
+		out, _ := cmd.CombinedOutput()
+		if found := strings.Contains(string(out), "DATA RACE"); found != shared {
+			t.Errorf("shared %t: %s", shared, out)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -73,24 +74,48 @@ func Local[A any](it Item) *A {
 	return s.array.(*A)
 }
 
-// Run calls kernel for every work-item of grid. The groups run one after the other, the work-items
-// of a group each in a goroutine, so that the race detector finds a missing barrier. It is for
-// tests and for finding mistakes; the cpu device runs compiled kernels much faster. A panic of a
-// work-item, or one that ends while others wait at a barrier, is an error.
+// Run calls kernel for every work-item of grid. The work-items of a group run each in a goroutine,
+// so that the race detector finds a missing barrier; the groups run one after the other, and in a
+// program built with -race several of them beside each other, so that it finds races between
+// neighbours. It is for tests and for finding mistakes; the cpu device runs compiled kernels much
+// faster. A panic of a work-item, or one that ends while others wait at a barrier, is an error.
 func Run(grid backend.Grid, kernel func(Item)) error {
-	return RunGroups(grid, 0, grid.Count(), kernel)
+	return runGroups(grid, 0, grid.Count(), maxGoroutines, kernel)
 }
 
-// RunGroups is [Run] for the groups lo to hi-1, as [backend.Grid.Group] numbers them.
+// RunGroups is [Run] for the groups lo to hi-1, as [backend.Grid.Group] numbers them. Several calls
+// may run at once, one for each core.
 func RunGroups(grid backend.Grid, lo, hi int, kernel func(Item)) error {
-	for i := lo; i < hi; i++ {
-		g := &group{grid: grid, running: grid.Items(), gate: newGate()}
-		g.id[0], g.id[1], g.id[2] = grid.Group(i)
-		if err := g.run(kernel); err != nil {
-			return err
+	return runGroups(grid, lo, hi, maxGoroutines/runtime.GOMAXPROCS(0), kernel)
+}
+
+// maxGoroutines is half of what the race detector takes.
+const maxGoroutines = 4096
+
+// runGroups has up to most work-items at once where groups run beside each other. What one of these
+// workers runs later is ordered behind what it has run before, and nothing else is.
+func runGroups(grid backend.Grid, lo, hi, most int, kernel func(Item)) error {
+	workers := 1
+	if Goroutines {
+		workers = max(1, min(hi-lo, most/grid.Items()))
+	}
+	var failed atomic.Bool
+	errs := make([]error, workers)
+	worker := func(w int) {
+		for i := lo + w; i < hi && !failed.Load(); i += workers {
+			g := &group{grid: grid, running: grid.Items(), gate: newGate()}
+			g.id[0], g.id[1], g.id[2] = grid.Group(i)
+			if errs[w] = g.run(kernel); errs[w] != nil {
+				failed.Store(true)
+			}
 		}
 	}
-	return nil
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { worker(w) })
+	}
+	all.Wait()
+	return cmp.Or(errs...)
 }
 
 const maxLocal = 64
