@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -66,7 +69,54 @@ func checkedSource(src *backend.Source) *backend.Source {
 	c.Params = append(c.Params[:len(c.Params):len(c.Params)],
 		backend.Param{Name: "record", Type: "ulong*", Buffer: true})
 	c.PTX, c.Go = nil, src.Checks.Go
+	c.Text = lined(src)
 	return &c
+}
+
+// placeLines is how the compiler of kernels joins the number of a file and that of a line.
+const placeLines = 1e6
+
+// lined is the text of src with directives by which compilers, and what finds mistakes beyond those
+// that are recorded, name the kernel's own lines where it accesses memory.
+func lined(src *backend.Source) string {
+	var b strings.Builder
+	for i, line := range strings.Split(src.Text, "\n") {
+		at := placeIn(line)
+		if file := at / placeLines; at > 0 && file < len(src.Checks.Files) {
+			fmt.Fprintf(&b, "#line %d %q\n%s\n#line %d %q\n", at%placeLines, src.Checks.Files[file], line, i+2, src.FileName())
+			continue
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// checkRE begins the checks of an index, whose last argument is its place.
+var checkRE = regexp.MustCompile(`\b(AT|ROW|COLUMN|CUT)\(`)
+
+// placeIn is the place of the first check in a line of text, 0 where it has none.
+func placeIn(line string) int {
+	found := checkRE.FindStringIndex(line)
+	if found == nil || strings.HasPrefix(line, "#") {
+		return 0
+	}
+	depth, comma := 1, 0
+	for i := found[1]; i < len(line); i++ {
+		switch line[i] {
+		case '(':
+			depth++
+		case ',':
+			if depth == 1 {
+				comma = i
+			}
+		case ')':
+			if depth--; depth == 0 {
+				at, _ := strconv.Atoi(strings.TrimSpace(line[comma+1 : i]))
+				return at
+			}
+		}
+	}
+	return 0
 }
 
 // launchKernel is the queue's Launch; one that checks waits for the kernel and reports what it has
@@ -148,8 +198,7 @@ func (s *Session) launchRecorded(c *checkedKernel, g backend.Grid, args []backen
 
 // mistake says what a work-item has recorded.
 func (k *checkedKernel) mistake(record *[8]uint64) string {
-	const lines = 1e6
-	file, line := record[1]/lines, record[1]%lines
+	file, line := record[1]/placeLines, record[1]%placeLines
 	i, n := int64(record[2]), int64(record[3])
 	what := ""
 	switch record[0] {

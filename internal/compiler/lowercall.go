@@ -307,7 +307,7 @@ func (f *frame) itemCall(e *ast.CallExpr, name string) []*expr {
 
 // meet is a barrier with a result, over which the group agrees in memory of type t.
 func (f *frame) meet(e *ast.CallExpr, name string, t *typ, x *expr) []*expr {
-	key := name + " " + t.word()
+	key := name + " " + t.key
 	v := f.fn.meeting[key]
 	if v == nil {
 		v = f.fn.newVar("agreed", t)

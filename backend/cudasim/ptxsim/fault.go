@@ -2,6 +2,7 @@ package ptxsim
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -63,11 +64,12 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
-// place is the line of the source, if it is known, and that of the PTX.
+// place is the line of the source, if it is known, and that of the PTX. Compilers put the working
+// directory before the names of files, wherever these are.
 func (f *Fault) place() string {
 	s := fmt.Sprintf("PTX line %d", f.Line)
 	if f.File != "" {
-		s = fmt.Sprintf("%s:%d, %s", f.File, f.FileLine, s)
+		s = fmt.Sprintf("%s:%d, %s", path.Base(f.File), f.FileLine, s)
 	}
 	if f.Function != "" {
 		s += " in " + f.Function

@@ -46,11 +46,11 @@ var plantedFaults = []planted{
 	},
 	{
 		"divergent", DivergentBarrier, 64, 0, func() []any { return []any{make([]int32, 64), int32(40)} },
-		"40 of 64 threads of the block wait here, but thread (40,0,0) has exited (/faults.cl:",
+		"40 of 64 threads of the block wait here, but thread (40,0,0) has exited (faults.cl:",
 	},
 	{
 		"different", DivergentBarrier, 64, 1, func() []any { return []any{make([]int32, 64)} },
-		"while thread (0,0,0) waits at the barrier of /faults.cl:79",
+		"while thread (0,0,0) waits at the barrier of faults.cl:79",
 	},
 	{
 		"uninitialised", Uninitialised, 64, 29, func() []any { return []any{make([]int32, 64), int32(30)} },

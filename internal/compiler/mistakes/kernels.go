@@ -236,3 +236,11 @@ func Waits(it gpu.Item, out, x []int32) {
 	}
 	out[i] = 1
 }
+
+// Races has neighbours that write one element.
+//
+//tandem:kernel
+func Races(it gpu.Item, out []int32) {
+	i := it.Global(0)
+	out[i/2] = int32(max(i, 2)) // mistake
+}

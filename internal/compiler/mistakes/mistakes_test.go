@@ -309,3 +309,21 @@ func TestCheckedWithoutNVRTC(t *testing.T) {
 		}
 	}
 }
+
+// The simulated GPU names the kernel's own line of a race, in the checked mode.
+func TestRaceLine(t *testing.T) {
+	if os.Getenv("TANDEM_NVRTC") == "" {
+		backendtest.Require(t, "nvrtc", errors.New("the checked mode needs NVRTC"))
+	}
+	s, err := linalg.Open("cudasim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // an error: a race ends what the device can do
+	s.SetChecked(true)
+	err = LaunchRaces(s, grid, make([]int32, 8))
+	where := line(t, "kernels.go", "func Races")
+	if err == nil || !strings.Contains(err.Error(), "data race") || !strings.Contains(err.Error(), where) {
+		t.Errorf("error is %v, want a data race at %s", err, where)
+	}
+}
