@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,10 @@ go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			o := compiler.Options{NoLaunch: noLaunch, NoPTX: noPTX, PTX: compiler.Clang()}
+			o := compiler.Options{
+				NoLaunch: noLaunch, NoPTX: noPTX, PTX: compiler.Clang(),
+				Warn: func(p compiler.Problem) { fmt.Fprintln(a.stderr, p) },
+			}
 			if check {
 				return compiler.Check(dir, o)
 			}

@@ -4,7 +4,7 @@
 //
 // It writes kernels_tandem.go beside them, which holds text for OpenCL and CUDA, PTX where clang-19
 // is installed, Go for the cpu device, and for each kernel a function that launches it. Packages
-// name it in a //go:generate line. -check writes nothing, and fails where the file is stale.
+// name it in a //go:generate line. What keeps a kernel from some devices is a warning. -check writes nothing, and fails where the file is stale.
 // docs/kernels.md says what a kernel may contain.
 package main
 
@@ -26,6 +26,7 @@ func main() {
 		dir = flag.Arg(0)
 	}
 	o := compiler.Options{NoLaunch: !*launch, NoPTX: !*ptx, PTX: compiler.Clang()}
+	o.Warn = func(p compiler.Problem) { fmt.Fprintln(os.Stderr, p) }
 	run := compiler.Write
 	if *check {
 		run = compiler.Check

@@ -31,27 +31,31 @@ type Options struct {
 	// PTX compiles the text of a kernel to PTX; root is the directory of Tandem's module. nil:
 	// none.
 	PTX func(root, name, text string) ([]byte, error)
+	// Warn gets what keeps kernels from some devices. nil: none.
+	Warn func(Problem)
 }
 
 // Problems are all that keeps a package from being compiled.
 type Problems []Problem
 
-// Error is a line for each problem: file:line:column: the reason; what to do instead.
+// Error is a line for each problem.
 func (p Problems) Error() string {
-	var b strings.Builder
-	for i, x := range p {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		name := x.Pos.Filename
-		if wd, err := os.Getwd(); err == nil {
-			if r, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(r, "..") {
-				name = r
-			}
-		}
-		fmt.Fprintf(&b, "%s:%d:%d: %s", name, x.Pos.Line, x.Pos.Column, x.Text)
+	var lines []string
+	for _, x := range p {
+		lines = append(lines, x.String())
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
+}
+
+// String is file:line:column: the reason; what to do instead.
+func (p Problem) String() string {
+	name := p.Pos.Filename
+	if wd, err := os.Getwd(); err == nil {
+		if r, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(r, "..") {
+			name = r
+		}
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", name, p.Pos.Line, p.Pos.Column, p.Text)
 }
 
 // Compile makes the generated file of the package in dir. Mistakes in the package are Problems.

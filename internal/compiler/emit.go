@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,6 +94,7 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 	g := newGoPrinter(l)
 	for _, k := range kernels {
 		for _, n := range k.instances {
+			e.warnLocal(k, n)
 			sp := l.split(n)
 			g.plain(e.plainName(k, n), e.direct(k, n))
 			g.kernel(n, e.goKernelName(k, n), e.plainName(k, n), sp)
@@ -125,6 +127,24 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
 	}
 	return restoreLines(out), nil
+}
+
+// portableLocal is how many bytes of local memory every GPU gives a group.
+const portableLocal = 48 << 10
+
+// warnLocal warns of a kernel that takes more.
+func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
+	size := int64(0)
+	for _, v := range slices.Concat(localsOf(n.body), slices.Collect(maps.Values(n.meeting))) {
+		size += v.typ.size
+	}
+	if size > portableLocal && e.o.Warn != nil {
+		e.o.Warn(Problem{
+			e.fset.Position(k.decl.Name.Pos()),
+			fmt.Sprintf("warning: %s%s takes %d bytes of local memory, and many devices have %d for a group; take "+
+				"smaller arrays, or know your device", k.decl.Name.Name, e.instanceArgs(k, n), size, portableLocal),
+		})
+	}
 }
 
 // checkNames refuses names of the package that the generated file needs.

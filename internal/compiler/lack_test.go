@@ -46,3 +46,41 @@ func least[T gpu.Float](it gpu.Item, out, x []T) {
 		t.Error(text)
 	}
 }
+
+// A kernel that takes more local memory than many devices have is a warning with its place.
+func TestWarnings(t *testing.T) {
+	dir := newModule(t, map[string]string{"kernels.go": `package main
+
+import "github.com/tandem-gpu/tandem/gpu"
+
+func main() {}
+
+//tandem:kernel float32 float64
+func wide[T gpu.Float](it gpu.Item, out []T) {
+	s, t := gpu.Local[[6144]T](it), gpu.Local[[6143]T](it)
+	s[it.Local(0)], t[it.Local(0)] = 1, T(it.Local(0))
+	it.Barrier()
+	out[it.Global(0)] = s[0] + t[0]
+}
+
+//tandem:kernel float32 float64
+func agreed[T gpu.Float](it gpu.Item, out []T) {
+	s := gpu.Local[[6144]T](it)
+	s[it.Local(0)] = 1
+	out[it.Global(0)] = gpu.Uniform(it, s[0])
+}
+`})
+	var got []string
+	_, err := Compile(dir, Options{Warn: func(p Problem) { got = append(got, p.String()) }})
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%v, warnings %q", err, got)
+	}
+	for i, want := range []string{
+		"kernels.go:8:6: warning: wide[float64] takes 98296 bytes of local memory",
+		"kernels.go:16:6: warning: agreed[float64] takes 49160 bytes",
+	} {
+		if !strings.Contains(got[i], want) {
+			t.Errorf("warning %q, want %q", got[i], want)
+		}
+	}
+}

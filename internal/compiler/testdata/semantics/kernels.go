@@ -779,3 +779,33 @@ func functors(it gpu.Item, p plus, b both, out, x []int32) {
 		out[it.Global(0)]++
 	}
 }
+
+// agreed and once are the code of docs/kernels.md.
+//
+//tandem:kernel
+func agreed(it gpu.Item, out, x, count []int32) {
+	t := gpu.Local[[16]int32](it)
+	l := it.Local(0)
+	t[l] = x[it.Global(0)]
+	for changed := true; it.Any(changed); { // until nothing changes
+		v := max(t[l], t[(l+1)%16])
+		it.Barrier() // all have read
+		changed = v != t[l]
+		t[l] = v // all have written when Any goes on
+	}
+	n := gpu.Uniform(it, count[it.Group(0)]) // one value for the group
+	for i := range n {
+		it.Barrier()
+		v := t[(l+1)%16]*3 + i
+		it.Barrier()
+		t[l] = v
+	}
+	out[it.Global(0)] = t[l]
+}
+
+//tandem:kernel float32
+func once[T gpu.Float](it gpu.Item, a T, x, y []T) {
+	if i := it.Global(0); i < len(x) {
+		y[i] = gpu.FMA(a, x[i], y[i])
+	}
+}

@@ -168,6 +168,7 @@ func main() {
 	specialsOf(f64, launchSpecials[float64])
 	wordsOf()
 	votesIn()
+	agreedIn()
 	functorsIn()
 	slicesIn(launchSlicesOf[int32, []int32, []int32])
 	slicesIn(launchSlicesOf[float64, []float64, []float64])
@@ -308,5 +309,26 @@ func functorsIn() {
 		func(it gpu.Item, out []int32) { functors(it, plus{}, both{scale: 3}, out, x) },
 		func(s *linalg.Session, out []int32) error {
 			return launchFunctors(s, grid, plus{}, both{scale: 3}, out, x)
+		})
+}
+
+func agreedIn() {
+	x, count := make([]int32, 32), []int32{3, 8}
+	for i := range x {
+		x[i] = int32(i * 29 % 41)
+	}
+	grid := backend.Grid1(2, 16)
+	check("agreed", grid, func() []int32 { return make([]int32, 32) },
+		func(it gpu.Item, out []int32) { agreed(it, out, x, count) },
+		func(s *linalg.Session, out []int32) error { return launchAgreed(s, grid, out, x, count) })
+	f := make([]float32, 200)
+	for i := range f {
+		f[i] = float32(i) / 3
+	}
+	check("once", backend.Grid1(4, 64), func() []float32 { return make([]float32, 200) },
+		func(it gpu.Item, y []float32) { once(it, 2, f, y) },
+		func(s *linalg.Session, y []float32) error {
+			x := f
+			return launchOnce[float32](s, backend.Grid1((len(x)+63)/64, 64), 2, x, y)
 		})
 }
