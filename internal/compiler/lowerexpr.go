@@ -127,7 +127,13 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 // initial is the value that a declaration gives to variable o.
 func (f *frame) initial(spec *ast.ValueSpec, o *types.Var) *expr {
 	t := f.irType(spec.Pos(), o.Type(), spacePrivate)
-	if len(spec.Values) == 0 {
+	switch {
+	case len(spec.Values) > 0:
+	case t.number():
+		return f.constantOf(spec.Pos(), constant.MakeInt64(0), t)
+	case t.kind == kindBool:
+		return f.constantOf(spec.Pos(), constant.MakeBool(false), t)
+	default:
 		return &expr{op: opZero, typ: t}
 	}
 	if len(spec.Values) != len(spec.Names) {

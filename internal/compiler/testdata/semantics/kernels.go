@@ -809,3 +809,55 @@ func once[T gpu.Float](it gpu.Item, a T, x, y []T) {
 		y[i] = gpu.FMA(a, x[i], y[i])
 	}
 }
+
+var none float64
+
+var noneOf [3]int32
+
+func over(it gpu.Item, left int32) bool { return !it.Any(left > 0) }
+
+// until gives the turn after which all have less than the limit.
+func until(it gpu.Item, t []int32, limit int32) int {
+	for turn := range 20 {
+		if !it.Any(t[it.Local(0)] >= limit) {
+			return turn
+		}
+		t[it.Local(0)] /= 2
+	}
+	return -1
+}
+
+// helpers: what a group agrees on, as results of functions and in variables that change.
+//
+//tandem:kernel
+func helpers(it gpu.Item, out, x []int32) {
+	t := gpu.Local[[16]int32](it)
+	i, l := it.Global(0), it.Local(0)
+	t[l] = x[i]
+	left, turns := x[i]%5, int32(0)
+	for ; !over(it, left); left-- {
+		turns++
+	}
+	n := gpu.Uniform(it, x[i]&7)
+	rounds := int32(0)
+	for n > 0 {
+		it.Barrier()
+		rounds += n
+		n = gpu.Uniform(it, n/2)
+	}
+	vote := func(c bool) bool { return it.Any(c) || gpu.Uniform(it, l == 1) }
+	switch {
+	case vote(x[i] > 90):
+		turns += 100
+	case vote(turns > 1000):
+		it.Barrier()
+		turns += 200
+	default:
+		turns += 300
+	}
+	at := until(it, t[:], 3)
+	if at < 0 {
+		return
+	}
+	out[i] = turns*1000 + rounds*10 + int32(at) + t[l] + int32(none) + noneOf[l%3]
+}

@@ -317,10 +317,14 @@ func agreedIn() {
 	for i := range x {
 		x[i] = int32(i * 29 % 41)
 	}
+	x[20] = 97
 	grid := backend.Grid1(2, 16)
 	check("agreed", grid, func() []int32 { return make([]int32, 32) },
 		func(it gpu.Item, out []int32) { agreed(it, out, x, count) },
 		func(s *linalg.Session, out []int32) error { return launchAgreed(s, grid, out, x, count) })
+	check("helpers", grid, func() []int32 { return make([]int32, 32) },
+		func(it gpu.Item, out []int32) { helpers(it, out, x) },
+		func(s *linalg.Session, out []int32) error { return launchHelpers(s, grid, out, x) })
 	f := make([]float32, 200)
 	for i := range f {
 		f[i] = float32(i) / 3
