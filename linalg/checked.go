@@ -83,7 +83,8 @@ func lined(src *backend.Source) string {
 	for i, line := range strings.Split(src.Text, "\n") {
 		at := placeIn(line)
 		if file := at / placeLines; at > 0 && file < len(src.Checks.Files) {
-			fmt.Fprintf(&b, "#line %d %q\n%s\n#line %d %q\n", at%placeLines, src.Checks.Files[file], line, i+2, src.FileName())
+			fmt.Fprintf(&b, "#line %d %q\n%s\n", at%placeLines, src.Checks.Files[file], line)
+			fmt.Fprintf(&b, "#line %d %q\n", i+2, src.FileName())
 			continue
 		}
 		b.WriteString(line + "\n")

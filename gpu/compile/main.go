@@ -4,8 +4,9 @@
 //
 // It writes kernels_tandem.go beside them, which holds text for OpenCL and CUDA, PTX where clang-19
 // is installed, Go for the cpu device, and for each kernel a function that launches it. Packages
-// name it in a //go:generate line. What keeps a kernel from some devices is a warning. -check writes nothing, and fails where the file is stale.
-// docs/kernels.md says what a kernel may contain.
+// name it in a //go:generate line. What keeps a kernel from some devices is a warning. -check
+// writes nothing, and fails where the file is stale. docs/kernels.md says what a kernel may
+// contain.
 package main
 
 import (

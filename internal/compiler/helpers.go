@@ -66,8 +66,8 @@ var cHelpers = map[string]string{
 		"FN u32 ctz_$T($T x) { return (u32)popcount(($T)(~x & (x - 1u))); }"),
 	"mulhi": nvptxOr("FN $T mulhi_$T($T x, $T y) { return ($T)((unsigned __int128)x * y >> 64); }",
 		"FN $T mulhi_$T($T x, $T y) { return mul_hi(x, y); }"),
-	"reverse":      "FN $T reverse_$T($T x) {\n  u64 y = x;\n" + swaps(1, 2, 4) + swaps(8, 16, 32) + "  return ($T)(y >> (64 - $B));\n}",
-	"reversebytes": "FN $T reversebytes_$T($T x) {\n  u64 y = x;\n" + swaps(8, 16, 32) + "  return ($T)(y >> (64 - $B));\n}",
+	"reverse":      swapped("reverse", 1, 2, 4, 8, 16, 32),
+	"reversebytes": swapped("reversebytes", 8, 16, 32),
 	"sqrt":         mathHelper("sqrt", "sqrt"),
 	"abs":          mathHelper("abs", "fabs"),
 	"floor":        mathHelper("floor", "floor"),
@@ -80,14 +80,15 @@ var narrowCLZ = nvptxOr(clzNVPTX, "FN u32 clz_$T($T x) { return (u32)clz((u32)x)
 
 const clzNVPTX = "FN u32 clz_$T($T x) { return x == 0 ? $Bu : (u32)__builtin_clzl(x) - (64u - $Bu); }"
 
-// swaps is statements that swap neighbouring parts of n bits in y.
-func swaps(widths ...uint) string {
+// swapped is a function that swaps neighbouring parts of each number of bits.
+func swapped(name string, widths ...uint) string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "FN $T %s_$T($T x) {\n  u64 y = x;\n", name)
 	for _, n := range widths {
 		mask := ^uint64(0) / (1<<n + 1) // n ones, n zeros, ...
 		fmt.Fprintf(&b, "  y = (y >> %d & %#xul) | (y & %#[2]xul) << %[1]d;\n", n, mask)
 	}
-	return b.String()
+	return b.String() + "  return ($T)(y >> (64 - $B));\n}"
 }
 
 // nvptxOr is one text for clang's PTX, where there is no library, and another for all others.

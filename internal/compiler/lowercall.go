@@ -375,7 +375,8 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 		}
 		fn = f.method(e, s, fn)
 		if types.IsInterface(fn.Type().(*types.Signature).Recv().Type()) {
-			f.refuse(e.Pos(), "a call of %s through an interface, and a kernel has none; use a type parameter", fn.Name())
+			f.refuse(e.Pos(), "a call of %s through an interface, and a kernel has none; use a type parameter",
+				fn.Name())
 		}
 		args = []*expr{f.receiver(sel, s, fn)}
 		f.receiverTypes(fn, s, callEnv)

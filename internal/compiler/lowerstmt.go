@@ -457,6 +457,9 @@ func (f *frame) loop(s *ast.ForStmt, label string) {
 }
 
 func not(x *expr) *expr {
+	if x.op == opUnary && x.tok == token.NOT {
+		return x.x
+	}
 	return &expr{op: opUnary, typ: x.typ, pos: x.pos, tok: token.NOT, x: x}
 }
 

@@ -346,8 +346,8 @@ func (tt *typeTable) structType(t types.Type, u *types.Struct) (*typ, error) {
 			return nil, err
 		}
 		if ft.kind == kindPointer || ft.kind == kindItem {
-			return nil, fmt.Errorf("a kernel has no structs with a field of type %s; pass it as a parameter of its own, "+
-				"or keep an index", f.Type())
+			return nil, fmt.Errorf("a kernel has no structs with a field of type %s; "+
+				"pass it as a parameter of its own, or keep an index", f.Type())
 		}
 		fields = append(fields, field{name: f.Name(), typ: ft})
 	}
