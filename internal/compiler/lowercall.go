@@ -233,9 +233,8 @@ func (f *frame) gpuCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.I
 	case name == "Local":
 		return []*expr{f.localMemory(e, id)}
 	case name == "Uniform":
-		f.expr(e.Args[0])
-		t := f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate)
-		return f.meet(e, name, t, f.assignable(e.Args[1].Pos(), f.expr(e.Args[1]), t))
+		args, t := f.args(e), f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate)
+		return f.meet(e, name, t, f.assignable(e.Pos(), args[1], t))
 	case name == "FMA":
 		args := f.typed(e)
 		if t := args[0].typ; t.integer() {
@@ -282,7 +281,7 @@ func (f *frame) typed(e *ast.CallExpr) []*expr {
 	t := f.irType(e.Pos(), f.pkg.info.TypeOf(e), spacePrivate)
 	args := f.args(e)
 	for i := range args {
-		args[i] = f.assignable(e.Args[i].Pos(), args[i], t)
+		args[i] = f.assignable(e.Pos(), args[i], t) // they may be those of one call
 	}
 	return args
 }

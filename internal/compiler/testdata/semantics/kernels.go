@@ -814,6 +814,8 @@ var none float64
 
 var noneOf [3]int32
 
+func three(x uint64) (a, b, c uint64) { return x, ^x, x & 1 }
+
 func over(it gpu.Item, left int32) bool { return !it.Any(left > 0) }
 
 // until gives the turn after which all have less than the limit.
@@ -854,6 +856,9 @@ func helpers(it gpu.Item, out, x []int32) {
 		turns += 200
 	default:
 		turns += 300
+	}
+	if sum, carry := bits.Add64(three(uint64(left))); gpu.FMA(three(sum)) > carry {
+		turns += int32(carry)
 	}
 	at := until(it, t[:], 3)
 	if at < 0 {
