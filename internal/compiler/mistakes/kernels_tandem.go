@@ -822,6 +822,79 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
 `,
 }
 
+// LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchWaits[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+	call := linalg.NewKernelCall(s, WaitsKernel, grid)
+	linalg.KernelSlice[int32](&call, "out", out)
+	linalg.KernelSlice[int32](&call, "x", x)
+	return call.Launch()
+}
+
+var WaitsKernel = &backend.Source{
+	Name: "Waits_kernel", File: "Waits_kernel.cl",
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
+	Go:     WaitsGo, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: WaitsPlain},
+	Text: support.Head + `/* Waits, from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+ACCESS(g_i32, __global, i32)
+__kernel
+void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+  LOCALMEM i32 agreed_;
+  CHECKED_BEGIN
+  sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
+  i64 i_ = (i64)get_global_id(0);
+  i64 at_ = i_;
+  if (i_ == ((i64)5)) {
+    at_ = (i64)8;
+  }
+  u8 found_ = 0;
+  for (; GO_ALL(1); ) {
+    u8 t_;
+    ANY(u8, t_, agreed_, found_)
+    JOIN;
+    if (t_) {
+      JOIN;
+      break;
+    }
+    found_ = (LOAD(g_i32, x_.p[AT(at_, x_.n, 235)]) % 4) == 2;
+  }
+  STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
+}
+`,
+}
+
+// LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchRaces[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+	call := linalg.NewKernelCall(s, RacesKernel, grid)
+	linalg.KernelSlice[int32](&call, "out", out)
+	return call.Launch()
+}
+
+var RacesKernel = &backend.Source{
+	Name: "Races_kernel", File: "Races_kernel.cl",
+	Params: support.Params{}.Slice("out", "int", 4),
+	Go:     RacesGo, Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: RacesPlain},
+	Text: support.Head + `/* Races, from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+ACCESS(g_i32, __global, i32)
+FN i64 max_i64(i64 x, i64 y) { return x > y ? x : y; }
+__kernel
+void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
+  i64 i_ = (i64)get_global_id(0);
+  STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
+}
+`,
+}
+
 //go:embed kernels.go other.go
 var kernelsText embed.FS
 
@@ -850,6 +923,8 @@ var kernelsFresh = sync.OnceValue(func() error {
 		{File: "kernels.go", Head: "// Words takes elements of the host's size.", Bytes: 117, Hash: "07e5c1d9b51d15b4f6fabcbac38f1fe43c24471359d6e3474c0e5a65dd31fd76"},
 		{File: "kernels.go", Head: "// Longer takes as much of out as x is long.", Bytes: 191, Hash: "a92a4c7092dcb92d224271220c15201617474ae429c6edf46fc906c8b71798b4"},
 		{File: "kernels.go", Head: "// Converts has floats that an integer does not have.", Bytes: 295, Hash: "4618487c8a616c151be2a83b5213371daa567d5475663c57137528b8d64c2097"},
+		{File: "kernels.go", Head: "// Waits goes on until one work-item of a group has found 2 or 6: that of 6 makes a mistake.", Bytes: 295, Hash: "821ea7682722b37a648a8904d6ca8674d855e70b95be074accd4ecfb23952869"},
+		{File: "kernels.go", Head: "// Races has neighbours that write one element.", Bytes: 166, Hash: "a07ea729d2d1ed2c5954fd9faa69af10f50c4ab1f5d32f63cf158dfdbfd2c3c8"},
 		{File: "other.go", Head: "func second(x []int32, i int) int32 {", Bytes: 63, Hash: "a01e841440d2084d34b5799c236010b33e8abdb8518685553384a8cf9eeb6a10"},
 	})
 })
@@ -896,7 +971,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:900
+//line kernels_tandem.go:975
 	}
 	return nil
 }
@@ -938,7 +1013,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:942
+//line kernels_tandem.go:1017
 	}
 	return nil
 }
@@ -980,7 +1055,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:984
+//line kernels_tandem.go:1059
 	}
 	return nil
 }
@@ -1018,7 +1093,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1022
+//line kernels_tandem.go:1097
 	}
 	return nil
 }
@@ -1061,7 +1136,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1065
+//line kernels_tandem.go:1140
 	}
 	return nil
 }
@@ -1108,7 +1183,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1112
+//line kernels_tandem.go:1187
 	}
 	return nil
 }
@@ -1152,7 +1227,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1156
+//line kernels_tandem.go:1231
 	}
 	return nil
 }
@@ -1233,7 +1308,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1237
+//line kernels_tandem.go:1312
 	}
 	return nil
 }
@@ -1286,7 +1361,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1290
+//line kernels_tandem.go:1365
 	}
 	return nil
 }
@@ -1329,7 +1404,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1333
+//line kernels_tandem.go:1408
 	}
 	return nil
 }
@@ -1372,7 +1447,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1376
+//line kernels_tandem.go:1451
 	}
 	return nil
 }
@@ -1411,7 +1486,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1415
+//line kernels_tandem.go:1490
 	}
 	return nil
 }
@@ -1459,7 +1534,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1463
+//line kernels_tandem.go:1538
 	}
 	return nil
 }
@@ -1504,7 +1579,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1508
+//line kernels_tandem.go:1583
 	}
 	return nil
 }
@@ -1551,7 +1626,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1555
+//line kernels_tandem.go:1630
 	}
 	return nil
 }
@@ -1593,7 +1668,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1597
+//line kernels_tandem.go:1672
 	}
 	return nil
 }
@@ -1630,7 +1705,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1709
 	}
 	return nil
 }
@@ -1669,7 +1744,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1673
+//line kernels_tandem.go:1748
 	}
 	return nil
 }
@@ -1711,7 +1786,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1715
+//line kernels_tandem.go:1790
 	}
 	return nil
 }
@@ -1747,7 +1822,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1751
+//line kernels_tandem.go:1826
 	}
 	return nil
 }
@@ -1783,7 +1858,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1787
+//line kernels_tandem.go:1862
 	}
 	return nil
 }
@@ -1818,7 +1893,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1822
+//line kernels_tandem.go:1897
 	}
 	return nil
 }
@@ -1861,7 +1936,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1865
+//line kernels_tandem.go:1940
 	}
 	return nil
 }
@@ -1925,7 +2000,137 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1929
+//line kernels_tandem.go:2004
+	}
+	return nil
+}
+
+func WaitsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Waits(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]))
+	})
+}
+
+func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return WaitsPlain(grid, lo, hi, args)
+	}
+	out_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[int32](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var at_all [1024]int64
+	var found_all [1024]bool
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					w := (l2*n1+l1)*n0 + l0
+					var at_ int64
+					var found_ bool
+					i_ := b0 + l0
+//line kernels.go:228
+//line kernels.go:229
+					at_ = i_
+//line kernels.go:230
+					if i_ == int64(5) {
+//line kernels.go:231
+						at_ = int64(8)
+					}
+//line kernels.go:233
+					found_ = false
+					at_all[w] = at_
+					found_all[w] = found_
+				}
+			}
+		}
+	b2:
+//line kernels.go:234
+		for {
+//line kernels.go:234
+			var t_ bool
+			for l2 := int64(0); l2 < n2; l2++ {
+				for l1 := int64(0); l1 < n1; l1++ {
+					for l0 := int64(0); l0 < n0; l0++ {
+						w := (l2*n1+l1)*n0 + l0
+						found_ := found_all[w]
+//line kernels.go:234
+						if found_ {
+//line kernels.go:234
+							t_ = true
+						}
+						found_all[w] = found_
+					}
+				}
+			}
+//line kernels.go:234
+			if t_ {
+				break b2
+			}
+			for l2 := int64(0); l2 < n2; l2++ {
+				for l1 := int64(0); l1 < n1; l1++ {
+					for l0 := int64(0); l0 < n0; l0++ {
+						w := (l2*n1+l1)*n0 + l0
+						var found_ bool
+						at_ := at_all[w]
+//line kernels.go:235
+						found_ = (x_[at_] % int32(4)) == int32(2)
+						found_all[w] = found_
+						at_all[w] = at_
+					}
+				}
+			}
+		}
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					i_ := b0 + l0
+//line kernels.go:237
+					out_[i_] = int32(1)
+				}
+			}
+		}
+//line kernels_tandem.go:2097
+	}
+	return nil
+}
+
+func RacesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Races(it, support.Slice[int32](args[0:]))
+	})
+}
+
+func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return RacesPlain(grid, lo, hi, args)
+	}
+	out_ := support.Slice[int32](args[0:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line kernels.go:244
+					i_ := i0
+//line kernels.go:245
+					out_[i_/int64(2)] = int32(max(i_, int64(2)))
+				}
+			}
+		}
+//line kernels_tandem.go:2134
 	}
 	return nil
 }
@@ -1935,11 +2140,11 @@ func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:1939
+//line kernels_tandem.go:2144
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:1945
+//line kernels_tandem.go:2150
 }
