@@ -8,7 +8,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"math"
-	"sync"
 )
 
 var scaleFloat32Kernel = &backend.Source{
@@ -2897,18 +2896,17 @@ $L__BB0_6:
 //go:embed elementwise.go grid.go textbook.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "elementwise.go", Head: "const block = 1024", Bytes: 18, Hash: "4dd68cf42c732b70d01883aceb7b4a1aa211babff0639e0b51aaa81191f72320"},
-		{File: "grid.go", Head: "const productTile = 16", Bytes: 22, Hash: "cd2ed49484565fb89b58f3e99fedb8bcab285ca47234571d0261db713eb71227"},
-		{File: "textbook.go", Head: "// scale is z = alpha*x, element by element. Any grid in x and y covers any shape: groups in x", Bytes: 774, Hash: "60ee15f0bc5e2079927c29ec837df0170138c1a5e494bc1ccafcdcd996d315f0"},
-		{File: "textbook.go", Head: "// add is z = x + y, element by element. Its grid is that of scale.", Bytes: 466, Hash: "0bcec9092183699f2090e99e98e4f48c724b40a7c10ff76c67695a8aa58c08b4"},
-		{File: "textbook.go", Head: "// matmulNaive is C = A*B by the definition, one work-item an element at a time: the chain over p of", Bytes: 609, Hash: "48c0fa840c3ee0ee0981ab2b4aabbbd756b4d911923c58090e0771dceeca0835"},
-		{File: "textbook.go", Head: "// matmulTiled is C = A*B by square tiles in local memory, as in the CUDA C++ Programming Guide,", Bytes: 1306, Hash: "676d690c079cfc7fbe32b235ada424752c477fe80811d70e843394e56b188ad5"},
-		{File: "textbook.go", Head: "// transposeNaive is C = A' by the definition, one work-item an element at a time. Any grid in x and", Bytes: 462, Hash: "49bc1b470a152238f28a4c41d795c66a893ed8cb181bd29881f13f549fd8342d"},
-	})
-})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "elementwise.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
+	{File: "grid.go", Head: "const productTile = 16", Hash: "0c60b6c37bbe13c44123234e3202df8111af85140ca3d95ba93dc72b0b793ea1"},
+	{File: "textbook.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "textbook.go", Head: "func scale[T gpu.Number](it gpu.Item, alpha T, x, z gpu.Matrix[T]) {", Hash: "ee583e1d5cea3aab2c9f7fa5bdba49111e9f798b7c18466618589d46be0f761a"},
+	{File: "textbook.go", Head: "func add[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {", Hash: "f9ee4462d2c1c445c007adc105885692e3f059d98c973d28d20954dd3e8397af"},
+	{File: "textbook.go", Head: "func matmulNaive[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "db9229c1a939eb0d612043878480fc393d9c700c7c853397768f85aefc3d69c4"},
+	{File: "textbook.go", Head: "func matmulTiled[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "3f0409430defbd235309436f8a6d5c1f5bab2c32b82cd568a612bff2ca6fc8a3"},
+	{File: "textbook.go", Head: "func transposeNaive[T gpu.Number](it gpu.Item, a, c gpu.Matrix[T]) {", Hash: "64619073aae91debe85921e6242b3a63f63906279bd13c78bdf883e1499d0bd0"},
+}, nil, nil)
 
 type gpu_t_Matrix struct {
 	Data_   []float32
@@ -2931,8 +2929,8 @@ type gpu_t_Matrix_3 struct {
 	Stride_ int64
 }
 
-func scaleFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func scaleFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		scale[float32](it, float32(args[0].Float32()), gpu.Matrix[float32]{Data: support.Matrix[float32](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
 	})
 }
@@ -2996,13 +2994,13 @@ func scaleFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3000
+//line kernels_tandem.go:2998
 	}
 	return nil
 }
 
-func scaleFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func scaleFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		scale[float64](it, float64(args[0].Float64()), gpu.Matrix[float64]{Data: support.Matrix[float64](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
 	})
 }
@@ -3066,13 +3064,13 @@ func scaleFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3070
+//line kernels_tandem.go:3068
 	}
 	return nil
 }
 
-func scaleInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func scaleInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		scale[int32](it, int32(args[0].Int32()), gpu.Matrix[int32]{Data: support.Matrix[int32](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
 	})
 }
@@ -3136,13 +3134,13 @@ func scaleInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3140
+//line kernels_tandem.go:3138
 	}
 	return nil
 }
 
-func addFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func addFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		add[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3211,13 +3209,13 @@ func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3215
+//line kernels_tandem.go:3213
 	}
 	return nil
 }
 
-func addFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func addFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		add[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3286,13 +3284,13 @@ func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3290
+//line kernels_tandem.go:3288
 	}
 	return nil
 }
 
-func addInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func addInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		add[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3361,13 +3359,13 @@ func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3365
+//line kernels_tandem.go:3363
 	}
 	return nil
 }
 
-func matmulNaiveFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulNaive[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3442,13 +3440,13 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:3446
+//line kernels_tandem.go:3444
 	}
 	return nil
 }
 
-func matmulNaiveFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulNaive[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3523,13 +3521,13 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:3527
+//line kernels_tandem.go:3525
 	}
 	return nil
 }
 
-func matmulNaiveInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulNaive[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3604,13 +3602,13 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:3608
+//line kernels_tandem.go:3606
 	}
 	return nil
 }
 
-func matmulTiledFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulTiledFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulTiled[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3781,13 +3779,13 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:3785
+//line kernels_tandem.go:3783
 	}
 	return nil
 }
 
-func matmulTiledFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulTiledFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulTiled[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -3958,13 +3956,13 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:3962
+//line kernels_tandem.go:3960
 	}
 	return nil
 }
 
-func matmulTiledInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func matmulTiledInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		matmulTiled[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
 	})
 }
@@ -4135,13 +4133,13 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:4139
+//line kernels_tandem.go:4137
 	}
 	return nil
 }
 
-func transposeNaiveFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func transposeNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		transposeNaive[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
 	})
 }
@@ -4195,13 +4193,13 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4199
+//line kernels_tandem.go:4197
 	}
 	return nil
 }
 
-func transposeNaiveFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func transposeNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		transposeNaive[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
 	})
 }
@@ -4255,13 +4253,13 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4259
+//line kernels_tandem.go:4257
 	}
 	return nil
 }
 
-func transposeNaiveInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+func transposeNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
 		transposeNaive[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
 	})
 }
@@ -4315,7 +4313,7 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4319
+//line kernels_tandem.go:4317
 	}
 	return nil
 }

@@ -73,10 +73,8 @@ func (s *core) plan(key planKey) (plan, error) {
 // compile compiles src, unless its text is older than the Go that it was generated from:
 // with its checks if checked, where it has some.
 func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error) {
-	if src != nil && src.Fresh != nil {
-		if err := src.Fresh(); err != nil {
-			return nil, fmt.Errorf("linalg: kernel %s: %w: %w", src.Name, backend.ErrBuild, err)
-		}
+	if err := fresh(src); err != nil {
+		return nil, err
 	}
 	if src == nil || src.Checks == nil || !checked {
 		return s.device.Compile(src)
@@ -86,6 +84,16 @@ func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error
 		return nil, fmt.Errorf("linalg: the checked mode compiles kernel %s anew: %w", src.Name, err)
 	}
 	return &checkedKernel{k, src.Checks.Files}, nil
+}
+
+// fresh is an error where src is older than the Go that it was generated from.
+func fresh(src *backend.Source) error {
+	if src != nil && src.Fresh != nil {
+		if err := src.Fresh(); err != nil {
+			return fmt.Errorf("linalg: kernel %s: %w: %w", src.Name, backend.ErrBuild, err)
+		}
+	}
+	return nil
 }
 
 // A kernelKey is a kernel, with its checks or without.

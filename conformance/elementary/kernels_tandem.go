@@ -9,7 +9,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"math"
 	"math/bits"
-	"sync"
 )
 
 var elementaryFloat32Kernel = &backend.Source{
@@ -13055,12 +13054,12 @@ $L__BB0_361:
 //go:embed elementary.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "elementary.go", Head: "// elementary is z = f(x), or f(x, y), element by element. One kernel has all functions: to compile", Bytes: 468, Hash: "072ad7a6f50cc001f778c12f2f8f3706af33492b6ef995389638d7750c3c1450"},
-	})
-})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/conformance\"", Hash: "44cb291e4417de4052871bbb790b0f0d5f168b8eae776aaaccd0b0abbc629258"},
+	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "elementary.go", Head: "func elementary[T gpu.Float](it gpu.Item, f int, x, y, z gpu.Matrix[T]) {", Hash: "cbc90cbc7435bcc2d6560a59a5595f09debbe8c5df3c89b8270c3e64509c7e12"},
+}, nil, nil)
 
 type gpu_t_Matrix struct {
 	Data_   []float32
@@ -13181,7 +13180,7 @@ func elementaryFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:13185
+//line kernels_tandem.go:13184
 	}
 	return nil
 }
@@ -13246,7 +13245,7 @@ func elementaryFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:13250
+//line kernels_tandem.go:13249
 	}
 	return nil
 }
@@ -13461,7 +13460,7 @@ func gpu_f1_Function(f_ int64, x_ float32, y_ float32) float32 {
 	}
 //line ../elementary.go:87
 	return gpu_f79_Mod(x_, y_)
-//line kernels_tandem.go:13465
+//line kernels_tandem.go:13464
 }
 
 func gpu_f81_Function(f_ int64, x_ float64, y_ float64) float64 {
@@ -13674,7 +13673,7 @@ func gpu_f81_Function(f_ int64, x_ float64, y_ float64) float64 {
 	}
 //line ../elementary.go:87
 	return gpu_f153_Mod(x_, y_)
-//line kernels_tandem.go:13678
+//line kernels_tandem.go:13677
 }
 
 func gpu_f2_Exp(x_ float32) float32 {
@@ -13693,7 +13692,7 @@ func gpu_f2_Exp(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:50
 	return float32(gpu_f4_exp(float64(x_)))
-//line kernels_tandem.go:13697
+//line kernels_tandem.go:13696
 }
 
 func gpu_f9_Exp2(x_ float32) float32 {
@@ -13758,7 +13757,7 @@ func gpu_f9_Exp2(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:78
 	return float32(y_)
-//line kernels_tandem.go:13762
+//line kernels_tandem.go:13761
 }
 
 func gpu_f11_Expm1(x_ float32) float32 {
@@ -13783,7 +13782,7 @@ func gpu_f11_Expm1(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:91
 	return float32(gpu_f12_expm1(float64(x_)))
-//line kernels_tandem.go:13787
+//line kernels_tandem.go:13786
 }
 
 func gpu_f13_Log(x_ float32) float32 {
@@ -13832,7 +13831,7 @@ func gpu_f13_Log(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:89
 	return float32(y_)
-//line kernels_tandem.go:13836
+//line kernels_tandem.go:13835
 }
 
 func gpu_f20_Log2(x_ float32) float32 {
@@ -13859,7 +13858,7 @@ func gpu_f20_Log2(x_ float32) float32 {
 	t4_ := gpu_c_log2Table3[i_&uint64(63)]
 //line ../../rmath/f32/log.go:99
 	return float32(gpu_f21_logBase(e_+t4_[0], t4_[1], float64(m_*gpu_c_logInv1[i_&uint64(63)])-float64(1), float64(1.4426950216293335), float64(1.9259629911266175e-08)))
-//line kernels_tandem.go:13863
+//line kernels_tandem.go:13862
 }
 
 func gpu_f22_Log10(x_ float32) float32 {
@@ -13897,7 +13896,7 @@ func gpu_f22_Log10(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:114
 	return float32(y_)
-//line kernels_tandem.go:13901
+//line kernels_tandem.go:13900
 }
 
 func gpu_f23_Log1p(x_ float32) float32 {
@@ -13978,7 +13977,7 @@ func gpu_f23_Log1p(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:148
 	return float32(y_)
-//line kernels_tandem.go:13982
+//line kernels_tandem.go:13981
 }
 
 func gpu_f25_Sin(x_ float32) float32 {
@@ -14020,7 +14019,7 @@ func gpu_f25_Sin(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:92
 	return float32(y_)
-//line kernels_tandem.go:14024
+//line kernels_tandem.go:14023
 }
 
 func gpu_f33_Cos(x_ float32) float32 {
@@ -14075,7 +14074,7 @@ func gpu_f33_Cos(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:114
 	return float32(y_)
-//line kernels_tandem.go:14079
+//line kernels_tandem.go:14078
 }
 
 func gpu_f34_Tan(x_ float32) float32 {
@@ -14132,7 +14131,7 @@ func gpu_f34_Tan(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:135
 	return float32(y_)
-//line kernels_tandem.go:14136
+//line kernels_tandem.go:14135
 }
 
 func gpu_f35_SinPi(x_ float32) float32 {
@@ -14172,7 +14171,7 @@ func gpu_f35_SinPi(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:151
 	return float32(gpu_f29_quadrant(k_+uint64(((math.Float32bits(x_)>>(31))<<(1))), r_, v_))
-//line kernels_tandem.go:14176
+//line kernels_tandem.go:14175
 }
 
 func gpu_f37_CosPi(x_ float32) float32 {
@@ -14212,7 +14211,7 @@ func gpu_f37_CosPi(x_ float32) float32 {
 	}
 //line ../../rmath/f32/trig.go:167
 	return float32(gpu_f29_quadrant(k_+uint64(1), r_, v_))
-//line kernels_tandem.go:14216
+//line kernels_tandem.go:14215
 }
 
 func gpu_f38_Asin(x_ float32) float32 {
@@ -14243,7 +14242,7 @@ func gpu_f38_Asin(x_ float32) float32 {
 	s_ := math.Sqrt(u_)
 //line ../../rmath/f32/arc.go:18
 	return gpu_f32_withSign(float32((float64(1.5707963267948966) - (float64(float64(2)*s_) - (float64(6.123233995736766e-17) - float64(float64(2)*gpu_f39_asinRest(s_, u_)))))), x_)
-//line kernels_tandem.go:14247
+//line kernels_tandem.go:14246
 }
 
 func gpu_f40_Acos(x_ float32) float32 {
@@ -14297,7 +14296,7 @@ func gpu_f40_Acos(x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:46
 	return float32(float64(float64(2) * y2_))
-//line kernels_tandem.go:14301
+//line kernels_tandem.go:14300
 }
 
 func gpu_f41_Atan(x_ float32) float32 {
@@ -14327,7 +14326,7 @@ func gpu_f41_Atan(x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:69
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14331
+//line kernels_tandem.go:14330
 }
 
 func gpu_f43_Sinh(x_ float32) float32 {
@@ -14354,7 +14353,7 @@ func gpu_f43_Sinh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:141
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14358
+//line kernels_tandem.go:14357
 }
 
 func gpu_f44_Cosh(x_ float32) float32 {
@@ -14374,7 +14373,7 @@ func gpu_f44_Cosh(x_ float32) float32 {
 	t_ := gpu_f4_exp(a_)
 //line ../../rmath/f32/exp.go:154
 	return float32(((t_ + (float64(1) / t_)) / float64(2)))
-//line kernels_tandem.go:14378
+//line kernels_tandem.go:14377
 }
 
 func gpu_f45_Tanh(x_ float32) float32 {
@@ -14397,7 +14396,7 @@ func gpu_f45_Tanh(x_ float32) float32 {
 	t_ := gpu_f12_expm1(float64(float64(2) * a_))
 //line ../../rmath/f32/exp.go:167
 	return gpu_f32_withSign(float32((t_ / (t_ + float64(2)))), x_)
-//line kernels_tandem.go:14401
+//line kernels_tandem.go:14400
 }
 
 func gpu_f46_Asinh(x_ float32) float32 {
@@ -14438,7 +14437,7 @@ func gpu_f46_Asinh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:23
 	return gpu_f32_withSign(float32(y_), x_)
-//line kernels_tandem.go:14442
+//line kernels_tandem.go:14441
 }
 
 func gpu_f47_Acosh(x_ float32) float32 {
@@ -14471,7 +14470,7 @@ func gpu_f47_Acosh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:41
 	return float32(y_)
-//line kernels_tandem.go:14475
+//line kernels_tandem.go:14474
 }
 
 func gpu_f48_Atanh(x_ float32) float32 {
@@ -14498,7 +14497,7 @@ func gpu_f48_Atanh(x_ float32) float32 {
 	}
 //line ../../rmath/f32/area.go:55
 	return gpu_f32_withSign(float32((gpu_f24_log1p(float64(float64(2)*z_)/(float64(1)-z_)) / float64(2))), x_)
-//line kernels_tandem.go:14502
+//line kernels_tandem.go:14501
 }
 
 func gpu_f49_Cbrt(x_ float32) float32 {
@@ -14532,7 +14531,7 @@ func gpu_f49_Cbrt(x_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:34
 	return float32(t_)
-//line kernels_tandem.go:14536
+//line kernels_tandem.go:14535
 }
 
 func gpu_f50_Rsqrt(x_ float32) float32 {
@@ -14551,7 +14550,7 @@ func gpu_f50_Rsqrt(x_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:13
 	return float32((float64(1) / math.Sqrt(float64(x_))))
-//line kernels_tandem.go:14555
+//line kernels_tandem.go:14554
 }
 
 func gpu_f51_Erf(x_ float32) float32 {
@@ -14578,7 +14577,7 @@ func gpu_f51_Erf(x_ float32) float32 {
 	}
 //line ../../rmath/f32/erf.go:14
 	return gpu_f32_withSign(float32((float64(1) - gpu_f53_erfc(z_))), x_)
-//line kernels_tandem.go:14582
+//line kernels_tandem.go:14581
 }
 
 func gpu_f54_Erfc(x_ float32) float32 {
@@ -14631,7 +14630,7 @@ func gpu_f54_Erfc(x_ float32) float32 {
 	}
 //line ../../rmath/f32/erf.go:40
 	return float32(y2_)
-//line kernels_tandem.go:14635
+//line kernels_tandem.go:14634
 }
 
 func gpu_f55_Sigmoid(x_ float32) float32 {
@@ -14669,7 +14668,7 @@ func gpu_f55_Sigmoid(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:110
 	return float32(y_)
-//line kernels_tandem.go:14673
+//line kernels_tandem.go:14672
 }
 
 func gpu_f57_Floor(x_ float32) float32 {
@@ -14682,13 +14681,13 @@ func gpu_f57_Floor(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:24
 	return t_
-//line kernels_tandem.go:14686
+//line kernels_tandem.go:14685
 }
 
 func gpu_f59_Ceil(x_ float32) float32 {
 //line ../../rmath/f32/exact.go:28
 	return -gpu_f57_Floor(-x_)
-//line kernels_tandem.go:14692
+//line kernels_tandem.go:14691
 }
 
 func gpu_f58_Trunc(x_ float32) float32 {
@@ -14711,7 +14710,7 @@ func gpu_f58_Trunc(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:15
 	return math.Float32frombits(b_ &^ ((support.Value(uint32(1)) << (uint64((uint32(150) - e_)))) - uint32(1)))
-//line kernels_tandem.go:14715
+//line kernels_tandem.go:14714
 }
 
 func gpu_f60_Round(x_ float32) float32 {
@@ -14728,7 +14727,7 @@ func gpu_f60_Round(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:36
 	return t_
-//line kernels_tandem.go:14732
+//line kernels_tandem.go:14731
 }
 
 func gpu_f61_RoundToEven(x_ float32) float32 {
@@ -14741,7 +14740,7 @@ func gpu_f61_RoundToEven(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:45
 	return gpu_f32_withSign((z_+float32(8.388608e+06))-float32(8.388608e+06), x_)
-//line kernels_tandem.go:14745
+//line kernels_tandem.go:14744
 }
 
 func gpu_f62_Pow(x_ float32, y_ float32) float32 {
@@ -14812,7 +14811,7 @@ func gpu_f62_Pow(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/pow.go:40
 	return r_
-//line kernels_tandem.go:14816
+//line kernels_tandem.go:14815
 }
 
 func gpu_f75_Atan2(y_ float32, x_ float32) float32 {
@@ -14879,7 +14878,7 @@ func gpu_f75_Atan2(y_ float32, x_ float32) float32 {
 	}
 //line ../../rmath/f32/arc.go:99
 	return gpu_f32_withSign(float32(angle_), y_)
-//line kernels_tandem.go:14883
+//line kernels_tandem.go:14882
 }
 
 func gpu_f78_Hypot(x_ float32, y_ float32) float32 {
@@ -14916,7 +14915,7 @@ func gpu_f78_Hypot(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/root.go:54
 	return float32(h_)
-//line kernels_tandem.go:14920
+//line kernels_tandem.go:14919
 }
 
 func gpu_f79_Mod(x_ float32, y_ float32) float32 {
@@ -14970,7 +14969,7 @@ func gpu_f79_Mod(x_ float32, y_ float32) float32 {
 	}
 //line ../../rmath/f32/exact.go:89
 	return gpu_f32_withSign(float32(float32(float32(r_)*float32(1.1920929e-07))*math.Float32frombits(eb_<<(23))), x_)
-//line kernels_tandem.go:14974
+//line kernels_tandem.go:14973
 }
 
 func gpu_f82_Exp(x_ float64) float64 {
@@ -15013,7 +15012,7 @@ func gpu_f82_Exp(x_ float64) float64 {
 	s_ := t5_
 //line ../../rmath/exp.go:67
 	return gpu_f88_scale(t6_, s_, k_>>(6))
-//line kernels_tandem.go:15017
+//line kernels_tandem.go:15016
 }
 
 func gpu_f92_Exp2(x_ float64) float64 {
@@ -15048,7 +15047,7 @@ func gpu_f92_Exp2(x_ float64) float64 {
 	s_ := t2_
 //line ../../rmath/exp.go:82
 	return gpu_f88_scale(t3_, s_, k_>>(6))
-//line kernels_tandem.go:15052
+//line kernels_tandem.go:15051
 }
 
 func gpu_f93_Expm1(x_ float64) float64 {
@@ -15082,7 +15081,7 @@ func gpu_f93_Expm1(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:97
 	return h_ + l_
-//line kernels_tandem.go:15086
+//line kernels_tandem.go:15085
 }
 
 func gpu_f98_Log(x_ float64) float64 {
@@ -15093,7 +15092,7 @@ func gpu_f98_Log(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:69
 	return gpu_f101_logSum(x_, float64(0))
-//line kernels_tandem.go:15097
+//line kernels_tandem.go:15096
 }
 
 func gpu_f104_Log2(x_ float64) float64 {
@@ -15124,7 +15123,7 @@ func gpu_f104_Log2(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:79
 	return p_ + (e_ + gpu_f85_mad(h_, float64(2.0355273740931033e-17), float64(l_*float64(1.4426950408889634))))
-//line kernels_tandem.go:15128
+//line kernels_tandem.go:15127
 }
 
 func gpu_f106_Log10(x_ float64) float64 {
@@ -15155,7 +15154,7 @@ func gpu_f106_Log10(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:89
 	return p_ + (e_ + gpu_f85_mad(h_, float64(1.098319650216765e-17), float64(l_*float64(0.4342944819032518))))
-//line kernels_tandem.go:15159
+//line kernels_tandem.go:15158
 }
 
 func gpu_f107_Log1p(x_ float64) float64 {
@@ -15180,7 +15179,7 @@ func gpu_f107_Log1p(x_ float64) float64 {
 	t_, t2_ = gpu_f97_twoSum(float64(1), x_)
 //line ../../rmath/log.go:100
 	return gpu_f101_logSum(t_, t2_)
-//line kernels_tandem.go:15184
+//line kernels_tandem.go:15183
 }
 
 func gpu_f108_Sin(x_ float64) float64 {
@@ -15215,7 +15214,7 @@ func gpu_f108_Sin(x_ float64) float64 {
 	v_ := t3_
 //line ../../rmath/trig.go:101
 	return gpu_f112_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, v_)
-//line kernels_tandem.go:15219
+//line kernels_tandem.go:15218
 }
 
 func gpu_f114_Cos(x_ float64) float64 {
@@ -15242,7 +15241,7 @@ func gpu_f114_Cos(x_ float64) float64 {
 	v_ := t3_
 //line ../../rmath/trig.go:111
 	return gpu_f112_turned(k_+uint64(32), r_, v_)
-//line kernels_tandem.go:15246
+//line kernels_tandem.go:15245
 }
 
 func gpu_f115_Tan(x_ float64) float64 {
@@ -15372,7 +15371,7 @@ func gpu_f115_Tan(x_ float64) float64 {
 	l_ := t22_
 //line ../../rmath/trig.go:138
 	return math.Float64frombits(math.Float64bits(h_+l_) ^ (math.Float64bits(x_) & uint64(9223372036854775808)))
-//line kernels_tandem.go:15376
+//line kernels_tandem.go:15375
 }
 
 func gpu_f117_SinPi(x_ float64) float64 {
@@ -15423,7 +15422,7 @@ func gpu_f117_SinPi(x_ float64) float64 {
 	v_ := t5_
 //line ../../rmath/trig.go:163
 	return gpu_f112_turned(k_+((math.Float64bits(x_)>>(63))<<(6)), r_, v_)
-//line kernels_tandem.go:15427
+//line kernels_tandem.go:15426
 }
 
 func gpu_f119_CosPi(x_ float64) float64 {
@@ -15455,7 +15454,7 @@ func gpu_f119_CosPi(x_ float64) float64 {
 	}
 //line ../../rmath/trig.go:176
 	return gpu_f112_turned(k_+uint64(32), r_, v_)
-//line kernels_tandem.go:15459
+//line kernels_tandem.go:15458
 }
 
 func gpu_f120_Asin(x_ float64) float64 {
@@ -15514,7 +15513,7 @@ func gpu_f120_Asin(x_ float64) float64 {
 	}
 //line ../../rmath/trig.go:244
 	return gpu_f100_nan()
-//line kernels_tandem.go:15518
+//line kernels_tandem.go:15517
 }
 
 func gpu_f124_Acos(x_ float64) float64 {
@@ -15595,7 +15594,7 @@ func gpu_f124_Acos(x_ float64) float64 {
 	}
 //line ../../rmath/trig.go:270
 	return gpu_f100_nan()
-//line kernels_tandem.go:15599
+//line kernels_tandem.go:15598
 }
 
 func gpu_f125_Atan(x_ float64) float64 {
@@ -15644,7 +15643,7 @@ func gpu_f125_Atan(x_ float64) float64 {
 	}
 //line ../../rmath/trig.go:220
 	return gpu_f89_withSign(float64(1.5707963267948966), x_)
-//line kernels_tandem.go:15648
+//line kernels_tandem.go:15647
 }
 
 func gpu_f127_Sinh(x_ float64) float64 {
@@ -15701,7 +15700,7 @@ func gpu_f127_Sinh(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:155
 	return float64(x_ * gpu_f83_inf())
-//line kernels_tandem.go:15705
+//line kernels_tandem.go:15704
 }
 
 func gpu_f130_Cosh(x_ float64) float64 {
@@ -15752,7 +15751,7 @@ func gpu_f130_Cosh(x_ float64) float64 {
 	}
 //line ../../rmath/exp.go:169
 	return float64(a_ * gpu_f83_inf())
-//line kernels_tandem.go:15756
+//line kernels_tandem.go:15755
 }
 
 func gpu_f131_Tanh(x_ float64) float64 {
@@ -15841,7 +15840,7 @@ func gpu_f131_Tanh(x_ float64) float64 {
 	t18_ := gpu_c_tanhTable16[i_]
 //line ../../rmath/exp.go:192
 	return gpu_f89_withSign(h_+(l_+((e_+t17_[1])+gpu_f85_mad(dd_, q_, float64(d_*t18_[3])))), x_)
-//line kernels_tandem.go:15845
+//line kernels_tandem.go:15844
 }
 
 func gpu_f132_Asinh(x_ float64) float64 {
@@ -15908,7 +15907,7 @@ func gpu_f132_Asinh(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:116
 	return gpu_f89_withSign(gpu_f133_logTwice(a_), x_)
-//line kernels_tandem.go:15912
+//line kernels_tandem.go:15911
 }
 
 func gpu_f134_Acosh(x_ float64) float64 {
@@ -15991,7 +15990,7 @@ func gpu_f134_Acosh(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:142
 	return gpu_f133_logTwice(x_)
-//line kernels_tandem.go:15995
+//line kernels_tandem.go:15994
 }
 
 func gpu_f135_Atanh(x_ float64) float64 {
@@ -16054,7 +16053,7 @@ func gpu_f135_Atanh(x_ float64) float64 {
 	l_ := t8_
 //line ../../rmath/log.go:159
 	return gpu_f89_withSign((h_+l_)/float64(2), x_)
-//line kernels_tandem.go:16058
+//line kernels_tandem.go:16057
 }
 
 func gpu_f136_Cbrt(x_ float64) float64 {
@@ -16104,7 +16103,7 @@ func gpu_f136_Cbrt(x_ float64) float64 {
 	y_ = y_ - ((math.FMA(s_, y_, -f_) + float64(t3_*y_)) / float64(float64(3)*s_))
 //line ../../rmath/root.go:27
 	return gpu_f89_withSign(float64(y_*gpu_f90_power2((e_/int64(3))-int64(400))), x_)
-//line kernels_tandem.go:16108
+//line kernels_tandem.go:16107
 }
 
 func gpu_f137_Rsqrt(x_ float64) float64 {
@@ -16162,7 +16161,7 @@ func gpu_f137_Rsqrt(x_ float64) float64 {
 	r_ := math.FMA(-x_, s_, float64(1)) - float64(x_*t3_)
 //line ../../rmath/root.go:52
 	return float64((y_ + float64((y_/float64(2))*r_)) * f_)
-//line kernels_tandem.go:16166
+//line kernels_tandem.go:16165
 }
 
 func gpu_f138_Erf(x_ float64) float64 {
@@ -16239,7 +16238,7 @@ func gpu_f138_Erf(x_ float64) float64 {
 	}
 //line ../../rmath/erf.go:53
 	return gpu_f89_withSign(float64(1), x_)
-//line kernels_tandem.go:16243
+//line kernels_tandem.go:16242
 }
 
 func gpu_f142_Erfc(x_ float64) float64 {
@@ -16356,7 +16355,7 @@ func gpu_f142_Erfc(x_ float64) float64 {
 	}
 //line ../../rmath/erf.go:84
 	return float64(0)
-//line kernels_tandem.go:16360
+//line kernels_tandem.go:16359
 }
 
 func gpu_f143_Sigmoid(x_ float64) float64 {
@@ -16442,25 +16441,25 @@ func gpu_f143_Sigmoid(x_ float64) float64 {
 	l_ = t11_
 //line ../../rmath/exp.go:120
 	return h_ + l_
-//line kernels_tandem.go:16446
+//line kernels_tandem.go:16445
 }
 
 func gpu_f144_Floor(x_ float64) float64 {
 //line ../../rmath/exact.go:6
 	return math.Floor(x_)
-//line kernels_tandem.go:16452
+//line kernels_tandem.go:16451
 }
 
 func gpu_f145_Ceil(x_ float64) float64 {
 //line ../../rmath/exact.go:9
 	return math.Ceil(x_)
-//line kernels_tandem.go:16458
+//line kernels_tandem.go:16457
 }
 
 func gpu_f146_Trunc(x_ float64) float64 {
 //line ../../rmath/exact.go:12
 	return math.Trunc(x_)
-//line kernels_tandem.go:16464
+//line kernels_tandem.go:16463
 }
 
 func gpu_f147_Round(x_ float64) float64 {
@@ -16473,7 +16472,7 @@ func gpu_f147_Round(x_ float64) float64 {
 	}
 //line ../../rmath/exact.go:20
 	return t_
-//line kernels_tandem.go:16477
+//line kernels_tandem.go:16476
 }
 
 func gpu_f148_RoundToEven(x_ float64) float64 {
@@ -16486,7 +16485,7 @@ func gpu_f148_RoundToEven(x_ float64) float64 {
 	}
 //line ../../rmath/exact.go:29
 	return gpu_f89_withSign((a_+float64(4.503599627370496e+15))-float64(4.503599627370496e+15), x_)
-//line kernels_tandem.go:16490
+//line kernels_tandem.go:16489
 }
 
 func gpu_f149_Pow(x_ float64, y_ float64) float64 {
@@ -16578,7 +16577,7 @@ func gpu_f149_Pow(x_ float64, y_ float64) float64 {
 	}
 //line ../../rmath/log.go:204
 	return result_
-//line kernels_tandem.go:16582
+//line kernels_tandem.go:16581
 }
 
 func gpu_f151_Atan2(y_ float64, x_ float64) float64 {
@@ -16729,7 +16728,7 @@ func gpu_f151_Atan2(y_ float64, x_ float64) float64 {
 	l3_ := t18_
 //line ../../rmath/trig.go:314
 	return gpu_f89_withSign(h3_+l3_, y_)
-//line kernels_tandem.go:16733
+//line kernels_tandem.go:16732
 }
 
 func gpu_f152_Hypot(x_ float64, y_ float64) float64 {
@@ -16867,7 +16866,7 @@ func gpu_f152_Hypot(x_ float64, y_ float64) float64 {
 	l_ = t21_
 //line ../../rmath/root.go:82
 	return gpu_f88_scale(h_, l_, n_)
-//line kernels_tandem.go:16871
+//line kernels_tandem.go:16870
 }
 
 func gpu_f153_Mod(x_ float64, y_ float64) float64 {
@@ -16928,13 +16927,13 @@ func gpu_f153_Mod(x_ float64, y_ float64) float64 {
 	}
 //line ../../rmath/exact.go:86
 	return gpu_f89_withSign(r_, x_)
-//line kernels_tandem.go:16932
+//line kernels_tandem.go:16931
 }
 
 func gpu_f3_inf() float32 {
 //line ../../rmath/f32/f32.go:27
 	return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:16938
+//line kernels_tandem.go:16937
 }
 
 func gpu_f4_exp(z_ float64) float64 {
@@ -16954,13 +16953,13 @@ func gpu_f4_exp(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:32
 	return t4_ + gpu_f6_mad(t4_, s_, u_)
-//line kernels_tandem.go:16958
+//line kernels_tandem.go:16957
 }
 
 func gpu_f6_mad(x_ float64, y_ float64, z_ float64) float64 {
 //line ../../rmath/f32/f32.go:33
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:16964
+//line kernels_tandem.go:16963
 }
 
 func gpu_f7_powerOf2(n_ int64) (float64, float64) {
@@ -16981,7 +16980,7 @@ func gpu_f7_powerOf2(n_ int64) (float64, float64) {
 	t3_ := gpu_c_expTable0[i_]
 //line ../../rmath/f32/exp.go:20
 	return t_, float64(t3_[1] * math.Float64frombits(uint64(4607182418800017408)+e_))
-//line kernels_tandem.go:16985
+//line kernels_tandem.go:16984
 }
 
 func gpu_f8_expm1Poly(r_ float64) float64 {
@@ -16989,13 +16988,13 @@ func gpu_f8_expm1Poly(r_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
 //line ../../rmath/f32/exp.go:26
 	return gpu_f6_mad(float64(r_*r_), q_, r_)
-//line kernels_tandem.go:16993
+//line kernels_tandem.go:16992
 }
 
 func gpu_f10_middle(y_ float64) bool {
 //line ../../rmath/f32/f32.go:42
 	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
-//line kernels_tandem.go:16999
+//line kernels_tandem.go:16998
 }
 
 func gpu_f12_expm1(z_ float64) float64 {
@@ -17015,7 +17014,7 @@ func gpu_f12_expm1(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:39
 	return (t4_ - float64(1)) + gpu_f6_mad(t4_, s_, u_)
-//line kernels_tandem.go:17019
+//line kernels_tandem.go:17018
 }
 
 func gpu_f14_logSpecial(x_ float32) float32 {
@@ -17040,7 +17039,7 @@ func gpu_f14_logSpecial(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:66
 	return float32(0)
-//line kernels_tandem.go:17044
+//line kernels_tandem.go:17043
 }
 
 func gpu_f16_log(z_ float64) float64 {
@@ -17060,7 +17059,7 @@ func gpu_f16_log(z_ float64) float64 {
 	i_ := t3_
 //line ../../rmath/f32/log.go:16
 	return gpu_f18_logSum(e_, i_, float64(m_*gpu_c_logInv1[i_])-float64(1))
-//line kernels_tandem.go:17064
+//line kernels_tandem.go:17063
 }
 
 func gpu_f17_reduceLog(z_ float64) (float64, float64, uint64) {
@@ -17077,7 +17076,7 @@ func gpu_f17_reduceLog(z_ float64) (float64, float64, uint64) {
 	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
 //line ../../rmath/f32/log.go:9
 	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
-//line kernels_tandem.go:17081
+//line kernels_tandem.go:17080
 }
 
 func gpu_f21_logBase(large_ float64, small_ float64, r_ float64, c0_ float64, c1_ float64) float64 {
@@ -17087,7 +17086,7 @@ func gpu_f21_logBase(large_ float64, small_ float64, r_ float64, c0_ float64, c1
 	s_ := large_ + t_
 //line ../../rmath/f32/log.go:39
 	return s_ + (((large_ - s_) + t_) + (gpu_f6_mad(r_, c1_, small_) + float64(gpu_f19_logPoly(r_)*(c0_+c1_))))
-//line kernels_tandem.go:17091
+//line kernels_tandem.go:17090
 }
 
 func gpu_f24_log1p(u_ float64) float64 {
@@ -17122,19 +17121,19 @@ func gpu_f24_log1p(u_ float64) float64 {
 	r_ := gpu_f6_mad((m_-h_)+float64(lost_*scale_), gpu_c_logInv1[i_&uint64(63)], float64(h_*gpu_c_logInv1[i_&uint64(63)])-float64(1))
 //line ../../rmath/f32/log.go:53
 	return gpu_f18_logSum(e_, i_, r_)
-//line kernels_tandem.go:17126
+//line kernels_tandem.go:17125
 }
 
 func gpu_f26_abs(x_ float32) float64 {
 //line ../../rmath/f32/exp.go:171
 	return math.Abs(float64(x_))
-//line kernels_tandem.go:17132
+//line kernels_tandem.go:17131
 }
 
 func gpu_f15_nan() float32 {
 //line ../../rmath/f32/f32.go:29
 	return math.Float32frombits(uint32(2143289344))
-//line kernels_tandem.go:17138
+//line kernels_tandem.go:17137
 }
 
 func gpu_f27_reduceHalfPi(z_ float64) (uint64, float64, float64) {
@@ -17172,7 +17171,7 @@ func gpu_f27_reduceHalfPi(z_ float64) (uint64, float64, float64) {
 	r_ = a_ - b_
 //line ../../rmath/f32/trig.go:18
 	return k_, r_, ((a_ - r_) - b_) - float64(n_*float64(2.0222662487959506e-21))
-//line kernels_tandem.go:17176
+//line kernels_tandem.go:17175
 }
 
 func gpu_f29_quadrant(k_ uint64, r_ float64, v_ float64) float64 {
@@ -17193,13 +17192,13 @@ func gpu_f29_quadrant(k_ uint64, r_ float64, v_ float64) float64 {
 	}
 //line ../../rmath/f32/trig.go:181
 	return y_
-//line kernels_tandem.go:17197
+//line kernels_tandem.go:17196
 }
 
 func gpu_f32_withSign(x_ float32, s_ float32) float32 {
 //line ../../rmath/f32/f32.go:37
 	return math.Float32frombits(math.Float32bits(x_) | (math.Float32bits(s_) & uint32(2147483648)))
-//line kernels_tandem.go:17203
+//line kernels_tandem.go:17202
 }
 
 func gpu_f30_sinPoly(r_ float64, v_ float64) float64 {
@@ -17213,7 +17212,7 @@ func gpu_f30_sinPoly(r_ float64, v_ float64) float64 {
 	p_ = gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(1.605853141458901e-10), w_, float64(2.7557319219335453e-06)), w_, float64(0.008333333333333331)), u_, p_)
 //line ../../rmath/f32/trig.go:64
 	return r_ + gpu_f6_mad(float64(r_*u_), p_, v_-float64((u_/float64(2))*v_))
-//line kernels_tandem.go:17217
+//line kernels_tandem.go:17216
 }
 
 func gpu_f31_cosPoly(r_ float64, v_ float64) float64 {
@@ -17231,7 +17230,7 @@ func gpu_f31_cosPoly(r_ float64, v_ float64) float64 {
 	c_ := float64(1) - h_
 //line ../../rmath/f32/trig.go:75
 	return c_ + (((float64(1) - c_) - h_) + (float64(w_*p_) - float64(r_*v_)))
-//line kernels_tandem.go:17235
+//line kernels_tandem.go:17234
 }
 
 func gpu_f36_reduceTurn(z_ float64) (uint64, float64, float64) {
@@ -17255,7 +17254,7 @@ func gpu_f36_reduceTurn(z_ float64) (uint64, float64, float64) {
 	r_ = large_ + small_
 //line ../../rmath/f32/trig.go:55
 	return math.Float64bits(n_), r_, (large_ - r_) + small_
-//line kernels_tandem.go:17259
+//line kernels_tandem.go:17258
 }
 
 func gpu_f39_asinRest(r_ float64, u_ float64) float64 {
@@ -17267,7 +17266,7 @@ func gpu_f39_asinRest(r_ float64, u_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-0.014851887071247204), w_, float64(0.005457506718640358)), w_, float64(0.011479177415184906)), w_, float64(0.017352392720869973)), w_, float64(0.030381944138531247)), w_, float64(0.07499999999998433))
 //line ../../rmath/f32/arc.go:55
 	return float64(float64(r_*u_) * gpu_f6_mad(q_, u_, p_))
-//line kernels_tandem.go:17271
+//line kernels_tandem.go:17270
 }
 
 func gpu_f42_atan(z_ float64, y_ float64, x_ float64) (float64, float64) {
@@ -17341,7 +17340,7 @@ func gpu_f42_atan(z_ float64, y_ float64, x_ float64) (float64, float64) {
 	}
 //line ../../rmath/f32/arc.go:131
 	return large_, r_ + gpu_f6_mad(float64(r_*u_), p_, small_)
-//line kernels_tandem.go:17345
+//line kernels_tandem.go:17344
 }
 
 func gpu_f52_erfSmall(z_ float64) float64 {
@@ -17355,7 +17354,7 @@ func gpu_f52_erfSmall(z_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-1.4845849259707869e-05), w_, float64(-0.0008548297753674966)), w_, float64(-0.026866170632887928)), w_, float64(-0.37612638903183476))
 //line ../../rmath/f32/erf.go:49
 	return float64(z_ * gpu_f6_mad(q_, u_, p_))
-//line kernels_tandem.go:17359
+//line kernels_tandem.go:17358
 }
 
 func gpu_f53_erfc(z_ float64) float64 {
@@ -17373,7 +17372,7 @@ func gpu_f53_erfc(z_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(a_[9], w_, a_[7]), w_, a_[5]), w_, a_[3]), w_, a_[1])
 //line ../../rmath/f32/erf.go:60
 	return float64(gpu_f4_exp(-float64(z_*z_)) * gpu_f6_mad(q_, d_, p_))
-//line kernels_tandem.go:17377
+//line kernels_tandem.go:17376
 }
 
 func gpu_f56_sigmoidNear0(z_ float64) float32 {
@@ -17393,7 +17392,7 @@ func gpu_f56_sigmoidNear0(z_ float64) float32 {
 	}
 //line ../../rmath/f32/exp.go:124
 	return float32(y_)
-//line kernels_tandem.go:17397
+//line kernels_tandem.go:17396
 }
 
 func gpu_f63_pow(z_ float64, y_ float64) float32 {
@@ -17487,7 +17486,7 @@ func gpu_f63_pow(z_ float64, y_ float64) float32 {
 	}
 //line ../../rmath/f32/pow.go:76
 	return gpu_f74_beside(w_, gpu_f66_powFrom(w_, z_, y_))
-//line kernels_tandem.go:17491
+//line kernels_tandem.go:17490
 }
 
 func gpu_f72_sum(a_ float64, b_ float64) gpu_t_two {
@@ -17499,13 +17498,13 @@ func gpu_f72_sum(a_ float64, b_ float64) gpu_t_two {
 	t2_ := gpu_t_two{hi_: s_, lo_: (a_ - (s_ - t_)) + (b_ - t_)}
 //line ../../rmath/f32/two.go:20
 	return t2_
-//line kernels_tandem.go:17503
+//line kernels_tandem.go:17502
 }
 
 func gpu_f65_nearMiddle(y_ float64) float64 {
 //line ../../rmath/f32/two.go:84
 	return math.Float64frombits((math.Float64bits(y_) + uint64(8)) &^ uint64(15))
-//line kernels_tandem.go:17509
+//line kernels_tandem.go:17508
 }
 
 func gpu_f74_beside(m_ float64, d_ float64) float32 {
@@ -17524,7 +17523,7 @@ func gpu_f74_beside(m_ float64, d_ float64) float32 {
 	}
 //line ../../rmath/f32/two.go:94
 	return float32(math.Float64frombits(b_))
-//line kernels_tandem.go:17528
+//line kernels_tandem.go:17527
 }
 
 func gpu_f76_angleFrom(m_ float64, y_ float64, x_ float64) float64 {
@@ -17546,7 +17545,7 @@ func gpu_f76_angleFrom(m_ float64, y_ float64, x_ float64) float64 {
 	d_ := gpu_f70_minus(gpu_f73_times(cos_, t3_), gpu_f73_times(sin_, t4_))
 //line ../../rmath/f32/arc.go:106
 	return d_.hi_ + d_.lo_
-//line kernels_tandem.go:17550
+//line kernels_tandem.go:17549
 }
 
 func gpu_f80_integer(b_ uint32) (uint32, uint64) {
@@ -17563,13 +17562,13 @@ func gpu_f80_integer(b_ uint32) (uint32, uint64) {
 	}
 //line ../../rmath/f32/exact.go:97
 	return b_ >> (23), uint64(((b_ & uint32(8388607)) | uint32(8388608)))
-//line kernels_tandem.go:17567
+//line kernels_tandem.go:17566
 }
 
 func gpu_f83_inf() float64 {
 //line ../../rmath/rmath.go:25
 	return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:17573
+//line kernels_tandem.go:17572
 }
 
 func gpu_f84_reduceExp(z_ float64) (int64, float64, float64) {
@@ -17594,7 +17593,7 @@ func gpu_f84_reduceExp(z_ float64) (int64, float64, float64) {
 	r_ = a_ - b_
 //line ../../rmath/exp.go:14
 	return k_, r_, (a_ - r_) - b_
-//line kernels_tandem.go:17598
+//line kernels_tandem.go:17597
 }
 
 func gpu_f86_expSum(k_ int64, r_ float64, v_ float64) (float64, float64) {
@@ -17611,7 +17610,7 @@ func gpu_f86_expSum(k_ int64, r_ float64, v_ float64) (float64, float64) {
 	t3_ := gpu_c_expTable8[k_&int64(63)]
 //line ../../rmath/exp.go:26
 	return t_, gpu_f85_mad(t_, r_+gpu_f85_mad(float64(r_*r_), gpu_f87_expm1Poly(r_), v_), t3_[1])
-//line kernels_tandem.go:17615
+//line kernels_tandem.go:17614
 }
 
 func gpu_f88_scale(h_ float64, l_ float64, n_ int64) float64 {
@@ -17654,13 +17653,13 @@ func gpu_f88_scale(h_ float64, l_ float64, n_ int64) float64 {
 	s_ = s_ + (t3_ + l_)
 //line ../../rmath/rmath.go:94
 	return gpu_f89_withSign(math.Float64frombits(math.Float64bits(s_)-math.Float64bits(m_)), y_)
-//line kernels_tandem.go:17658
+//line kernels_tandem.go:17657
 }
 
 func gpu_f85_mad(x_ float64, y_ float64, z_ float64) float64 {
 //line ../../rmath/rmath.go:38
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:17664
+//line kernels_tandem.go:17663
 }
 
 func gpu_f94_expm1Pair(z_ float64) (float64, float64) {
@@ -17716,7 +17715,7 @@ func gpu_f94_expm1Pair(z_ float64) (float64, float64) {
 	t10_, t11_ = gpu_f91_fastSum(h_, (l_+b_)+float64(e_*f_))
 //line ../../rmath/exp.go:54
 	return t10_, t11_
-//line kernels_tandem.go:17720
+//line kernels_tandem.go:17719
 }
 
 func gpu_f99_logSpecial(x_ float64) float64 {
@@ -17735,7 +17734,7 @@ func gpu_f99_logSpecial(x_ float64) float64 {
 	}
 //line ../../rmath/log.go:48
 	return x_
-//line kernels_tandem.go:17739
+//line kernels_tandem.go:17738
 }
 
 func gpu_f101_logSum(x_ float64, y_ float64) float64 {
@@ -17788,7 +17787,7 @@ func gpu_f101_logSum(x_ float64, y_ float64) float64 {
 	t9_ := gpu_c_logTable10[i_]
 //line ../../rmath/log.go:61
 	return h_ + (l_ + (gpu_f85_mad(float64(e_), float64(5.497923018708371e-14), t9_[1]) + c_))
-//line kernels_tandem.go:17792
+//line kernels_tandem.go:17791
 }
 
 func gpu_f105_logPair(x_ float64, y_ float64) (float64, float64) {
@@ -17881,7 +17880,7 @@ func gpu_f105_logPair(x_ float64, y_ float64) (float64, float64) {
 	t16_, t17_ = gpu_f91_fastSum(h_, l_)
 //line ../../rmath/log.go:37
 	return t16_, t17_
-//line kernels_tandem.go:17885
+//line kernels_tandem.go:17884
 }
 
 func gpu_f96_twoMul(a_ float64, b_ float64) (float64, float64) {
@@ -17894,7 +17893,7 @@ func gpu_f96_twoMul(a_ float64, b_ float64) (float64, float64) {
 	h_ = float64(a_ * b_)
 //line ../../rmath/rmath.go:58
 	return h_, math.FMA(a_, b_, -h_)
-//line kernels_tandem.go:17898
+//line kernels_tandem.go:17897
 }
 
 func gpu_f97_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -17909,13 +17908,13 @@ func gpu_f97_twoSum(a_ float64, b_ float64) (float64, float64) {
 	t_ := h_ - a_
 //line ../../rmath/rmath.go:46
 	return h_, (a_ - (h_ - t_)) + (b_ - t_)
-//line kernels_tandem.go:17913
+//line kernels_tandem.go:17912
 }
 
 func gpu_f100_nan() float64 {
 //line ../../rmath/rmath.go:27
 	return math.Float64frombits(uint64(9221120237041090560))
-//line kernels_tandem.go:17919
+//line kernels_tandem.go:17918
 }
 
 func gpu_f109_reduce(x_ float64) (uint64, float64, float64) {
@@ -17961,7 +17960,7 @@ func gpu_f109_reduce(x_ float64) (uint64, float64, float64) {
 	t3_, t4_, t5_ = gpu_f110_reduceLarge(x_)
 //line ../../rmath/trig.go:22
 	return t3_, t4_, t5_
-//line kernels_tandem.go:17965
+//line kernels_tandem.go:17964
 }
 
 func gpu_f112_turned(k_ uint64, r_ float64, v_ float64) float64 {
@@ -17995,7 +17994,7 @@ func gpu_f112_turned(k_ uint64, r_ float64, v_ float64) float64 {
 	l_ := t6_
 //line ../../rmath/trig.go:88
 	return h_ + l_
-//line kernels_tandem.go:17999
+//line kernels_tandem.go:17998
 }
 
 func gpu_f91_fastSum(a_ float64, b_ float64) (float64, float64) {
@@ -18008,7 +18007,7 @@ func gpu_f91_fastSum(a_ float64, b_ float64) (float64, float64) {
 	h_ = a_ + b_
 //line ../../rmath/rmath.go:52
 	return h_, b_ - (h_ - a_)
-//line kernels_tandem.go:18012
+//line kernels_tandem.go:18011
 }
 
 func gpu_f116_quotient(ah_ float64, al_ float64, bh_ float64, bl_ float64) (float64, float64) {
@@ -18023,13 +18022,13 @@ func gpu_f116_quotient(ah_ float64, al_ float64, bh_ float64, bl_ float64) (floa
 	inverse_ := float64(1) / bh_
 //line ../../rmath/rmath.go:68
 	return h_, float64((math.FMA(-h_, bh_, ah_) + (al_ - float64(h_*bl_))) * inverse_)
-//line kernels_tandem.go:18027
+//line kernels_tandem.go:18026
 }
 
 func gpu_f89_withSign(x_ float64, s_ float64) float64 {
 //line ../../rmath/rmath.go:31
 	return math.Float64frombits(math.Float64bits(x_) | (math.Float64bits(s_) & uint64(9223372036854775808)))
-//line kernels_tandem.go:18033
+//line kernels_tandem.go:18032
 }
 
 func gpu_f118_reduceHalf(x_ float64) (uint64, float64, float64) {
@@ -18058,7 +18057,7 @@ func gpu_f118_reduceHalf(x_ float64) (uint64, float64, float64) {
 	v_ = t2_
 //line ../../rmath/trig.go:147
 	return math.Float64bits(n_), r_, v_ + float64(x_*float64(1.2246467991473532e-16))
-//line kernels_tandem.go:18062
+//line kernels_tandem.go:18061
 }
 
 func gpu_f121_asinPair(x_ float64, y_ float64) (float64, float64) {
@@ -18126,7 +18125,7 @@ func gpu_f121_asinPair(x_ float64, y_ float64) (float64, float64) {
 	t17_ := gpu_c_asinTable14[i_]
 //line ../../rmath/trig.go:203
 	return h_, l_ + ((e_ + t15_[1]) + gpu_f85_mad(dd_, q_, gpu_f85_mad(d_, t16_[3], float64(y_*t17_[2]))))
-//line kernels_tandem.go:18130
+//line kernels_tandem.go:18129
 }
 
 func gpu_f122_root(ah_ float64, al_ float64) (float64, float64) {
@@ -18141,7 +18140,7 @@ func gpu_f122_root(ah_ float64, al_ float64) (float64, float64) {
 	inverse_ := float64(0.5) / h_
 //line ../../rmath/rmath.go:75
 	return h_, float64((math.FMA(-h_, h_, ah_) + al_) * inverse_)
-//line kernels_tandem.go:18145
+//line kernels_tandem.go:18144
 }
 
 func gpu_f123_less(ah_ float64, al_ float64, bh_ float64, bl_ float64) float64 {
@@ -18157,7 +18156,7 @@ func gpu_f123_less(ah_ float64, al_ float64, bh_ float64, bl_ float64) float64 {
 	l_ := t2_
 //line ../../rmath/trig.go:226
 	return h_ + (l_ + (al_ - bl_))
-//line kernels_tandem.go:18161
+//line kernels_tandem.go:18160
 }
 
 func gpu_f126_atanPair(x_ float64, y_ float64) (float64, float64) {
@@ -18223,7 +18222,7 @@ func gpu_f126_atanPair(x_ float64, y_ float64) (float64, float64) {
 	t16_ := gpu_c_atanTable15[i_]
 //line ../../rmath/trig.go:190
 	return h_, l_ + ((e_ + t14_[1]) + gpu_f85_mad(dd_, q_, gpu_f85_mad(d_, t15_[3], float64(y_*t16_[2]))))
-//line kernels_tandem.go:18227
+//line kernels_tandem.go:18226
 }
 
 func gpu_f128_hyperbolic(x_ float64) (float64, float64, float64, float64) {
@@ -18321,7 +18320,7 @@ func gpu_f128_hyperbolic(x_ float64) (float64, float64, float64, float64) {
 	cl_ = t16_
 //line ../../rmath/exp.go:139
 	return s_, sl_, c_, cl_
-//line kernels_tandem.go:18325
+//line kernels_tandem.go:18324
 }
 
 func gpu_f129_expPair(z_ float64, y_ float64) (float64, float64, int64) {
@@ -18361,7 +18360,7 @@ func gpu_f129_expPair(z_ float64, y_ float64) (float64, float64, int64) {
 	l_ = t7_
 //line ../../rmath/exp.go:45
 	return h_, l_ + e_, n_
-//line kernels_tandem.go:18365
+//line kernels_tandem.go:18364
 }
 
 func gpu_f133_logTwice(x_ float64) float64 {
@@ -18387,13 +18386,13 @@ func gpu_f133_logTwice(x_ float64) float64 {
 	e_ := t4_
 //line ../../rmath/log.go:123
 	return h_ + ((e_ + l_) + float64(2.3190468138462996e-17))
-//line kernels_tandem.go:18391
+//line kernels_tandem.go:18390
 }
 
 func gpu_f90_power2(n_ int64) float64 {
 //line ../../rmath/rmath.go:35
 	return math.Float64frombits(uint64((n_ + int64(1023))) << (52))
-//line kernels_tandem.go:18397
+//line kernels_tandem.go:18396
 }
 
 func gpu_f139_erfTerms(x_ float64) (uint64, float64, float64) {
@@ -18447,7 +18446,7 @@ func gpu_f139_erfTerms(x_ float64) (uint64, float64, float64) {
 	t13_ := gpu_c_erfTable18[i_]
 //line ../../rmath/erf.go:15
 	return i_, p_, e_ + gpu_f85_mad(float64(d_*d_), q_, float64(d_*t13_[5]))
-//line kernels_tandem.go:18451
+//line kernels_tandem.go:18450
 }
 
 func gpu_f140_fromErfc(c_ float64, x_ float64) float64 {
@@ -18469,7 +18468,7 @@ func gpu_f140_fromErfc(c_ float64, x_ float64) float64 {
 	f_ := gpu_f90_power2(n_)
 //line ../../rmath/erf.go:60
 	return gpu_f123_less(c_, float64(0), float64(h_*f_), float64(l_*f_))
-//line kernels_tandem.go:18473
+//line kernels_tandem.go:18472
 }
 
 func gpu_f141_erfcPair(x_ float64) (float64, float64, int64) {
@@ -18571,7 +18570,7 @@ func gpu_f141_erfcPair(x_ float64) (float64, float64, int64) {
 	e_ = t23_
 //line ../../rmath/erf.go:33
 	return p_, e_ + gpu_f85_mad(h_, gl_, float64(l_*g_)), n_
-//line kernels_tandem.go:18575
+//line kernels_tandem.go:18574
 }
 
 func gpu_f95_expParts(z_ float64, y_ float64) (float64, float64, float64, int64) {
@@ -18644,7 +18643,7 @@ func gpu_f95_expParts(z_ float64, y_ float64) (float64, float64, float64, int64)
 	e_ = t14_
 //line ../../rmath/exp.go:38
 	return t_, p_, e_ + gpu_f85_mad(t_, sl_, gpu_f85_mad(u_, s_, u_)), k_ >> (6)
-//line kernels_tandem.go:18648
+//line kernels_tandem.go:18647
 }
 
 func gpu_f150_isOdd(y_ float64) bool {
@@ -18652,7 +18651,7 @@ func gpu_f150_isOdd(y_ float64) bool {
 	a_ := math.Abs(y_)
 //line ../../rmath/log.go:165
 	return ((a_ < float64(9.007199254740992e+15)) && (math.Trunc(a_) == a_)) && ((support.Int[uint64](a_) & uint64(1)) == uint64(1))
-//line kernels_tandem.go:18656
+//line kernels_tandem.go:18655
 }
 
 func gpu_f154_integer(x_ float64) (uint64, int64) {
@@ -18671,7 +18670,7 @@ func gpu_f154_integer(x_ float64) (uint64, int64) {
 	}
 //line ../../rmath/exact.go:95
 	return (b_ & uint64(4503599627370495)) | uint64(4503599627370496), int64((b_ >> (52))) - int64(1075)
-//line kernels_tandem.go:18675
+//line kernels_tandem.go:18674
 }
 
 func gpu_f5_reduceExp(z_ float64) (float64, float64, float64) {
@@ -18702,7 +18701,7 @@ func gpu_f5_reduceExp(z_ float64) (float64, float64, float64) {
 	u_ = t3_
 //line ../../rmath/f32/exp.go:13
 	return t_, u_, gpu_f8_expm1Poly(r_)
-//line kernels_tandem.go:18706
+//line kernels_tandem.go:18705
 }
 
 func gpu_f18_logSum(e_ float64, i_ uint64, r_ float64) float64 {
@@ -18718,7 +18717,7 @@ func gpu_f18_logSum(e_ float64, i_ uint64, r_ float64) float64 {
 	s_ := large_ + r_
 //line ../../rmath/f32/log.go:24
 	return s_ + (((large_ - s_) + r_) + (gpu_f19_logPoly(r_) + small_))
-//line kernels_tandem.go:18722
+//line kernels_tandem.go:18721
 }
 
 func gpu_f19_logPoly(r_ float64) float64 {
@@ -18726,7 +18725,7 @@ func gpu_f19_logPoly(r_ float64) float64 {
 	q_ := gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(gpu_f6_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
 //line ../../rmath/f32/log.go:31
 	return float64(float64(r_*r_) * q_)
-//line kernels_tandem.go:18730
+//line kernels_tandem.go:18729
 }
 
 func gpu_f28_reduceLarge(z_ float64) (uint64, float64, float64) {
@@ -18791,7 +18790,7 @@ func gpu_f28_reduceLarge(z_ float64) (uint64, float64, float64) {
 	r_ = large_ + small_
 //line ../../rmath/f32/trig.go:45
 	return k_, r_, (large_ - r_) + small_
-//line kernels_tandem.go:18795
+//line kernels_tandem.go:18794
 }
 
 func gpu_f64_fastSum(a_ float64, b_ float64) gpu_t_two {
@@ -18801,7 +18800,7 @@ func gpu_f64_fastSum(a_ float64, b_ float64) gpu_t_two {
 	t_ := gpu_t_two{hi_: s_, lo_: b_ - (s_ - a_)}
 //line ../../rmath/f32/two.go:13
 	return t_
-//line kernels_tandem.go:18805
+//line kernels_tandem.go:18804
 }
 
 func gpu_f66_powFrom(m_ float64, z_ float64, y_ float64) float64 {
@@ -18816,7 +18815,7 @@ func gpu_f66_powFrom(m_ float64, z_ float64, y_ float64) float64 {
 	}
 //line ../../rmath/f32/pow.go:85
 	return d_.hi_
-//line kernels_tandem.go:18820
+//line kernels_tandem.go:18819
 }
 
 func gpu_f77_sinCosTwo(x_ float64) (gpu_t_two, gpu_t_two) {
@@ -18870,7 +18869,7 @@ func gpu_f77_sinCosTwo(x_ float64) (gpu_t_two, gpu_t_two) {
 	}
 //line ../../rmath/f32/two.go:80
 	return sin_, cos_
-//line kernels_tandem.go:18874
+//line kernels_tandem.go:18873
 }
 
 func gpu_f70_minus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -18878,7 +18877,7 @@ func gpu_f70_minus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	t_ := gpu_t_two{hi_: -y_.hi_, lo_: -y_.lo_}
 //line ../../rmath/f32/two.go:37
 	return gpu_f71_plus(x_, t_)
-//line kernels_tandem.go:18882
+//line kernels_tandem.go:18881
 }
 
 func gpu_f73_times(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -18886,13 +18885,13 @@ func gpu_f73_times(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	p_ := gpu_f69_product(x_.hi_, y_.hi_)
 //line ../../rmath/f32/two.go:41
 	return gpu_f64_fastSum(p_.hi_, p_.lo_+(float64(x_.hi_*y_.lo_)+float64(x_.lo_*y_.hi_)))
-//line kernels_tandem.go:18890
+//line kernels_tandem.go:18889
 }
 
 func gpu_f87_expm1Poly(r_ float64) float64 {
 //line ../../rmath/exp.go:19
 	return gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
-//line kernels_tandem.go:18896
+//line kernels_tandem.go:18895
 }
 
 func gpu_f102_reduceLog(x_ float64) (int64, float64, uint64) {
@@ -18918,13 +18917,13 @@ func gpu_f102_reduceLog(x_ float64) (int64, float64, uint64) {
 	b_ := math.Float64bits(x_) - uint64(4604517202614288384)
 //line ../../rmath/log.go:13
 	return (int64(b_) >> (52)) - less_, math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604517202614288384)), (b_ >> (45)) & uint64(127)
-//line kernels_tandem.go:18922
+//line kernels_tandem.go:18921
 }
 
 func gpu_f103_logPoly(r_ float64) float64 {
 //line ../../rmath/log.go:18
 	return gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(gpu_f85_mad(float64(0.11111355293004603), r_, float64(-0.12500268600016773)), r_, float64(0.14285714283840384)), r_, float64(-0.16666666664605376)), r_, float64(0.20000000000000004)), r_, float64(-0.25000000000000006)), r_, float64(0.3333333333333333))
-//line kernels_tandem.go:18928
+//line kernels_tandem.go:18927
 }
 
 func gpu_f110_reduceLarge(x_ float64) (uint64, float64, float64) {
@@ -19064,7 +19063,7 @@ func gpu_f110_reduceLarge(x_ float64) (uint64, float64, float64) {
 	}
 //line ../../rmath/trig.go:61
 	return k_, r_, v_
-//line kernels_tandem.go:19068
+//line kernels_tandem.go:19067
 }
 
 func gpu_f113_addition(s_ float64, sl_ float64, c_ float64, cl_ float64, r_ float64, q_ float64, w_ float64) (float64, float64) {
@@ -19094,7 +19093,7 @@ func gpu_f113_addition(s_ float64, sl_ float64, c_ float64, cl_ float64, r_ floa
 	l_ = t4_
 //line ../../rmath/trig.go:78
 	return h_, l_ + ((e_ + sl_) + (gpu_f85_mad(c_, q_, float64(cl_*r_)) + float64(s_*w_)))
-//line kernels_tandem.go:19098
+//line kernels_tandem.go:19097
 }
 
 func gpu_f67_logTwo(x_ float64) gpu_t_two {
@@ -19140,7 +19139,7 @@ func gpu_f67_logTwo(x_ float64) gpu_t_two {
 	t8_ := gpu_t_two{hi_: float64(float64(2) * y_.hi_), lo_: float64(float64(2) * y_.lo_)}
 //line ../../rmath/f32/two.go:60
 	return gpu_f71_plus(gpu_f73_times(t6_, t7_), t8_)
-//line kernels_tandem.go:19144
+//line kernels_tandem.go:19143
 }
 
 func gpu_f68_over(x_ gpu_t_two, y_ float64) gpu_t_two {
@@ -19150,7 +19149,7 @@ func gpu_f68_over(x_ gpu_t_two, y_ float64) gpu_t_two {
 	r_ := gpu_f70_minus(x_, gpu_f69_product(q_, y_))
 //line ../../rmath/f32/two.go:47
 	return gpu_f64_fastSum(q_, (r_.hi_+r_.lo_)/y_)
-//line kernels_tandem.go:19154
+//line kernels_tandem.go:19153
 }
 
 func gpu_f71_plus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
@@ -19158,7 +19157,7 @@ func gpu_f71_plus(x_ gpu_t_two, y_ gpu_t_two) gpu_t_two {
 	s_ := gpu_f72_sum(x_.hi_, y_.hi_)
 //line ../../rmath/f32/two.go:34
 	return gpu_f64_fastSum(s_.hi_, s_.lo_+(x_.lo_+y_.lo_))
-//line kernels_tandem.go:19162
+//line kernels_tandem.go:19161
 }
 
 func gpu_f69_product(a_ float64, b_ float64) gpu_t_two {
@@ -19176,7 +19175,7 @@ func gpu_f69_product(a_ float64, b_ float64) gpu_t_two {
 	t_ := gpu_t_two{hi_: p_, lo_: float64(a2_*b2_) - (((p_ - float64(a1_*b1_)) - float64(a1_*b2_)) - float64(a2_*b1_))}
 //line ../../rmath/f32/two.go:29
 	return t_
-//line kernels_tandem.go:19180
+//line kernels_tandem.go:19179
 }
 
 func gpu_f111_mulHigh(x_ uint64, y_ uint64) uint64 {
@@ -19194,5 +19193,5 @@ func gpu_f111_mulHigh(x_ uint64, y_ uint64) uint64 {
 	u_ := (b_ * c_) + (t_ & uint64(4294967295))
 //line ../../rmath/trig.go:70
 	return ((a_ * c_) + (t_ >> (32))) + (u_ >> (32))
-//line kernels_tandem.go:19198
+//line kernels_tandem.go:19197
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"math"
-	"sync"
 )
 
 // launchBlackScholes runs [blackScholes] over grid. Slices and matrices are in host memory or on the device of s;
@@ -5197,50 +5196,76 @@ $L__BB0_10:
 //go:embed blackscholes.go convolve.go histogram.go life.go mandelbrot.go matmul.go nbody.go prefixsum.go sha256.go shortestpaths.go sort.go sum.go wave.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "blackscholes.go", Head: "// normal is the standard normal distribution, with an error below 7.5e-8: formula 26.2.17 of", Bytes: 553, Hash: "947e52fef613d525d70c7a6526bd079a821a1354dc9db13b904a93092208b9d2"},
-		{File: "blackscholes.go", Head: "// blackScholes makes calls[i] and puts[i] what the right to buy and to sell by options[i] is worth.", Bytes: 727, Hash: "daf67cd42270c12508acfa5cfd0fb47ce57e402612a713c413f22d1838b74426"},
-		{File: "convolve.go", Head: "const (", Bytes: 41, Hash: "6fd0ac2c8a7f03ba5defc103cda6a139de12e92a2d70a17d9cc96a90954b1b0e"},
-		{File: "convolve.go", Head: "// convolve makes element (i, j) of out the sum of weights[p*taps+q] * in(i+reach-p, j+reach-q) over", Bytes: 1067, Hash: "074b01c415e4f76d6d551a88e6c1d89a8291d97eb8e05ac92794d94e1022e4e3"},
-		{File: "histogram.go", Head: "const bins = 256", Bytes: 16, Hash: "e8a5a391dbf9015a3247d709cc60a4c54e47a11fc5e63c3c63b83ca7bac93f43"},
-		{File: "histogram.go", Head: "// histogram adds to counts how often every byte occurs in data.", Bytes: 495, Hash: "9c743168258aae8691f805bc3a397130b69733bfa6e5bfd646addf89b9cbec76"},
-		{File: "life.go", Head: "// life makes next the generation after now. A row is wide words, the first cell the lowest bit of", Bytes: 1081, Hash: "e6ca218a1c217f3e7614515bfa70edf66912af1533645a18a551ccdd81040589"},
-		{File: "life.go", Head: "// add2 is the sum of two bits, for each of 64: its digits for 1 and 2.", Bytes: 136, Hash: "0efa519c470ad7a24a5e2ce3c3d21dbfd42abe2fbd53a03ea6d6b9bd2ae0cb0a"},
-		{File: "life.go", Head: "// add3 is the sum of three bits.", Bytes: 113, Hash: "5a0991232cef21edc6a6a767dcd253e2f6a60ab8753c9a486a0db6d78286b5e5"},
-		{File: "mandelbrot.go", Head: "// mandelbrot makes each pixel, in rows of width, the lighter the later its point leaves the circle", Bytes: 636, Hash: "ab9da5548171ab0098f9813c9086178b764dc38ee34aca09a453c604938a4d0f"},
-		{File: "mandelbrot.go", Head: "// escape is how often z = z*z + c stays within the circle of radius 2, at most limit times.", Bytes: 292, Hash: "6553e3b557cc941a9c31d30789488ea5896370b693e5e070d5266ef58b8bb04f"},
-		{File: "matmul.go", Head: "// matmul is C = A*B in tiles of local memory.", Bytes: 760, Hash: "7bdfcd2affcdff841395937c4f13ff16523266a8d93036b892db0c9900fba362"},
-		{File: "nbody.go", Head: "type vec struct{ x, y, z float32 }", Bytes: 34, Hash: "979ecce11cee7be46bbae7d9fa5d9c1a9b2b887f656cf9ecbc45d03ded881319"},
-		{File: "nbody.go", Head: "type body struct {", Bytes: 44, Hash: "78e708eb8bb6eef9374ee9034eb06f61261a56a07b8c398a2f8204eaaf2facfb"},
-		{File: "nbody.go", Head: "const bodies = 64", Bytes: 17, Hash: "828bdb4885f1b386e3c48658d66275a4029d244d595872a6d83b98b82a336206"},
-		{File: "nbody.go", Head: "const softening = 0.01", Bytes: 22, Hash: "7d24385e101c5be36a4865031b35dbff20e05e2b8a4dd8559affd09bd273fab1"},
-		{File: "nbody.go", Head: "// nbody moves every body by a time step. next is apart from now, since other groups read that.", Bytes: 799, Hash: "f20a436b790a06971ea1e96fd6fd35479d4e004283071017f7b5105562259168"},
-		{File: "prefixsum.go", Head: "const block = 128", Bytes: 17, Hash: "24d107f969d002de6fe395b6c9d578392db24e1cb3004f48d8ad8bd2df93ced0"},
-		{File: "prefixsum.go", Head: "// prefixSum scans every block of x, and makes sums their last elements.", Bytes: 496, Hash: "841a2be1fcdac44598e5e3ef9002eae659c772485ee857bb4b482f5a8d2f6a8a"},
-		{File: "prefixsum.go", Head: "// addBefore adds to every block of x but the first the scanned sum of those before it.", Bytes: 258, Hash: "a39d751fb4c48bc610a86990ef10fbcdecc89b6e304c159c1cdae78051d0529d"},
-		{File: "sha256.go", Head: "var roundConstants = [64]uint32{", Bytes: 810, Hash: "661de3af3f1a09ff9ddd05b8ec24d211c9c50b173bc8dfa9a7f3c9af092e3586"},
-		{File: "sha256.go", Head: "// hash makes digest[8*i:] the eight words of message i, which is data[ends[i-1]:ends[i]].", Bytes: 897, Hash: "20f253625a930839ee72e12b3054fb9c2072094a298619e72d9fe669e8f98bff"},
-		{File: "sha256.go", Head: "// compress takes a block into the state.", Bytes: 837, Hash: "954ddbf0a58c9e48621b2398ffba3bd975a4e984b8a3cefcb930ece14f754d49"},
-		{File: "shortestpaths.go", Head: "const unreachable = 1<<30 - 1", Bytes: 29, Hash: "43a0535f3e1aaae318dabe7d7e5673c7ea602a0c11556f4afdda49b095180f26"},
-		{File: "shortestpaths.go", Head: "const (", Bytes: 83, Hash: "ae4d66584369e2f3eb3157b59951c88a4c62e825faa53b0c6806ba6105d0b797"},
-		{File: "shortestpaths.go", Head: "// paths makes element (i, j) of d, the length of a path, the least that goes through nodes of tile", Bytes: 1050, Hash: "a31a1b7361a73c4ba0ab63bb8fe76389b9ae169471ff3925889ab118ca268e45"},
-		{File: "shortestpaths.go", Head: "func distance(d gpu.Matrix[int32], i, j int) int32 {", Bytes: 128, Hash: "2fe60ac9b1f2104e1dacf3f5a908a49320dc2a5913aa2206fe46a76e9bcee0cc"},
-		{File: "sort.go", Head: "const sortTile = 256", Bytes: 20, Hash: "7dce9f47fe8eb3f1d5eb51be856c51cce509e6f5afe46431f5f7cbc5b438f114"},
-		{File: "sort.go", Head: "// sortTiles sorts every tile of x.", Bytes: 345, Hash: "f2b25f5cc515f0b89a2ecc3924b80f1879c47a63a6b224a57bcf58a74559a818"},
-		{File: "sort.go", Head: "// mergeTiles does the passes of a larger merge that stay within a tile.", Bytes: 262, Hash: "255e299eb9ec37f80dfe0ad7ede042153155caa5364b7dd689242e1a41c5576f"},
-		{File: "sort.go", Head: "// sortPass is one pass over x in global memory; half and mask are those of pair.", Bytes: 240, Hash: "0a2db8d0a0fe4250cfe83f614aaef4815d3f425740159bcd5e706b653af882b2"},
-		{File: "sort.go", Head: "// pair is the places of the p-th pair of a pass: the first has a 0 at the bit half, and they differ", Bytes: 247, Hash: "44a57992c2f2eb6b9cf8e89f3da2b638c1419269b3c2c8630f59fdfe3c021791"},
-		{File: "sort.go", Head: "// order puts the smaller of two first.", Bytes: 102, Hash: "71daefa44ac45123b773623db4878c196a0a95bdb87294f3d544976550dfafdc"},
-		{File: "sort.go", Head: "// mergeTile is the passes over a tile that pair elements d, d/2, ..., 1 apart.", Bytes: 235, Hash: "27ff8535eba73deec9c0c57a4dab563975a2549bf5a04fc5e43beb240e7de2f1"},
-		{File: "sort.go", Head: "// loadTile brings the group's tile of x into local memory. What is beyond x stays at its end.", Bytes: 310, Hash: "e9fb64f90858b2d5f3610179b97fcef6878cd52934100100cb1f5d977a56334f"},
-		{File: "sort.go", Head: "func storeTile(it gpu.Item, x []int32, t *[sortTile]int32) {", Bytes: 207, Hash: "fd27366c9dd86b3df3ad98e4e2e0bab7efaaf6259f7467f8696c85c2f0ae2665"},
-		{File: "sum.go", Head: "const (", Bytes: 42, Hash: "fd366c06e82e2598afba434f826763ad4e93e9c67441c848ae7006fe1d7fa451"},
-		{File: "sum.go", Head: "// sum makes sums[g] what group g has added up of x.", Bytes: 447, Hash: "d80ec066916355879b95bc09096f95deec1e6c8c5bc9fbfbee174f7e5cab1281"},
-		{File: "wave.go", Head: "const side = 16", Bytes: 15, Hash: "9a0dc35dafddeba3e3b092c53a273695719c7ef18f3c4c2b15e3fbf36236395e"},
-		{File: "wave.go", Head: "// wave makes next the membrane one step after now, which is one after before:", Bytes: 999, Hash: "8423fc0ece3a801dcea0c368194ff673952fd3a62d35357412da5430a024f97f"},
-	})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "blackscholes.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "blackscholes.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "blackscholes.go", Head: "\"github.com/tandem-gpu/tandem/rmath/f32\"", Hash: "7fdd89cdd06747a40460c6719b4d006c0313db1fe952fc758dddfd6df9696ae8"},
+	{File: "blackscholes.go", Head: "type option struct{ price, strike, years float32 }", Hash: "23774745de2e766f60286938ee148d859637b4d246e72111a267be82ce68d0ba"},
+	{File: "blackscholes.go", Head: "func normal(x float32) float32 {", Hash: "90299c21a40b78cbe6abd58598d0a28a8a5649577a285e3dab724fd36a45840b"},
+	{File: "blackscholes.go", Head: "func blackScholes(it gpu.Item, calls, puts []float32, options []option, rate, volatility float32) {", Hash: "21be794c1caf4b73e316fdb3c45cc67deaaf387d5379f6f749f313dc6712db9f"},
+	{File: "convolve.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "convolve.go", Head: "const (", Hash: "c4137e657de8035fd4b07f41d509331f7619171cae72e6fed329866cc6d079df"},
+	{File: "convolve.go", Head: "func convolve(it gpu.Item, out, in gpu.Matrix[float32], weights []float32) {", Hash: "17320bf8bc9260440a25d26dad078180b7697a0958c5960ccc5417c0c9dc6f5d"},
+	{File: "histogram.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "histogram.go", Head: "const bins = 256", Hash: "21d2b1f6d84561c58a8383b13c8d399f9a6807b81d215fe2334b372410cd929b"},
+	{File: "histogram.go", Head: "func histogram(it gpu.Item, counts []uint32, data []uint8) {", Hash: "3463172ace2eab5fae63d244bc0ff88e985c3268a97cb4fb4bb0299d2f51bf47"},
+	{File: "life.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "life.go", Head: "func life(it gpu.Item, next, now []uint64, wide int) {", Hash: "003dec18840f8b333e47b2d8b113ccc6567a6c831cdf1dd4043ab87ef57926c2"},
+	{File: "life.go", Head: "func add2(a, b uint64) (one, two uint64) { return a ^ b, a & b }", Hash: "581fc26c3fd90147ef59503fcc7985e597de2a9a91d407a6b723dd72a920d8a5"},
+	{File: "life.go", Head: "func add3(a, b, c uint64) (one, two uint64) { return a ^ b ^ c, a&b | c&(a^b) }", Hash: "37db6f25f0698ef3b524cd7587024cc47078e2a02c500de07e407fed4c42a301"},
+	{File: "mandelbrot.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "mandelbrot.go", Head: "func mandelbrot(it gpu.Item, pixels []uint8, width int, x0, y0, step float64, limit int32) {", Hash: "aeaca2cb0e6d89213812bcdef9f1f9e8d9b94c6ce3e61e2301d3d42d2e1e4386"},
+	{File: "mandelbrot.go", Head: "func escape(cx, cy float64, limit int32) int32 {", Hash: "c02727fb8a673e02ebc69ebe88bd6c7bcb08d92e1a068fc461b1ebdc76871cf7"},
+	{File: "matmul.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "matmul.go", Head: "func matmul[T gpu.Number](it gpu.Item, c, a, b gpu.Matrix[T]) {", Hash: "aae2de6134d6bf2243d05799a1b281818c6a47f26a2c48b7cdcee8cfcbf995af"},
+	{File: "nbody.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "nbody.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "nbody.go", Head: "type vec struct{ x, y, z float32 }", Hash: "3608f6bbe3a17c0244f4a9596c90883d486824b3469bb55b6d87f8c85811048d"},
+	{File: "nbody.go", Head: "func (a vec) minus(b vec) vec { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }", Hash: "b19e44933d84489fe07775944421393e2b9ada7e6f0669b625b604275335382f"},
+	{File: "nbody.go", Head: "func (a vec) dot(b vec) float32 { return gpu.FMA(a.x, b.x, gpu.FMA(a.y, b.y, a.z*b.z)) }", Hash: "45e26a379b956ac8be14558f913f2199ae8b6c2d6f0ddcaa2b59db49abb7fb48"},
+	{File: "nbody.go", Head: "func (a vec) plus(s float32, b vec) vec {", Hash: "0c1f519acebbb2842b93b75166be408f45805b9151a56572030f5e00480143a2"},
+	{File: "nbody.go", Head: "type body struct {", Hash: "34031ac61e85b0985c0ae31384bf9ccdbccacfd59e261924f9f98c3d84104182"},
+	{File: "nbody.go", Head: "const bodies = 64", Hash: "d8e2d73729c4362a37e386d65e67a11259ff292f8df5443e0fe140a181d1fa45"},
+	{File: "nbody.go", Head: "const softening = 0.01", Hash: "9f4de65d934c8841fcaee73f316c098495701ded59ce377290f7d96d93a74df6"},
+	{File: "nbody.go", Head: "func nbody(it gpu.Item, next, now []body, velocity []vec, dt float32) {", Hash: "f4fcd6583e8a289e31b9475a4c0aec137c19042312e66923e776f6ec0d121e14"},
+	{File: "prefixsum.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "prefixsum.go", Head: "const block = 128", Hash: "0d56aa12dc24ab0a32597d4c4ff3c75c05b2756739357c8afc511852b5a10f20"},
+	{File: "prefixsum.go", Head: "func prefixSum(it gpu.Item, sums, x []int32) {", Hash: "12c9b1f26c9705fa36d9a418e75bf166179d6268370ddaf35191d3656dd970a6"},
+	{File: "prefixsum.go", Head: "func addBefore(it gpu.Item, x, sums []int32) {", Hash: "bbda25ae22727c4a657a634c9b6a329ffa2be6a827886787b154ec0498549353"},
+	{File: "sha256.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "sha256.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "sha256.go", Head: "var roundConstants = [64]uint32{", Hash: "e8d1b39002c84efba36ba09f08a5fa533426ccd6f1991a9e0ce4dca1feb8b696"},
+	{File: "sha256.go", Head: "func hash(it gpu.Item, digest []uint32, data []uint8, ends []uint32) {", Hash: "c64dd92d15da0d2fa53def74ccdf18716f49517a6fe9bd8be2a0981e6edcc883"},
+	{File: "sha256.go", Head: "func compress(h *[8]uint32, w *[16]uint32) {", Hash: "703ab55c352a4aeaf191545b88d8667a3aaf4fa15a65f182a26eef649d2c65d2"},
+	{File: "shortestpaths.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "shortestpaths.go", Head: "const unreachable = 1<<30 - 1", Hash: "d8230d9451f1393f628b6a7c7a3bfc3a835367d53e9e892bf28d3746bca68cd4"},
+	{File: "shortestpaths.go", Head: "const (", Hash: "1ec3eb6bdb3e30b8e7544de6ac50ca4ebd108f34a955ee6e7c75b535b35e5e7d"},
+	{File: "shortestpaths.go", Head: "func paths(it gpu.Item, d gpu.Matrix[int32], k, part int) {", Hash: "17108b0a47595d733ca6ba560d79dd36f7d5f60f817d6c4dbeab267815883002"},
+	{File: "shortestpaths.go", Head: "func distance(d gpu.Matrix[int32], i, j int) int32 {", Hash: "6d156f2efbc0087cd863fc1e056c3a914431c272234965a3c1e709ca4671789b"},
+	{File: "sort.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "sort.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "sort.go", Head: "const sortTile = 256", Hash: "10b4cd39cf1d4ab9fce1dbfce3675b7ee8b36f8fdb7bf212c4067f7054da855b"},
+	{File: "sort.go", Head: "func sortTiles(it gpu.Item, x []int32) {", Hash: "19751bd5051d21d6ce2ff4471c6301c25ab6d823774cd9f4ed5d29e03c9b84cb"},
+	{File: "sort.go", Head: "func mergeTiles(it gpu.Item, x []int32) {", Hash: "746b31afad8c2cee1460b2eee4e8b1a1437ea7201a774c9e2d77fc16a1f3571e"},
+	{File: "sort.go", Head: "func sortPass(it gpu.Item, x []int32, half, mask int) {", Hash: "c62004d4b54c89e171bc94169f44fd46280c93fdc986b8f27e471e86e766e39d"},
+	{File: "sort.go", Head: "func pair(p, half, mask int) (i, j int) {", Hash: "2473464770a7b60cf887745d26bd0758d3f25038a5a7c29f7d69e4a953589909"},
+	{File: "sort.go", Head: "func order(a, b *int32) {", Hash: "433f9b959f636c016502916d6e63e6acd77e057e59aa7a3f48bffba054ba25f7"},
+	{File: "sort.go", Head: "func mergeTile(it gpu.Item, t *[sortTile]int32, d int) {", Hash: "a42ef3d150024c21a4f15568d62fe318ecea933f110798ca1fb3f233730890a7"},
+	{File: "sort.go", Head: "func loadTile(it gpu.Item, t *[sortTile]int32, x []int32) {", Hash: "607919318e70b32c10127801ad895649006e9497b7f97c2130e02f693aa14a8d"},
+	{File: "sort.go", Head: "func storeTile(it gpu.Item, x []int32, t *[sortTile]int32) {", Hash: "b5d607e1d1160c2583696f1c9401ae69abe574cb850853790b86f9dd7619eea3"},
+	{File: "sum.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "sum.go", Head: "const (", Hash: "09e3378ff138e576ce9e9f0700208b3f4d61de0ac93c9b1cf0dfa708ed8c2b5a"},
+	{File: "sum.go", Head: "func sum[T gpu.Number](it gpu.Item, sums, x []T) {", Hash: "2f67d8239106b8e9a333bce5b7651f4d3172791c7f23130e7e26859b7b62c71b"},
+	{File: "wave.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "wave.go", Head: "const side = 16", Hash: "9b425ba0770839501314b6bf3dfaf211bf0f47cd540b5e97cf9fcd761c8b3c46"},
+	{File: "wave.go", Head: "func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {", Hash: "0bb4fde4da17d02c0f262c8389ec8a112d2eead69c4a54d26de88dcbcb7b1f39"},
+}, nil, func() string {
+	switch {
+	case !support.Same(&roundConstants, &gpu_c_roundConstants3):
+		return "roundConstants"
+	}
+	return ""
 })
 
 type gpu_t_option struct {
@@ -5346,7 +5371,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5350
+//line kernels_tandem.go:5375
 	}
 	return nil
 }
@@ -5465,7 +5490,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5469
+//line kernels_tandem.go:5494
 	}
 	return nil
 }
@@ -5544,7 +5569,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5548
+//line kernels_tandem.go:5573
 	}
 	return nil
 }
@@ -5674,7 +5699,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5678
+//line kernels_tandem.go:5703
 	}
 	return nil
 }
@@ -5730,7 +5755,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5734
+//line kernels_tandem.go:5759
 	}
 	return nil
 }
@@ -5856,7 +5881,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5860
+//line kernels_tandem.go:5885
 	}
 	return nil
 }
@@ -5982,7 +6007,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5986
+//line kernels_tandem.go:6011
 	}
 	return nil
 }
@@ -6108,7 +6133,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6112
+//line kernels_tandem.go:6137
 	}
 	return nil
 }
@@ -6219,7 +6244,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6223
+//line kernels_tandem.go:6248
 	}
 	return nil
 }
@@ -6317,7 +6342,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6321
+//line kernels_tandem.go:6346
 	}
 	return nil
 }
@@ -6360,7 +6385,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6364
+//line kernels_tandem.go:6389
 	}
 	return nil
 }
@@ -6469,7 +6494,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6473
+//line kernels_tandem.go:6498
 	}
 	return nil
 }
@@ -6659,7 +6684,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:6663
+//line kernels_tandem.go:6688
 	}
 	return nil
 }
@@ -6799,7 +6824,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6803
+//line kernels_tandem.go:6828
 	}
 	return nil
 }
@@ -6912,7 +6937,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6916
+//line kernels_tandem.go:6941
 	}
 	return nil
 }
@@ -6964,7 +6989,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6968
+//line kernels_tandem.go:6993
 	}
 	return nil
 }
@@ -7043,7 +7068,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7047
+//line kernels_tandem.go:7072
 	}
 	return nil
 }
@@ -7122,7 +7147,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7126
+//line kernels_tandem.go:7151
 	}
 	return nil
 }
@@ -7215,7 +7240,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:7244
 	}
 	return nil
 }
@@ -7308,7 +7333,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7312
+//line kernels_tandem.go:7337
 	}
 	return nil
 }
@@ -7359,7 +7384,7 @@ func gpu_f1_Log(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:89
 	return float32(y_)
-//line kernels_tandem.go:7363
+//line kernels_tandem.go:7388
 }
 
 func gpu_f11_Exp(x_ float32) float32 {
@@ -7378,7 +7403,7 @@ func gpu_f11_Exp(x_ float32) float32 {
 	}
 //line ../../rmath/f32/exp.go:50
 	return float32(gpu_f12_exp(float64(x_)))
-//line kernels_tandem.go:7382
+//line kernels_tandem.go:7407
 }
 
 func gpu_f16_normal(x_ float32) float32 {
@@ -7403,7 +7428,7 @@ func gpu_f16_normal(x_ float32) float32 {
 	}
 //line blackscholes.go:34
 	return float32(1) - tail_
-//line kernels_tandem.go:7407
+//line kernels_tandem.go:7432
 }
 
 func gpu_f17_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -7415,7 +7440,7 @@ func gpu_f17_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:7419
+//line kernels_tandem.go:7444
 }
 
 func gpu_f18_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -7427,7 +7452,7 @@ func gpu_f18_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:7431
+//line kernels_tandem.go:7456
 }
 
 func gpu_f19_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -7463,7 +7488,7 @@ func gpu_f19_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:7467
+//line kernels_tandem.go:7492
 }
 
 func gpu_f20_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
@@ -7471,13 +7496,13 @@ func gpu_f20_minus(a_ gpu_t_vec, b_ gpu_t_vec) gpu_t_vec {
 	t_ := gpu_t_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:7475
+//line kernels_tandem.go:7500
 }
 
 func gpu_f21_dot(a_ gpu_t_vec, b_ gpu_t_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:7481
+//line kernels_tandem.go:7506
 }
 
 func gpu_f22_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
@@ -7485,7 +7510,7 @@ func gpu_f22_plus(a_ gpu_t_vec, s_ float32, b_ gpu_t_vec) gpu_t_vec {
 	t_ := gpu_t_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:7489
+//line kernels_tandem.go:7514
 }
 
 func gpu_f23_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -7600,7 +7625,7 @@ func gpu_f23_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:7629
 }
 
 func gpu_f24_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
@@ -7611,7 +7636,7 @@ func gpu_f24_distance(d_ gpu_t_Matrix_3, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:7615
+//line kernels_tandem.go:7640
 }
 
 func gpu_f25_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -7624,7 +7649,7 @@ func gpu_f25_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:7628
+//line kernels_tandem.go:7653
 }
 
 func gpu_f26_order(a_ *int32, b_ *int32) {
@@ -7639,7 +7664,7 @@ func gpu_f26_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:7643
+//line kernels_tandem.go:7668
 }
 
 func gpu_f27_order(a_ *int32, b_ *int32) {
@@ -7654,7 +7679,7 @@ func gpu_f27_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:7658
+//line kernels_tandem.go:7683
 }
 
 func gpu_f2_logSpecial(x_ float32) float32 {
@@ -7679,7 +7704,7 @@ func gpu_f2_logSpecial(x_ float32) float32 {
 	}
 //line ../../rmath/f32/log.go:66
 	return float32(0)
-//line kernels_tandem.go:7683
+//line kernels_tandem.go:7708
 }
 
 func gpu_f5_log(z_ float64) float64 {
@@ -7699,19 +7724,19 @@ func gpu_f5_log(z_ float64) float64 {
 	i_ := t3_
 //line ../../rmath/f32/log.go:16
 	return gpu_f7_logSum(e_, i_, float64(m_*gpu_c_logInv0[i_])-float64(1))
-//line kernels_tandem.go:7703
+//line kernels_tandem.go:7728
 }
 
 func gpu_f10_middle(y_ float64) bool {
 //line ../../rmath/f32/f32.go:42
 	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
-//line kernels_tandem.go:7709
+//line kernels_tandem.go:7734
 }
 
 func gpu_f3_inf() float32 {
 //line ../../rmath/f32/f32.go:27
 	return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7740
 }
 
 func gpu_f12_exp(z_ float64) float64 {
@@ -7731,13 +7756,13 @@ func gpu_f12_exp(z_ float64) float64 {
 	s_ := t3_
 //line ../../rmath/f32/exp.go:32
 	return t4_ + gpu_f8_mad(t4_, s_, u_)
-//line kernels_tandem.go:7735
+//line kernels_tandem.go:7760
 }
 
 func gpu_f4_nan() float32 {
 //line ../../rmath/f32/f32.go:29
 	return math.Float32frombits(uint32(2143289344))
-//line kernels_tandem.go:7741
+//line kernels_tandem.go:7766
 }
 
 func gpu_f6_reduceLog(z_ float64) (float64, float64, uint64) {
@@ -7754,7 +7779,7 @@ func gpu_f6_reduceLog(z_ float64) (float64, float64, uint64) {
 	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
 //line ../../rmath/f32/log.go:9
 	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
-//line kernels_tandem.go:7758
+//line kernels_tandem.go:7783
 }
 
 func gpu_f7_logSum(e_ float64, i_ uint64, r_ float64) float64 {
@@ -7770,7 +7795,7 @@ func gpu_f7_logSum(e_ float64, i_ uint64, r_ float64) float64 {
 	s_ := large_ + r_
 //line ../../rmath/f32/log.go:24
 	return s_ + (((large_ - s_) + r_) + (gpu_f9_logPoly(r_) + small_))
-//line kernels_tandem.go:7774
+//line kernels_tandem.go:7799
 }
 
 func gpu_f13_reduceExp(z_ float64) (float64, float64, float64) {
@@ -7801,13 +7826,13 @@ func gpu_f13_reduceExp(z_ float64) (float64, float64, float64) {
 	u_ = t3_
 //line ../../rmath/f32/exp.go:13
 	return t_, u_, gpu_f15_expm1Poly(r_)
-//line kernels_tandem.go:7805
+//line kernels_tandem.go:7830
 }
 
 func gpu_f8_mad(x_ float64, y_ float64, z_ float64) float64 {
 //line ../../rmath/f32/f32.go:33
 	return float64(x_*y_) + z_
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:7836
 }
 
 func gpu_f9_logPoly(r_ float64) float64 {
@@ -7815,7 +7840,7 @@ func gpu_f9_logPoly(r_ float64) float64 {
 	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
 //line ../../rmath/f32/log.go:31
 	return float64(float64(r_*r_) * q_)
-//line kernels_tandem.go:7819
+//line kernels_tandem.go:7844
 }
 
 func gpu_f14_powerOf2(n_ int64) (float64, float64) {
@@ -7836,7 +7861,7 @@ func gpu_f14_powerOf2(n_ int64) (float64, float64) {
 	t3_ := gpu_c_expTable2[i_]
 //line ../../rmath/f32/exp.go:20
 	return t_, float64(t3_[1] * math.Float64frombits(uint64(4607182418800017408)+e_))
-//line kernels_tandem.go:7840
+//line kernels_tandem.go:7865
 }
 
 func gpu_f15_expm1Poly(r_ float64) float64 {
@@ -7844,5 +7869,5 @@ func gpu_f15_expm1Poly(r_ float64) float64 {
 	q_ := gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(gpu_f8_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
 //line ../../rmath/f32/exp.go:26
 	return gpu_f8_mad(float64(r_*r_), q_, r_)
-//line kernels_tandem.go:7848
+//line kernels_tandem.go:7873
 }

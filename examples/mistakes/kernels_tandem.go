@@ -8,7 +8,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
-	"sync"
 )
 
 // launchReverse runs [reverse] over grid. Slices and matrices are in host memory or on the device of s;
@@ -163,13 +162,12 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 //go:embed kernels.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "kernels.go", Head: "// reverse makes each 64 elements of out those of x from last to first. A barrier is missing.", Bytes: 320, Hash: "3217f73759966151842f07a275a493cd68d94e094703bbaf857585f18170fd47"},
-		{File: "kernels.go", Head: "// rise makes out what x grows by from one element to the next. The last has no next.", Bytes: 190, Hash: "6702acc5d86c20a6273caca935e46b9a30629e4baab7101d012743ec46ccc77e"},
-	})
-})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "kernels.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "kernels.go", Head: "func reverse(it gpu.Item, out, x []int32) {", Hash: "0ce81981efa27189c6efbd0e411cb24cb2265f7ce020d06cfc1eaf0791671c27"},
+	{File: "kernels.go", Head: "func rise(it gpu.Item, out, x []int32) {", Hash: "fa6c1ef8bdf382dacff36e4895493786e5c2a6aa0a19c951d2db4e4383e88f17"},
+}, nil, nil)
 
 func reversePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
@@ -207,7 +205,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:211
+//line kernels_tandem.go:209
 	}
 	return nil
 }
@@ -245,7 +243,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:249
+//line kernels_tandem.go:247
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
-	"sync"
 )
 
 // LaunchMyKernel runs [MyKernel] over grid. Slices and matrices are in host memory or on the device of s;
@@ -2295,20 +2294,20 @@ $L__BB0_16:
 //go:embed numba.go textbook.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "numba.go", Head: "// MyKernel doubles every element.", Bytes: 177, Hash: "6916d05b2dfdb25f0278b224fc60b4442a3c76ad5ae035d128cbbeac73200541"},
-		{File: "numba.go", Head: "// Matmul is C = A*B, one work-item an element.", Bytes: 319, Hash: "a105b8ba7d8fd3a95a148bd06f3c0618cb35f61a122d397e99a512ff762e66c4"},
-		{File: "numba.go", Head: "const tpb = 16", Bytes: 14, Hash: "dc8ff295bea33583e3f3f39189408e0b03624eeb08cfee99137324ce617875ba"},
-		{File: "numba.go", Head: "// FastMatmul is C = A*B in tiles that a group shares, for any shape.", Bytes: 680, Hash: "24b1c7fb4f05753a6ce97e94f4889b10ebd4ae6396c55b7a1d2ebec0c3b26eaf"},
-		{File: "textbook.go", Head: "// Twice is b = a + a, with work-items that stride over the elements: any grid covers any length.", Bytes: 242, Hash: "1435b98b3c47bc3b8f3ce4db7fdcb90a6715f60c2ad7de83f03b96f3ebef74e5"},
-		{File: "textbook.go", Head: "// Twice2D is Twice with work-items in x and y.", Bytes: 250, Hash: "9fc227222b109bd4610cb82b5ddfbe4a2b15932bba2f7f9538393793284654f5"},
-		{File: "textbook.go", Head: "// Transpose is C = A', one work-item an element.", Bytes: 244, Hash: "c5a5d093198f497632373ef4175cebd9e6aa753e5e1e1acbe7ec5a92bc373676"},
-		{File: "textbook.go", Head: "const (", Bytes: 40, Hash: "39aa1a5c5a22f3f2e1a142067c3f72e4bd2566a3bcb752325869e59d56606084"},
-		{File: "textbook.go", Head: "// TransposeTiled is C = A' through a tile in local memory, so that reads and writes are both in", Bytes: 784, Hash: "7bfe6aa34e24a1df6fc7b9434150539ae5ab90bc7204f50e16896ad89cb4efeb"},
-	})
-})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "numba.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "numba.go", Head: "func MyKernel[T gpu.Float](it gpu.Item, a []T) {", Hash: "1b4f6d73c1c9fbe6960f578dbc2ad00864964eee5ca6b981f3869da8496771ba"},
+	{File: "numba.go", Head: "func Matmul[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "729236a977c2d4189a82e6e3b17b34dbf41cf437e1fcfdfc6dd4b0617c53344c"},
+	{File: "numba.go", Head: "const tpb = 16", Hash: "bd2a6de0edbffa2406f56a61815f6ce2afb201bb404b75a57e3916a2afd886f4"},
+	{File: "numba.go", Head: "func FastMatmul[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "b6b8d8373da730ad852dd78082415c15a6850e6ccfe1eb278d4a9ca5cad07725"},
+	{File: "textbook.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "textbook.go", Head: "func Twice(it gpu.Item, a, b []int32) {", Hash: "fbdddbdf7c6b99410db2c985bf9f8e37d7b961f9f9f8453e3905d124728d0408"},
+	{File: "textbook.go", Head: "func Twice2D(it gpu.Item, a, b []int32) {", Hash: "9e8c382a6eae6282519b5a910c25c1b443a5e3c7c062b9a9bebfaf7c87b66051"},
+	{File: "textbook.go", Head: "func Transpose[T gpu.Number](it gpu.Item, a, c gpu.Matrix[T]) {", Hash: "7a217060a0ad517233a3275ae7cb9e1505529110fa3fb683ee9a677f00c5308b"},
+	{File: "textbook.go", Head: "const (", Hash: "eee1d0743ac8941db1cc58e5de32cb416a4550f1031a974e9310422b47406e13"},
+	{File: "textbook.go", Head: "func TransposeTiled[T gpu.Number](it gpu.Item, a, c gpu.Matrix[T]) {", Hash: "f8b31dfc2ef2654b24b5a0323cfc60e57466a7d3430442e6b5f43ccdf990fa9f"},
+}, nil, nil)
 
 type gpu_t_Matrix struct {
 	Data_   []float32
@@ -2367,7 +2366,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2371
+//line kernels_tandem.go:2370
 	}
 	return nil
 }
@@ -2408,7 +2407,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:2412
+//line kernels_tandem.go:2411
 	}
 	return nil
 }
@@ -2477,7 +2476,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2481
+//line kernels_tandem.go:2480
 	}
 	return nil
 }
@@ -2546,7 +2545,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2550
+//line kernels_tandem.go:2549
 	}
 	return nil
 }
@@ -2615,7 +2614,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2619
+//line kernels_tandem.go:2618
 	}
 	return nil
 }
@@ -2743,7 +2742,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2747
+//line kernels_tandem.go:2746
 	}
 	return nil
 }
@@ -2871,7 +2870,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:2875
+//line kernels_tandem.go:2874
 	}
 	return nil
 }
@@ -2999,7 +2998,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:3003
+//line kernels_tandem.go:3002
 	}
 	return nil
 }
@@ -3044,7 +3043,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3048
+//line kernels_tandem.go:3047
 	}
 	return nil
 }
@@ -3091,7 +3090,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3095
+//line kernels_tandem.go:3094
 	}
 	return nil
 }
@@ -3141,7 +3140,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:3145
+//line kernels_tandem.go:3144
 	}
 	return nil
 }
@@ -3191,7 +3190,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3195
+//line kernels_tandem.go:3194
 	}
 	return nil
 }
@@ -3281,7 +3280,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:3285
+//line kernels_tandem.go:3284
 	}
 	return nil
 }
@@ -3371,7 +3370,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:3375
+//line kernels_tandem.go:3374
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 	}
 	l := &lowerer{
 		loader: loader, types: newTypeTable(), funcs: map[string]*function{}, tables: map[*types.Var]*table{},
-		used: map[types.Object]bool{}, need: map[string]bool{},
+		need: map[string]bool{},
 	}
 	l.problems = append(l.problems, loader.errs...)
 	var kernels []*kernelDecl

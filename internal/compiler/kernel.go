@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A kernelDecl is a kernel as it is declared, with its instances.
@@ -135,7 +137,6 @@ func (l *lowerer) typeLists(f *frame, k *kernelDecl, list []string) {
 // instantiate lowers a kernel for each list of types.
 func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 	params := k.fn.Type().(*types.Signature).TypeParams()
-	l.used[k.fn] = true
 	before := len(l.problems)
 	for i, ts := range k.types {
 		e := env{}
@@ -246,4 +247,7 @@ func (f *frame) leaves(pos token.Pos, list []leaf, l leaf) []leaf {
 	return list
 }
 
-func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+func exported(name string) string {
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[n:]
+}

@@ -25,7 +25,6 @@ type lowerer struct {
 	funcs    map[string]*function
 	active   []string // functions that are being lowered
 	tables   map[*types.Var]*table
-	used     map[types.Object]bool // declarations of the package itself
 	need     map[string]bool       // packages to read from source
 	problems []Problem
 }

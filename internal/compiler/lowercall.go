@@ -301,7 +301,6 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 	if decl == nil || decl.Body == nil {
 		f.refuse(e.Pos(), "%s has no body in Go; write one", fn.Name())
 	}
-	f.useObject(origin)
 	args = append(args, f.args(e)...)
 	f.matchParams(e, origin.Type().(*types.Signature), callEnv, args)
 	key := keyOf(origin, callEnv)

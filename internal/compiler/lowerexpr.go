@@ -11,7 +11,6 @@ import (
 func (f *frame) expr(e ast.Expr) *expr {
 	e = ast.Unparen(e)
 	if tv := f.pkg.info.Types[e]; tv.Value != nil {
-		f.use(e)
 		return f.constantOf(e.Pos(), tv.Value, f.irType(e.Pos(), tv.Type, spacePrivate))
 	}
 	switch e := e.(type) {
@@ -43,22 +42,6 @@ func (f *frame) expr(e ast.Expr) *expr {
 	}
 	f.refuse(e.Pos(), "a kernel has no expressions of this kind; write it with operators and calls")
 	return nil
-}
-
-// use notes the constants that an expression names, as declarations that the output depends on.
-func (f *frame) use(e ast.Expr) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			f.useObject(f.pkg.info.Uses[id])
-		}
-		return true
-	})
-}
-
-func (f *frame) useObject(o types.Object) {
-	if o != nil && o.Pkg() != nil && o.Pkg().Path() == f.root.ImportPath && o.Parent() == o.Pkg().Scope() {
-		f.used[o] = true
-	}
 }
 
 func (f *frame) ident(e *ast.Ident) *expr {
@@ -99,7 +82,6 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 	if at, ok := pkg.dirty[o]; ok {
 		f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.position(at))
 	}
-	f.useObject(o)
 	spec := pkg.vars[o]
 	g := &frame{lowerer: f.lowerer, pkg: pkg, fn: &function{names: map[string]int{}}, bind: map[types.Object]binding{}}
 	var value *expr
@@ -115,7 +97,12 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 // initial is the value that a declaration gives to variable o.
 func (f *frame) initial(spec *ast.ValueSpec, o *types.Var) *expr {
 	t := f.irType(spec.Pos(), o.Type(), spacePrivate)
-	if len(spec.Values) == 0 {
+	switch {
+	case len(spec.Values) == 0 && t.kind == kindBool:
+		return &expr{op: opConst, typ: t, pos: spec.Pos(), value: constant.MakeBool(false)}
+	case len(spec.Values) == 0 && t.number():
+		return f.constantOf(spec.Pos(), constant.MakeInt64(0), t)
+	case len(spec.Values) == 0:
 		return &expr{op: opZero, typ: t}
 	}
 	if len(spec.Values) != len(spec.Names) {
@@ -437,7 +424,6 @@ func (f *frame) composite(e *ast.CompositeLit) *expr {
 	goType := f.pkg.info.TypeOf(e)
 	t := f.irType(e.Pos(), goType, spaceGlobal)
 	r := &expr{op: opMake, typ: t, pos: e.Pos()}
-	f.useType(goType)
 	element := func(x ast.Expr) *expr {
 		if lit, ok := ast.Unparen(x).(*ast.CompositeLit); ok {
 			return f.composite(lit)
@@ -494,11 +480,4 @@ func fieldIndex(t types.Type, key ast.Expr) int {
 		}
 	}
 	return 0
-}
-
-// useType notes that the output depends on the declaration of t.
-func (f *frame) useType(t types.Type) {
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		f.useObject(n.Obj())
-	}
 }
