@@ -18,7 +18,7 @@ import (
 
 // functionNames is the functions of a package, found before it is type-checked.
 func functionNames(l *loader) (names []string) {
-	for _, file := range l.root.GoFiles {
+	for _, file := range l.root.sources() {
 		name := filepath.Join(l.root.Dir, file)
 		text, err := l.read(name)
 		if err != nil || file == l.skip {

@@ -23,12 +23,16 @@ const gpuPath = "github.com/tandem-gpu/tandem/gpu"
 // A listed is what go list says of a package.
 type listed struct {
 	ImportPath, Dir, Name, Export string
-	GoFiles, Imports, Deps        []string
+	GoFiles, CgoFiles             []string
+	Imports, Deps                 []string
 	Standard                      bool
 	ImportMap                     map[string]string
 	Module                        *struct{ Dir, Path, GoVersion string }
 	Error                         *struct{ Err, Pos string }
 }
+
+// sources is the names of the Go files.
+func (p *listed) sources() []string { return slices.Concat(p.GoFiles, p.CgoFiles) }
 
 // A goPackage is a package that is read from its source.
 type goPackage struct {
@@ -67,7 +71,7 @@ func (l *loader) read(name string) ([]byte, error) {
 // newLoader lists the package in dir and all that it imports.
 func newLoader(dir, skip string) (*loader, error) {
 	cmd := exec.Command("go", "list", "-e", "-export", "-deps",
-		"-json=ImportPath,Dir,Name,Export,GoFiles,Imports,Deps,Standard,ImportMap,Module,Error", ".")
+		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,Imports,Deps,Standard,ImportMap,Module,Error", ".")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -136,7 +140,7 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 	}
 	g := &goPackage{listed: p}
 	l.loaded[p.ImportPath] = g
-	for _, name := range p.GoFiles {
+	for _, name := range p.sources() {
 		if p == l.root && name == l.skip {
 			continue
 		}
@@ -158,6 +162,7 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 	}
 	config := types.Config{
 		Importer: l, Sizes: types.SizesFor("gc", "amd64"), // int has 64 bits
+		FakeImportC: len(p.CgoFiles) > 0,
 		Error: func(err error) { l.typeError(err.(types.Error)) },
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
@@ -223,10 +228,7 @@ func (g *goPackage) index() {
 func written(info *types.Info, n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			return n.Lhs
-		}
-		return n.Lhs // a variable that := assigns anew
+		return n.Lhs // := too assigns a variable that is there
 	case *ast.IncDecStmt:
 		return []ast.Expr{n.X}
 	case *ast.UnaryExpr:
@@ -234,25 +236,28 @@ func written(info *types.Info, n ast.Node) []ast.Expr {
 			return []ast.Expr{n.X}
 		}
 	case *ast.SliceExpr:
-		return []ast.Expr{n.X}
+		switch info.TypeOf(n.X).Underlying().(type) {
+		case *types.Array, *types.Interface: // of a type parameter
+			return []ast.Expr{n.X}
+		}
 	case *ast.RangeStmt:
 		if n.Tok == token.ASSIGN {
 			return []ast.Expr{n.Key, n.Value}
 		}
-	case *ast.CallExpr:
-		if s, ok := n.Fun.(*ast.SelectorExpr); ok && takesAddress(info.Selections[s]) {
-			return []ast.Expr{s.X}
+	case *ast.SelectorExpr: // of a method, called or not
+		if takesAddress(info.Selections[n]) {
+			return []ast.Expr{n.X}
 		}
 	}
 	return nil
 }
 
-// takesAddress tells whether a call of method s takes the address of its receiver.
+// takesAddress tells whether method s takes the address of what it is selected of.
 func takesAddress(s *types.Selection) bool {
 	if s == nil || s.Kind() != types.MethodVal {
 		return false
 	}
-	_, pointer := s.Obj().Type().(*types.Signature).Recv().Type().(*types.Pointer)
+	_, pointer := types.Unalias(s.Obj().(*types.Func).Signature().Recv().Type()).(*types.Pointer)
 	_, already := s.Recv().Underlying().(*types.Pointer)
 	return pointer && !already
 }

@@ -25,7 +25,7 @@ type lowerer struct {
 	funcs    map[string]*function
 	active   []string // functions that are being lowered
 	tables   map[*types.Var]*table
-	need     map[string]bool       // packages to read from source
+	need     map[string]bool // packages to read from source
 	problems []Problem
 }
 

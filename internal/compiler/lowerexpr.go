@@ -79,8 +79,10 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 		f.refuse(pos, "%s is declared outside; pass it to the kernel", o.Name())
 	}
 	pkg := f.sourceOf(pos, o.Pkg(), o.Name())
-	if at, ok := pkg.dirty[o]; ok {
-		f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.position(at))
+	for _, g := range f.loaded {
+		if at, ok := g.dirty[o]; ok {
+			f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.position(at))
+		}
 	}
 	spec := pkg.vars[o]
 	g := &frame{lowerer: f.lowerer, pkg: pkg, fn: &function{names: map[string]int{}}, bind: map[types.Object]binding{}}

@@ -14,7 +14,7 @@ type goPrinter struct {
 	l         *lowerer
 	out       strings.Builder
 	names     *names   // in the package
-	types     []string          // declarations of types and tables
+	types     []string // declarations of types and tables
 	done      map[any]bool
 	queue     []*function
 	reads     map[*variable]bool

@@ -326,10 +326,9 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
-  sg_i32 x2_ = x_;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    sg_i32 part_ = make_sg_i32(x2_.p + CUT(((i64)3), ((i64)((u64)x2_.n + (u64)((i64)1))), x2_.n, 88), ((i64)((u64)x2_.n + (u64)((i64)1))) - ((i64)3));
+    sg_i32 part_ = make_sg_i32(x_.p + CUT(((i64)3), ((i64)((u64)x_.n + (u64)((i64)1))), x_.n, 88), ((i64)((u64)x_.n + (u64)((i64)1))) - ((i64)3));
     STORE(g_i32, out_.p[AT(i_, out_.n, 89)], LOAD(g_i32, part_.p[AT((i64)0, part_.n, 89)]));
   }
 }
@@ -359,10 +358,9 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
-  sg_i32 x2_ = x_;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    sg_i32 part_ = make_sg_i32(x2_.p + CUT(i_, ((i64)2), x2_.n, 97), ((i64)2) - i_);
+    sg_i32 part_ = make_sg_i32(x_.p + CUT(i_, ((i64)2), x_.n, 97), ((i64)2) - i_);
     STORE(g_i32, out_.p[AT(i_, out_.n, 98)], LOAD(g_i32, part_.p[AT((i64)0, part_.n, 98)]));
   }
 }
@@ -804,7 +802,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:808
+//line kernels_tandem.go:806
 	}
 	return nil
 }
@@ -846,7 +844,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:850
+//line kernels_tandem.go:848
 	}
 	return nil
 }
@@ -888,7 +886,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:892
+//line kernels_tandem.go:890
 	}
 	return nil
 }
@@ -926,7 +924,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:930
+//line kernels_tandem.go:928
 	}
 	return nil
 }
@@ -969,7 +967,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:973
+//line kernels_tandem.go:971
 	}
 	return nil
 }
@@ -1016,7 +1014,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1020
+//line kernels_tandem.go:1018
 	}
 	return nil
 }
@@ -1060,7 +1058,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1064
+//line kernels_tandem.go:1062
 	}
 	return nil
 }
@@ -1141,7 +1139,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1145
+//line kernels_tandem.go:1143
 	}
 	return nil
 }
@@ -1194,7 +1192,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1198
+//line kernels_tandem.go:1196
 	}
 	return nil
 }
@@ -1225,21 +1223,19 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:85
-					x2_ := x_
 //line kernels.go:86
 					i_ := i0
 //line kernels.go:87
 					if i_ == int64(5) {
 //line kernels.go:88
-						part_ := x2_[int64(3) : int64(len(x2_))+int64(1)]
+						part_ := x_[int64(3) : int64(len(x_))+int64(1)]
 //line kernels.go:89
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1243
+//line kernels_tandem.go:1239
 	}
 	return nil
 }
@@ -1270,21 +1266,19 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:94
-					x2_ := x_
 //line kernels.go:95
 					i_ := i0
 //line kernels.go:96
 					if i_ == int64(5) {
 //line kernels.go:97
-						part_ := x2_[i_:int64(2)]
+						part_ := x_[i_:int64(2)]
 //line kernels.go:98
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1288
+//line kernels_tandem.go:1282
 	}
 	return nil
 }
@@ -1323,7 +1317,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1327
+//line kernels_tandem.go:1321
 	}
 	return nil
 }
@@ -1371,7 +1365,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1375
+//line kernels_tandem.go:1369
 	}
 	return nil
 }
@@ -1416,7 +1410,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1420
+//line kernels_tandem.go:1414
 	}
 	return nil
 }
@@ -1463,7 +1457,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1467
+//line kernels_tandem.go:1461
 	}
 	return nil
 }
@@ -1505,7 +1499,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1509
+//line kernels_tandem.go:1503
 	}
 	return nil
 }
@@ -1542,7 +1536,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1546
+//line kernels_tandem.go:1540
 	}
 	return nil
 }
@@ -1581,7 +1575,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1585
+//line kernels_tandem.go:1579
 	}
 	return nil
 }
@@ -1623,7 +1617,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1627
+//line kernels_tandem.go:1621
 	}
 	return nil
 }
@@ -1659,7 +1653,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1663
+//line kernels_tandem.go:1657
 	}
 	return nil
 }
@@ -1695,7 +1689,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1699
+//line kernels_tandem.go:1693
 	}
 	return nil
 }
@@ -1730,7 +1724,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1728
 	}
 	return nil
 }
@@ -1740,11 +1734,11 @@ func gpu_f1_move(b_ *gpu_t_Body, axis_ int64, by_ int64) int32 {
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1738
 }
 
 func gpu_f2_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1744
 }
