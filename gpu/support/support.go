@@ -14,6 +14,12 @@ import (
 // Value is x. The compiler does not know it to be constant, so that arithmetic on it wraps.
 func Value[T any](x T) T { return x }
 
+// Min is min(x, y), for packages that have a min of their own.
+func Min[T gpu.Number](x, y T) T { return min(x, y) }
+
+// Max is max(x, y).
+func Max[T gpu.Number](x, y T) T { return max(x, y) }
+
 // Div is x/y, and 0 where y is 0.
 func Div[T gpu.Integer](x, y T) T {
 	if y == 0 {

@@ -116,7 +116,7 @@ func (l *lowerer) typeLists(f *frame, k *kernelDecl, list []string) {
 		}
 		var ts []types.Type
 		for _, name := range names {
-			tv, err := types.Eval(l.fset, f.pkg.types, k.decl.Body.Pos(), name)
+			tv, err := types.Eval(l.fset, f.pkg.types, pos, name) // of the file, not of the kernel
 			if err != nil || !tv.IsType() {
 				f.refuse(pos, "%q is no type; list types such as float32", name)
 			}

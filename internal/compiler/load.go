@@ -163,7 +163,7 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 	config := types.Config{
 		Importer: l, Sizes: types.SizesFor("gc", "amd64"), // int has 64 bits
 		FakeImportC: len(p.CgoFiles) > 0,
-		Error: func(err error) { l.typeError(err.(types.Error)) },
+		Error:       func(err error) { l.typeError(err.(types.Error)) },
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
