@@ -17,6 +17,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -104,25 +105,11 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 		need: map[string]bool{},
 	}
 	l.problems = append(l.problems, loader.errs...)
-	var kernels []*kernelDecl
 	if len(l.problems) == 0 {
-		kernels = l.kernels(pkg)
-		for _, k := range kernels {
-			l.instantiate(pkg, k)
-		}
+		err = l.run(pkg, e)
 	}
 	if len(l.need) > 0 {
 		return l.need, nil
-	}
-	if len(l.problems) == 0 && len(kernels) == 0 {
-		return nil, fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
-			"with a line %s above it",
-			pkg.ImportPath, kernelDirective)
-	}
-	if len(l.problems) == 0 {
-		if err := e(l, pkg, kernels); err != nil {
-			return nil, err
-		}
 	}
 	if len(l.problems) > 0 {
 		slices.SortStableFunc(l.problems, func(a, b Problem) int {
@@ -130,7 +117,31 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 		})
 		return nil, Problems(l.problems)
 	}
-	return nil, nil
+	return nil, err
+}
+
+// run lowers the kernels of pkg for e. After a problem, of which it tells none again, what was
+// lowered has gaps, so that a panic means nothing; before one it is an error.
+func (l *lowerer) run(pkg *goPackage, e emit) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a mistake of the compiler, in kernel %s: please report it with the kernel: %v\n%s",
+				l.kernel, v, debug.Stack())
+		}
+	}()
+	kernels := l.kernels(pkg)
+	for _, k := range kernels {
+		l.instantiate(pkg, k)
+	}
+	switch {
+	case len(l.need) > 0 || len(l.problems) > 0:
+		return nil
+	case len(kernels) == 0:
+		return fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
+			"with a line %s above it",
+			pkg.ImportPath, kernelDirective)
+	}
+	return e(l, pkg, kernels)
 }
 
 // Write makes the generated file of the package in dir.

@@ -139,6 +139,7 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 	params := k.fn.Type().(*types.Signature).TypeParams()
 	before := len(l.problems)
 	for i, ts := range k.types {
+		l.kernel, l.copies = k.decl.Name.Name, 0
 		e := env{}
 		for j, t := range ts {
 			e[params.At(j)] = t

@@ -26,7 +26,6 @@ type listed struct {
 	GoFiles, CgoFiles             []string
 	Imports, Deps                 []string
 	Standard                      bool
-	ImportMap                     map[string]string
 	Module                        *struct{ Dir, Path, GoVersion string }
 	Error                         *struct{ Err, Pos string }
 }
@@ -68,26 +67,14 @@ func (l *loader) read(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// newLoader lists the package in dir and all that it imports.
+// newLoader lists the package in dir and all that it imports. The package itself is not built: that
+// takes time, and its generated file may keep it from building.
 func newLoader(dir, skip string) (*loader, error) {
-	cmd := exec.Command("go", "list", "-e", "-export", "-deps",
-		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,Imports,Deps,Standard,ImportMap,Module,Error", ".")
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
-	}
 	l := &loader{fset: token.NewFileSet(), listed: map[string]*listed{}, source: map[string]bool{}, skip: skip}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
-		if err := d.Decode(p); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		l.listed[p.ImportPath], l.root = p, p // the package itself comes last
+	if err := l.list(dir, "."); err != nil {
+		return nil, err
+	}
+	for _, l.root = range l.listed {
 	}
 	if l.root == nil || l.root.Name == "" {
 		if l.root != nil && l.root.Error != nil {
@@ -95,7 +82,35 @@ func newLoader(dir, skip string) (*loader, error) {
 		}
 		return nil, fmt.Errorf("%s has no Go package", dir)
 	}
-	return l, nil
+	imports := slices.DeleteFunc(slices.Clone(l.root.Imports), func(path string) bool { return path == "C" })
+	if len(imports) == 0 {
+		return l, nil
+	}
+	return l, l.list(dir, append([]string{"-export", "-deps"}, imports...)...)
+}
+
+// list adds what go list says.
+func (l *loader) list(dir string, args ...string) error {
+	cmd := exec.Command("go", append([]string{
+		"list", "-e",
+		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,Imports,Deps,Standard,Module,Error",
+	}, args...)...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := d.Decode(p); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		l.listed[p.ImportPath] = p
+	}
 }
 
 // load reads the package itself, and the packages in l.source.

@@ -24,6 +24,8 @@ type lowerer struct {
 	types    *typeTable
 	funcs    map[string]*function
 	active   []string // functions that are being lowered
+	kernel   string   // the kernel that is
+	copies   int      // of functions in place of their calls, in the kernel
 	tables   map[*types.Var]*table
 	need     map[string]bool // packages to read from source
 	problems []Problem

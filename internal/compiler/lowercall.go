@@ -425,6 +425,9 @@ func (f *frame) closure(e *ast.CallExpr, lit *ast.FuncLit, def *frame) []*expr {
 	return f.inlineCall(e, g, "closure "+itoa(int(lit.Pos())), nil, lit.Type, lit.Body, args)
 }
 
+// maxCopies is how many calls of a kernel are replaced by the bodies of functions.
+const maxCopies = 1000
+
 // inlineCall puts the body of a function in place of a call. g is its frame.
 func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.FieldList, sig *ast.FuncType,
 	body *ast.BlockStmt, args []*expr,
@@ -434,6 +437,10 @@ func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.Fiel
 	}
 	if len(f.active) > 100 {
 		f.refuse(e.Pos(), "calls nested more than 100 deep; use a loop")
+	}
+	if f.lowerer.copies++; f.lowerer.copies > maxCopies {
+		f.refuse(e.Pos(), "more than %d calls of function literals and of functions with an item, each of which takes "+
+			"its call's place; use a loop, or a function without an item", maxCopies)
 	}
 	f.lowerer.active = append(f.lowerer.active, key)
 	defer func() { f.lowerer.active = f.lowerer.active[:len(f.lowerer.active)-1] }()

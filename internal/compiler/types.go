@@ -124,6 +124,7 @@ type typeTable struct {
 	types map[string]*typ
 	names map[string]int // of structs
 	named map[string]string
+	depth int // of the type that of looks at, in others
 }
 
 func newTypeTable() *typeTable {
@@ -272,6 +273,11 @@ func (tt *typeTable) of(t types.Type, s space) (*typ, error) {
 	t = types.Unalias(t)
 	if isGPU(t, "Item") {
 		return tt.types["item"], nil
+	}
+	tt.depth++
+	defer func() { tt.depth-- }()
+	if tt.depth > 50 {
+		return nil, fmt.Errorf("a kernel has no types that contain themselves; keep indices instead")
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
