@@ -63,7 +63,7 @@ func (d *device) runs(t *testing.T, s *backend.Source, cpuShape bool) bool {
 	if d.info.Driver != "cuda" && d.info.Driver != "cudasim" {
 		return true
 	}
-	if cpuShape || s.PTX != nil {
+	if cpuShape || ptxOf(t, s) != nil {
 		return !cpuShape
 	}
 	k, err := d.Compile(s)

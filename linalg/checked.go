@@ -37,7 +37,7 @@ func checkedSource(src *backend.Source) *backend.Source {
 	c.Macros["TANDEM_CHECKED"] = "1"
 	c.Params = append(c.Params[:len(c.Params):len(c.Params)],
 		backend.Param{Name: "record", Type: "ulong*", Buffer: true})
-	c.PTX, c.Go = nil, src.Checks.Go
+	c.PTX, c.Packed, c.Go = nil, nil, src.Checks.Go
 	return &c
 }
 

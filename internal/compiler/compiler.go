@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -32,6 +33,7 @@ type Options struct {
 	// PTX compiles the text of a kernel to PTX; root is the directory of Tandem's module. nil:
 	// none.
 	PTX func(root, name, text string) ([]byte, error)
+	Log io.Writer // is told what lacks PTX; nil: nobody
 }
 
 // Problems are all that keeps a package from being compiled.
@@ -57,24 +59,29 @@ func (p Problems) Error() string {
 
 // Compile makes the generated file of the package in dir. Mistakes in the package are Problems.
 func Compile(dir string, o Options) ([]byte, error) {
+	text, _, err := compile(dir, o)
+	return text, err
+}
+
+func compile(dir string, o Options) ([]byte, []prebuilt, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	loader, err := newLoader(dir, FileName)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return loader.compile(o)
 }
 
-// compile makes the generated file.
-func (l *loader) compile(o Options) (text []byte, err error) {
+// compile makes the generated file, and the PTX that lies beside it.
+func (l *loader) compile(o Options) (text []byte, ptx []prebuilt, err error) {
 	err = l.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) (err error) {
-		text, err = l.emit(pkg, kernels, o)
+		text, ptx, err = l.emit(pkg, kernels, o)
 		return err
 	})
-	return text, err
+	return text, ptx, err
 }
 
 // An emit makes something of lowered kernels.
@@ -144,10 +151,13 @@ func (l *lowerer) run(pkg *goPackage, e emit) (err error) {
 	return e(l, pkg, kernels)
 }
 
-// Write makes the generated file of the package in dir.
+// Write makes the generated files of the package in dir.
 func Write(dir string, o Options) error {
-	text, err := Compile(dir, o)
+	text, ptx, err := compile(dir, o)
 	if err != nil {
+		return err
+	}
+	if err := updatePTX(dir, ptx, o); err != nil {
 		return err
 	}
 	name := filepath.Join(dir, FileName)
@@ -157,10 +167,11 @@ func Write(dir string, o Options) error {
 	return os.WriteFile(name, text, 0o644)
 }
 
-// Check is an error where the generated file of the package in dir is missing or not what Write
-// would make.
+// Check is an error where the generated files of the package in dir are missing or not what Write
+// would make. PTX is compared where o has a compiler; else it is checked that it was made of the
+// same text.
 func Check(dir string, o Options) error {
-	text, err := Compile(dir, o)
+	text, ptx, err := compile(dir, o)
 	if err != nil {
 		return err
 	}
@@ -172,5 +183,5 @@ func Check(dir string, o Options) error {
 	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), text) {
 		return fmt.Errorf("%s is stale: run go generate", name)
 	}
-	return nil
+	return checkPTX(dir, ptx, o)
 }

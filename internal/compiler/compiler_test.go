@@ -68,7 +68,7 @@ func TestSemantics(t *testing.T) {
 		if ptx == nil && os.Getenv("TANDEM_NVRTC") == "" {
 			continue // without PTX the simulated GPU needs NVRTC
 		}
-		if err := Write(dir, Options{PTX: ptx}); err != nil {
+		if err := Write(dir, Options{PTX: ptx, NoPTX: ptx == nil}); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := goTool(t, dir, "run", "."); err != nil || out != "done\n" {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
 // functionNames is the functions of a package, found before it is type-checked.
@@ -74,6 +75,7 @@ type emitter struct {
 	pkg     *goPackage
 	o       Options
 	b       strings.Builder
+	ptx     []prebuilt
 	names   *names
 	imports map[string]string // the names of packages, by path
 }
@@ -94,7 +96,7 @@ func (e *emitter) typeName(t types.Type) string {
 	})
 }
 
-func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, error) {
+func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, []prebuilt, error) {
 	e := newEmitter(l, pkg, o)
 	e.reserve(kernels)
 	g := newGoPrinter(l, e.names)
@@ -106,7 +108,7 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 		}
 	}
 	if len(l.problems) > 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	g.functions()
 	for _, k := range kernels {
@@ -115,26 +117,27 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 		}
 		for i := range k.instances {
 			if err := e.source(k, i); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
+	e.packed()
 	constraint, err := e.fresh(g, kernels)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	body := e.b.String() + strings.Join(g.types, "\n") + g.out.String()
 	if e.checkUniverse(); len(l.problems) > 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	head, body := e.head(body, constraint)
 	text := head + body
 	out, err := format.Source([]byte(text))
 	if err != nil {
-		return nil,
+		return nil, nil,
 			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
 	}
-	return restoreLines(out), nil
+	return restoreLines(out), e.ptx, nil
 }
 
 // restoreLines makes lines that come from no kernel lines of the generated file again.
@@ -250,19 +253,40 @@ func (e *emitter) source(k *kernelDecl, i int) error {
 	e.line("Go: %s, Fresh: %s,", e.goKernelName(k, n), e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, e.plainName(k, n))
 	e.line("Text: support.Head + `%s`,", body)
-	if e.o.PTX != nil && !e.o.NoPTX {
-		gpu := e.listed[gpuPath]
-		if gpu == nil {
-			return fmt.Errorf("package %s is not listed", gpuPath)
-		}
-		ptx, err := e.o.PTX(filepath.Dir(gpu.Dir), n.entry, support.Head+body) // a vendored module has no folder
-		if err != nil {
-			return err
-		}
-		e.line("PTX: []byte(`%s`),", ptx)
+	if !e.o.NoPTX {
+		e.line("Packed: %s(%q),", e.names.give("kernelsPTX"), n.entry)
 	}
 	e.line("}\n")
+	if e.o.NoPTX {
+		return nil
+	}
+	return e.prebuild(n.entry, support.Head+body)
+}
+
+// prebuild makes the PTX of a kernel.
+func (e *emitter) prebuild(entry, text string) (err error) {
+	gpu := e.listed[gpuPath]
+	if gpu == nil {
+		return fmt.Errorf("package %s is not listed", gpuPath)
+	}
+	root := filepath.Dir(gpu.Dir) // go list names no folder of a vendored module
+	p := prebuilt{name: entry, key: ptxgen.Key(root, text)}
+	if e.o.PTX != nil {
+		if p.text, err = e.o.PTX(root, entry, text); err != nil {
+			return err
+		}
+	}
+	e.ptx = append(e.ptx, p)
 	return nil
+}
+
+// packed prints the variables that the PTX is found in.
+func (e *emitter) packed() {
+	if !e.o.NoPTX {
+		file := e.names.give("kernelsFile")
+		e.line("//go:embed %s\nvar %s string\n\nvar %s = support.PTX(%s)\n", PTXName, file,
+			e.names.give("kernelsPTX"), file)
+	}
 }
 
 // text is an instance in the portable dialect, without what every text begins with, and the files

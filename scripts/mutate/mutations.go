@@ -193,7 +193,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "cache key without macros", file: "backend/source.go",
-		old: "string(s.PTX)}, s.Defines()...)", new: "string(s.PTX)})",
+		old: "ptx}, s.Defines()...)", new: "ptx})",
 		pkg: "./backend/opencl", test: "TestSuite/.*/Compile/Macros", needs: "OpenCL",
 	},
 	{
