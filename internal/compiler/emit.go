@@ -223,8 +223,9 @@ func (e *emitter) plain(g *goPrinter, k *kernelDecl, n *kernel) {
 		case v.typ.kind == kindStruct:
 			elem := e.typeName(t.(*types.Named).TypeArgs().At(0))
 			call = append(call,
-				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), Rows: int(%[2]s[%[4]d].Int64()), "+
-					"Cols: int(%[2]s[%[5]d].Int64()), Stride: int(%[2]s[%[6]d].Int64())}", elem, args, i, i+2, i+3, i+4))
+				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), "+
+					"Rows: int(%[2]s[%[4]d].Int64()), Cols: int(%[2]s[%[5]d].Int64()), "+
+					"Stride: int(%[2]s[%[6]d].Int64())}", elem, args, i, i+2, i+3, i+4))
 			i += 5
 		default:
 			call = append(call, fmt.Sprintf("%s(%s)", e.typeName(t), scalarArg(v.typ, args, i)))
@@ -363,7 +364,8 @@ func (e *emitter) launch(k *kernelDecl) {
 		}
 		p := sig.TypeParams().At(i)
 		name := unique(p.Obj().Name())
-		env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, e.pkg.types, name, nil), types.Universe.Lookup("any").Type())
+		env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, e.pkg.types, name, nil),
+			types.Universe.Lookup("any").Type())
 		typeParams = append(typeParams, fmt.Sprintf("%s interface{ %s }", name, strings.Join(list, " | ")))
 		zeros = append(zeros, "*new("+name+")")
 	}

@@ -43,8 +43,8 @@ type outer struct {
 // closureOf walks the declarations from those of the kernels.
 func closureOf(l *loader, pkg *goPackage, kernels []*kernelDecl) *closure {
 	c := &closure{
-		loader: l, pkg: pkg, decls: map[types.Object]ast.Node{}, reached: map[ast.Node]bool{}, called: map[string]bool{},
-		outside: map[string]outer{},
+		loader: l, pkg: pkg, decls: map[types.Object]ast.Node{}, reached: map[ast.Node]bool{},
+		called: map[string]bool{}, outside: map[string]outer{},
 	}
 	c.index()
 	for _, k := range kernels {

@@ -178,7 +178,8 @@ func Show(w io.Writer, dir, kernel string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s has no kernel %s; it has %s", filepath.Join(dir, PTXName), kernel, strings.Join(names, ", "))
+		return fmt.Errorf("%s has no kernel %s; it has %s", filepath.Join(dir, PTXName), kernel,
+			strings.Join(names, ", "))
 	}
 	return nil
 }
