@@ -83,14 +83,14 @@ func TestSame(t *testing.T) {
 func TestFacts(t *testing.T) {
 	type node struct {
 		_    int8
-		x, y float32
-		next []node
-		f    map[string]func()
+		X, Y float32
+		Next []node
+		F    map[string]func()
 	}
 	if got, want := support.Const('a'), "int32 97"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	const want = "[3]struct{_ int8; x float32; y float32; next []"
+	const want = "[3]struct{_ int8; X float32; Y float32; Next []"
 	if got := support.Type[[3]node](); !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

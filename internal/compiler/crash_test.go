@@ -26,10 +26,14 @@ func TestNoCrash(t *testing.T) {
 		{"type box struct{ p *int32 }", "n []int32", "b := box{&x[0]}; *b.p = 1", "; keep an index"},
 		{"func first(x []int32) *int32 { return &x[0] }", "n []int32", "*first(x) = 1", "; return a value"},
 		{"func first(x []int32) *int32 { return &x[0] }", "n []int32", "p := first(x); *p = 1", "; return a value"},
-		{"func two(x []int32) (*int32, int32) { return &x[0], 1 }", "n []int32", "_, y := two(x); x[1] = y",
-			"; return a value"},
-		{"func f[T gpu.Integer](x []T) { type t struct{ a T }; v := t{1}; x[0] = v.a }", "n []int32", "f(x)",
-			"a kernel has no values of type T"},
+		{
+			"func two(x []int32) (*int32, int32) { return &x[0], 1 }", "n []int32", "_, y := two(x); x[1] = y",
+			"; return a value",
+		},
+		{
+			"func f[T gpu.Integer](x []T) { type t struct{ a T }; v := t{1}; x[0] = v.a }", "n []int32", "f(x)",
+			"a kernel has no values of type T",
+		},
 	} {
 		dir := newModule(t, map[string]string{"k.go": fmt.Sprintf("package main\n\n"+
 			"import \"github.com/tandem-gpu/tandem/gpu\"\n\n%s\n\n//tandem:kernel\n"+

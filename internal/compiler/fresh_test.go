@@ -90,8 +90,10 @@ func TestFresh(t *testing.T) {
 		{"params/params.go", "Unused = 2", "Unused = 3", "<nil>"},
 		{"k 1.go", "half = 2", "half = 4 / 2", "stale: `const (`"},
 		{"k 1.go", "half = 2", "half = 4", "stale: `const (`"},
-		{"k 1.go", "\tsum   float32\n\tcount [tile]int32\n", "\tcount [tile]int32\n\tsum   float32\n",
-			"stale: `type pair struct {`"},
+		{
+			"k 1.go", "\tsum   float32\n\tcount [tile]int32\n", "\tcount [tile]int32\n\tsum   float32\n",
+			"stale: `type pair struct {`",
+		},
 		{"k 1.go", "[tile]int32", "[half]int32", "stale: `type pair struct {`"},
 		{"k 1.go", "return r + r", "return r + r + r", "stale: `func (r real) twice()"},
 		{"k 1.go", "1, 2, 3, 4", "1, 2, 3, 5", "stale: variable weights"},

@@ -68,7 +68,8 @@ func 世界(it gpu.Item, out []float32) { out[0] = 3 }
 
 var _, _ = launchÉtat[[]float32], launch世界[[]float32]
 `},
-		"imports": {"k.go": `package main
+		"imports": {
+			"k.go": `package main
 
 import (
 	gpus "github.com/tandem-gpu/tandem/gpu"
