@@ -126,3 +126,48 @@ func TestFresh(t *testing.T) {
 		writeFile(t, name, text)
 	}
 }
+
+// A variable that changes after a launch is noticed by the next.
+func TestChangeBetweenLaunches(t *testing.T) {
+	dir := newModule(t, map[string]string{"main.go": `package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+var weights = [2]float32{1, 2}
+
+var between = func() {}
+
+//tandem:kernel
+func fill(it gpu.Item, out []float32) { out[it.Global(0)] = weights[it.Global(0)&1] }
+
+func main() {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		panic(err)
+	}
+	out := make([]float32, 2)
+	for range 2 {
+		err := launchFill(s, backend.Grid1(1, 2), out)
+		fmt.Println(out, err, errors.Is(err, backend.ErrBuild))
+		between()
+	}
+}
+`})
+	if err := Write(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "set.go"), "package main\n\nfunc init() { between = func() { weights[1] = 3 } }\n")
+	out, err := goTool(t, dir, "run", ".")
+	const want = "[1 2] <nil> false\n[1 2] linalg: kernel fill_kernel: "
+	if err != nil || !strings.HasPrefix(out, want) || !strings.Contains(out, "stale: variable weights has") ||
+		!strings.HasSuffix(out, " true\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
