@@ -4,7 +4,8 @@
 // load.go reads the package with go/types; lower*.go make its kernels a small typed tree, ir.go, in
 // which Go's order of evaluation is explicit; uniform.go finds barriers that not all work-items
 // reach; split.go cuts kernels at barriers for the cpu device; printc.go and printgo.go print the
-// tree; emit.go puts the generated file together.
+// tree; emit.go puts the generated file together, in which names.go chooses the names, and fresh.go
+// finds what it depends on; ptx.go keeps the PTX beside it.
 //
 // It needs the standard library alone, and the Go command: go list names the packages, and what Go
 // has compiled of them gives their types.
@@ -109,7 +110,7 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 	}
 	l := &lowerer{
 		loader: loader, types: newTypeTable(), funcs: map[string]*function{}, tables: map[*types.Var]*table{},
-		need: map[string]bool{},
+		need: map[string]bool{}, entries: map[string]bool{},
 	}
 	l.problems = append(l.problems, loader.errs...)
 	if len(l.problems) == 0 {

@@ -336,83 +336,108 @@ func paramsOf(k *kernel) (list []textParam) {
 // elements are the types that linalg has arrays of.
 var elements = []string{"float32", "float64", "int32"}
 
+// A launcher prints the function that launches a kernel.
+type launcher struct {
+	*emitter
+	k          *kernelDecl
+	env        env // other type parameters in place of the kernel's
+	taken      map[string]bool
+	call       string   // the variable
+	typeParams []string // of the function, with their constraints
+	params     []string
+	steps      []string // what fills in the call
+}
+
+// unique is a name of a parameter or a variable.
+func (l *launcher) unique(name string) string {
+	for name == "_" || name == "" || l.taken[name] || ownImports[name] != "" || types.Universe.Lookup(name) != nil ||
+		l.pkg.types.Scope().Lookup(name) != nil || slices.Contains(slices.Collect(maps.Values(l.imports)), name) {
+		name += "_"
+	}
+	l.taken[name] = true
+	return name
+}
+
 // launch prints the function that launches a kernel.
 func (e *emitter) launch(k *kernelDecl) {
+	l := &launcher{emitter: e, k: k, env: env{}, taken: map[string]bool{}}
 	sig := k.fn.Type().(*types.Signature)
-	taken := map[string]bool{}
-	unique := func(name string) string {
-		for name == "_" || name == "" || taken[name] || ownImports[name] != "" || types.Universe.Lookup(name) != nil ||
-			e.pkg.types.Scope().Lookup(name) != nil || slices.Contains(slices.Collect(maps.Values(e.imports)), name) {
-			name += "_"
-		}
-		taken[name] = true
-		return name
-	}
-	for _, v := range slices.Collect(sig.Params().Variables()) {
+	for v := range sig.Params().Variables() {
 		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
 	}
-	session, grid, call := unique("s"), unique("grid"), unique("call")
-	params := []string{session + " *linalg.Session", grid + " backend.Grid"}
-	var typeParams, zeros, steps []string
-	env := env{}
-	for i := range sig.TypeParams().Len() {
-		var list []string
-		for _, ts := range k.types {
-			if t := e.typeName(ts[i]); !slices.Contains(list, t) {
-				list = append(list, t)
-			}
-		}
-		p := sig.TypeParams().At(i)
-		name := unique(p.Obj().Name())
-		env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, e.pkg.types, name, nil),
-			types.Universe.Lookup("any").Type())
-		typeParams = append(typeParams, fmt.Sprintf("%s interface{ %s }", name, strings.Join(list, " | ")))
-		zeros = append(zeros, "*new("+name+")")
-	}
-	for j, v := range k.instances[0].params {
-		name := unique(v.name)
-		t := env.close(sig.Params().At(j + 1).Type())
-		var elem types.Type
-		step := ""
-		if v.leaves != nil {
-			params = append(params, name+" "+e.typeName(t))
-			for _, l := range v.leaves {
-				steps = append(steps, call+".Scalar("+scalar(name+l.own, env.close(l.goType), l.typ)+")")
-			}
-			continue
-		}
-		switch u := t.Underlying().(type) {
-		case *types.Slice:
-			elem, step = u.Elem(), "KernelSlice"
-		case *types.Struct:
-			elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
-		default:
-			params = append(params, name+" "+e.typeName(t))
-			steps = append(steps, call+".Scalar("+scalar(name, t, v.typ)+")")
-			continue
-		}
-		elemName := e.typeName(elem)
-		arg := unique("Arg" + strconv.Itoa(j+1))
-		constraint := "interface{ []" + elemName + " }"
-		if e.isElement(k, j+1) {
-			constraint = "linalg.KernelArg[" + elemName + "]"
-		}
-		typeParams = append(typeParams, arg+" "+constraint)
-		params = append(params, name+" "+arg)
-		steps = append(steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, call, v.name, name))
-	}
+	session, grid := l.unique("s"), l.unique("grid")
+	l.call = l.unique("call")
+	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
 	source := e.sourceName(k, k.instances[0])
-	if len(zeros) > 0 {
+	if sig.TypeParams().Len() > 0 {
+		var zeros []string
+		for i := range sig.TypeParams().Len() {
+			zeros = append(zeros, "*new("+l.typeParam(i)+")")
+		}
 		source = fmt.Sprintf("%s.Of(%s)", e.instancesName(k), strings.Join(zeros, ", "))
+	}
+	for j := range k.instances[0].params {
+		l.param(j)
 	}
 	name := launchName(k.decl.Name.Name)
 	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
 		k.decl.Name.Name)
 	e.line("// with host memory it blocks until the kernel is done.")
-	e.line("func %s%s(%s) error {", name, bracketed(typeParams), strings.Join(params, ", "))
-	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", call, session, source, grid,
-		strings.Join(steps, "\n"))
+	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
+	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
+		strings.Join(l.steps, "\n"))
 	e.instances(k)
+}
+
+// typeParam adds type parameter i of the kernel, and gives its name.
+func (l *launcher) typeParam(i int) string {
+	var list []string
+	for _, ts := range l.k.types {
+		if t := l.typeName(ts[i]); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	p := l.k.fn.Type().(*types.Signature).TypeParams().At(i)
+	name := l.unique(p.Obj().Name())
+	l.env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, l.pkg.types, name, nil),
+		types.Universe.Lookup("any").Type())
+	l.typeParams = append(l.typeParams, fmt.Sprintf("%s interface{ %s }", name, strings.Join(list, " | ")))
+	return name
+}
+
+// param adds parameter j behind the kernel's item.
+func (l *launcher) param(j int) {
+	v := l.k.instances[0].params[j]
+	name := l.unique(v.name)
+	t := l.env.close(l.k.fn.Type().(*types.Signature).Params().At(j + 1).Type())
+	var elem types.Type
+	step := ""
+	if v.leaves != nil {
+		l.params = append(l.params, name+" "+l.typeName(t))
+		for _, n := range v.leaves {
+			l.steps = append(l.steps, l.call+".Scalar("+scalar(name+n.own, l.env.close(n.goType), n.typ)+")")
+		}
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		elem, step = u.Elem(), "KernelSlice"
+	case *types.Struct:
+		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
+	default:
+		l.params = append(l.params, name+" "+l.typeName(t))
+		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.typ)+")")
+		return
+	}
+	elemName := l.typeName(elem)
+	arg := l.unique("Arg" + strconv.Itoa(j+1))
+	constraint := "interface{ []" + elemName + " }"
+	if l.isElement(l.k, j+1) {
+		constraint = "linalg.KernelArg[" + elemName + "]"
+	}
+	l.typeParams = append(l.typeParams, arg+" "+constraint)
+	l.params = append(l.params, name+" "+arg)
+	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.name, name))
 }
 
 // reserve takes the names of launch functions, which users know, before all others.

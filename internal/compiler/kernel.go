@@ -150,6 +150,10 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 			entry = cName(k.decl.Name.Name) + "_" + cName(strings.Join(k.typeNames[i], "_"))
 			instance += exported(cName(name))
 		}
+		for l.entries[entry] {
+			entry += "_"
+		}
+		l.entries[entry] = true
 		n := &kernel{
 			function: &function{name: entry, pos: k.decl.Pos(), names: map[string]int{}}, instance: instance,
 			entry: entry, group: k.group,

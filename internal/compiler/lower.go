@@ -25,7 +25,8 @@ type lowerer struct {
 	funcs    map[string]*function
 	active   []string // functions that are being lowered
 	kernel   string   // the kernel that is
-	copies   int      // of functions in place of their calls, in the kernel
+	entries  map[string]bool
+	copies   int // of functions in place of their calls, in the kernel
 	tables   map[*types.Var]*table
 	need     map[string]bool // packages to read from source
 	problems []Problem

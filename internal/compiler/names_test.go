@@ -183,6 +183,17 @@ func k(it gpu.Item, out []float32) { out[0] = f() }
 		} else if err := Check(filepath.Join(dir, name), Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		list, err := Instances(filepath.Join(dir, name))
+		entries := map[string]string{}
+		for _, k := range list {
+			if other := entries[k.Source.Name]; other != "" {
+				t.Errorf("%s: %s and %s are both %s", name, other, k.Name, k.Source.Name)
+			}
+			entries[k.Source.Name] = k.Name
+		}
+		if err != nil || len(list) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if out, err := goTool(t, dir, "vet", "./..."); err != nil {
 		t.Error(err, out)
