@@ -20,9 +20,25 @@ type Source struct {
 	Group [3]int
 	PTX   []byte   // prebuilt, for cuda and cudasim; may be nil
 	Go    GoKernel // for the cpu device; may be nil
+	// prebuilt PTX that is unpacked when it is needed, where PTX is nil; may be nil
+	Packed *PackedPTX
 	// of kernels that gpu/compile generated; nil for others
 	Fresh  func() error // tells whether the kernel is still the one that this was generated from
 	Checks *Checks      // what a checked launch needs
+}
+
+// PackedPTX is PTX in a compressed file.
+type PackedPTX struct {
+	Hash   func() string          // tells it from other PTX; "" where there is none
+	Unpack func() ([]byte, error) // gives nil where there is none
+}
+
+// Prebuilt is the PTX of s, nil if it has none.
+func (s *Source) Prebuilt() ([]byte, error) {
+	if s.PTX != nil || s.Packed == nil {
+		return s.PTX, nil
+	}
+	return s.Packed.Unpack()
 }
 
 // Checks is what a launch needs to find an index out of range. The text takes one more buffer
@@ -65,7 +81,11 @@ func (s *Source) Defines() []string {
 // of a cache key (device, driver version, prelude, options) is the driver's.
 func (s *Source) Key() [sha256.Size]byte {
 	h := sha256.New()
-	for _, part := range append([]string{s.Name, s.FileName(), s.Text, string(s.PTX)}, s.Defines()...) {
+	ptx := string(s.PTX)
+	if s.PTX == nil && s.Packed != nil {
+		ptx = s.Packed.Hash()
+	}
+	for _, part := range append([]string{s.Name, s.FileName(), s.Text, ptx}, s.Defines()...) {
 		var n [8]byte
 		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

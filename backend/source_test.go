@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+func packed(ptx string) *PackedPTX {
+	return &PackedPTX{
+		Hash:   func() string { return "hash of " + ptx },
+		Unpack: func() ([]byte, error) { return []byte(ptx), nil },
+	}
+}
+
 // Every source of the list must have a key of its own.
 func TestSourceKey(t *testing.T) {
 	sources := map[string]Source{
@@ -14,6 +21,7 @@ func TestSourceKey(t *testing.T) {
 		"file":                   {Name: "k", File: "f.cl", Text: "text"},
 		"text":                   {Name: "k", Text: "text "},
 		"PTX":                    {Name: "k", Text: "text", PTX: []byte("ptx")},
+		"packed PTX":             {Name: "k", Text: "text", Packed: packed("ptx")},
 		"macro":                  {Name: "k", Text: "text", Macros: map[string]string{"A": "1"}},
 		"macro value":            {Name: "k", Text: "text", Macros: map[string]string{"A": "2"}},
 		"macro name":             {Name: "k", Text: "text", Macros: map[string]string{"B": "1"}},
@@ -24,6 +32,7 @@ func TestSourceKey(t *testing.T) {
 		"macro like PTX":         {Name: "k", Text: "text", PTX: []byte("A=1")},
 		"text moved to the name": {Name: "ktext", Text: ""},
 		"name moved to the text": {Name: "", File: "k.cl", Text: "ktext"},
+		"other packed PTX":       {Name: "k", Text: "text", Packed: packed("other")},
 		"PTX moved to the text":  {Name: "k", Text: "textptx"},
 		"text moved to the file": {Name: "k", File: "k.clt", Text: "ext"},
 		"text moved to the PTX":  {Name: "k", PTX: []byte("text")},
@@ -83,6 +92,23 @@ func TestParamString(t *testing.T) {
 	} {
 		if p.String() != want {
 			t.Errorf("%+v is %q, want %q", p, p, want)
+		}
+	}
+}
+
+// PTX comes before what is packed, and a source may have neither.
+func TestPrebuilt(t *testing.T) {
+	for _, c := range []struct {
+		s    Source
+		want string
+	}{
+		{Source{}, ""},
+		{Source{PTX: []byte("a")}, "a"},
+		{Source{Packed: packed("b")}, "b"},
+		{Source{PTX: []byte("a"), Packed: packed("b")}, "a"},
+	} {
+		if got, err := c.s.Prebuilt(); string(got) != c.want || err != nil {
+			t.Errorf("%q, %v, want %q", got, err, c.want)
 		}
 	}
 }

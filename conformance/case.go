@@ -15,8 +15,8 @@ import (
 // A Case is one operation on one set of inputs.
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
-	// "transpose_tiled", an elementwise operation, such as "add", or an elementary function, such as
-	// "gpu.Exp"
+	// "transpose_tiled", an elementwise operation, such as "add", or an elementary function, such
+	// as "gpu.Exp"
 	Kernel string
 	Type   kernels.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -245,7 +245,7 @@ func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 }
 
 // Operands are what a case computes with, packed. For kernel "matmul" c, which holds what was there
-// before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; the elementwise
+// before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; elementwise
 // operations make it what they give of alpha, a and b, and the transposes a's transpose.
 func Operands[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
 	ma, mb, mc := operands[T](x)

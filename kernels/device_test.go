@@ -63,7 +63,7 @@ func (d *device) runs(t *testing.T, s *backend.Source, cpuShape bool) bool {
 	if d.info.Driver != "cuda" && d.info.Driver != "cudasim" {
 		return true
 	}
-	if cpuShape || s.PTX != nil {
+	if cpuShape || ptxOf(t, s) != nil {
 		return !cpuShape
 	}
 	k, err := d.Compile(s)
@@ -595,7 +595,8 @@ func testElementwise[T host.Element](t *testing.T, d *device) {
 						refill(t, d, dx, x)
 						refill(t, d, dy, y)
 						refill(t, d, dz, z)
-						launch(t, d, to.name+":", k, g, elementwiseArgs[T](o, rows, cols, dx, dy, to.o), to.o.Buffer, to.want)
+						args := elementwiseArgs[T](o, rows, cols, dx, dy, to.o)
+						launch(t, d, to.name+":", k, g, args, to.o.Buffer, to.want)
 					}
 				}
 			}

@@ -109,7 +109,7 @@ func TestPTXOnSimulator(t *testing.T) {
 	for file, s := range tuning.PTXSources() {
 		t.Run(strings.TrimSuffix(file, ".ptx"), func(t *testing.T) {
 			t.Parallel()
-			k := loadPTX(t, s, s.PTX)
+			k := loadPTX(t, s, ptxOf(t, s))
 			for _, err := range runPTX(t, k) {
 				t.Error(err)
 			}
@@ -133,11 +133,12 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 			".shared .align 4 .b8 matmulTiled_int32_$_as_[1020]",
 		},
 	} {
-		if !bytes.Contains(c.src.PTX, []byte(c.old)) {
+		ptx := ptxOf(t, c.src)
+		if !bytes.Contains(ptx, []byte(c.old)) {
 			t.Errorf("%s: the PTX has no %s", c.src.Name, c.old)
 			continue
 		}
-		k := loadPTX(t, c.src, bytes.ReplaceAll(c.src.PTX, []byte(c.old), []byte(c.new)))
+		k := loadPTX(t, c.src, bytes.ReplaceAll(ptx, []byte(c.old), []byte(c.new)))
 		if len(runPTX(t, k)) == 0 {
 			t.Errorf("%s with %s in place of %s gives the right results", c.src.Name, c.new, c.old)
 		}
@@ -181,6 +182,7 @@ func TestCorruptedPTXOnDriver(t *testing.T) {
 		{"st.global.f32", "ld.global.f32", nil}, // a load has its operands the other way round: no PTX
 	} {
 		src := *kernels.Scale.Source(kernels.Float32)
+		src.PTX = ptxOf(t, &src)
 		if src.Go == nil || src.Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
 			t.Fatalf("a source without text or Go, or PTX without %q", test.old)
 		}
@@ -215,7 +217,8 @@ func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, e
 	if err := q.Write(b, 0, backend.Bytes(x)); err != nil {
 		return nil, err
 	}
-	if err := q.Launch(k, backend.Grid1(1, 32), kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(-3))}, 1, n, row, row)...); err != nil {
+	args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(-3))}, 1, n, row, row)
+	if err := q.Launch(k, backend.Grid1(1, 32), args...); err != nil {
 		return nil, err
 	}
 	if err := q.Read(backend.Bytes(z), b, 0); err != nil {
@@ -296,7 +299,8 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	case "scale":
 		pa, pc := place(t, k, a), place(t, k, out)
 		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
-		return launchSim(k, flat, kernels.Scale.Args([]backend.Arg{kernels.Scalar(T(3))}, int64(m), int64(n), pa, pc), pc, want)
+		args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(T(3))}, int64(m), int64(n), pa, pc)
+		return launchSim(k, flat, args, pc, want)
 	case "add":
 		b := newArray(m, n, l[1], values[T](rng, kind))
 		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)

@@ -20,9 +20,10 @@ const EnvCheck = "TANDEM_CHECK"
 // slice that are none and an integer division by 0 are errors of the launch. They match
 // backend.ErrLaunch and name the kernel's file and line, the numbers and the work-item; the session
 // goes on. What the kernel has written before stays written. A checked launch blocks. It takes a
-// compiler: on an NVIDIA GPU that is NVRTC. On the cpu device the kernel runs twice: on copies of its
-// buffers each work-item is a goroutine that runs the Go as it is written, which finds barriers that
-// not all of them come to as well; if that finds nothing, the compiled kernel computes the results.
+// compiler: on an NVIDIA GPU that is NVRTC. On the cpu device the kernel runs twice: on copies of
+// its buffers each work-item is a goroutine that runs the Go as it is written, which finds barriers
+// that not all of them come to as well; if that finds nothing, the compiled kernel computes the
+// results.
 //
 // A session begins with what [EnvCheck] says.
 func (s *Session) SetChecked(on bool) { s.checked.Store(on) }
@@ -68,7 +69,7 @@ func checkedSource(src *backend.Source) *backend.Source {
 	c.Macros["TANDEM_CHECKED"] = "1"
 	c.Params = append(c.Params[:len(c.Params):len(c.Params)],
 		backend.Param{Name: "record", Type: "ulong*", Buffer: true})
-	c.PTX, c.Go = nil, src.Checks.Go
+	c.PTX, c.Packed, c.Go = nil, nil, src.Checks.Go
 	c.Text = lined(src)
 	return &c
 }

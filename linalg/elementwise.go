@@ -82,8 +82,8 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 	return x.run(ctx, s)
 }
 
-// ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one shape
-// to another, as [MatMulNPY] works. alpha counts where the operation has it.
+// ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one
+// shape to another, as [MatMulNPY] works. alpha counts where the operation has it.
 func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
 	o FileOptions, in ...io.ReaderAt,
 ) error {

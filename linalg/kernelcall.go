@@ -36,7 +36,9 @@ func NewKernelCall(s *Session, src *backend.Source, g backend.Grid) KernelCall {
 	case s == nil:
 		c.err = fmt.Errorf("linalg: launch of kernel %s: %w: the session is nil", src.Name, backend.ErrLaunch)
 	default:
-		c.kernel, c.err = s.kernel(kernelKey{src, s.checked.Load()})
+		if c.err = fresh(src); c.err == nil { // a variable that it uses may have changed since the last launch
+			c.kernel, c.err = s.kernel(kernelKey{src, s.checked.Load()})
+		}
 	}
 	return c
 }

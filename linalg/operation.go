@@ -20,8 +20,8 @@ import (
 // of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {
 	chooser
-	// shape sets the shape of C, and the steps, of a job whose operands are files; in are the shapes
-	// of these as NumPy has them. It gives that of the result.
+	// shape sets the shape of C, and the steps, of a job whose operands are files; in are the
+	// shapes of these as NumPy has them. It gives that of the result.
 	shape(f *fileJob[T], in [][]int) ([]int, error)
 	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
 	region(i int, c tiles.Tile, k, l int) tiles.Tile

@@ -67,15 +67,23 @@ func (s *core) plan(key planKey) (plan, error) {
 // compile compiles src, unless its text is older than the Go that it was generated from:
 // with its checks if checked, where it has some.
 func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error) {
-	if src != nil && src.Fresh != nil {
-		if err := src.Fresh(); err != nil {
-			return nil, fmt.Errorf("linalg: kernel %s: %w: %w", src.Name, backend.ErrBuild, err)
-		}
+	if err := fresh(src); err != nil {
+		return nil, err
 	}
 	if src == nil || src.Checks == nil || !checked {
 		return s.device.Compile(src)
 	}
 	return s.compileChecked(src)
+}
+
+// fresh is an error where src is older than the Go that it was generated from.
+func fresh(src *backend.Source) error {
+	if src != nil && src.Fresh != nil {
+		if err := src.Fresh(); err != nil {
+			return fmt.Errorf("linalg: kernel %s: %w: %w", src.Name, backend.ErrBuild, err)
+		}
+	}
+	return nil
 }
 
 // A kernelKey is a kernel, with its checks or without.

@@ -106,7 +106,8 @@ func TestSeedScale(t *testing.T) {
 			}
 			x := upload(t, s, constant[float32](1, n, 1))
 			z := newTarget[float32](t, s, 1, n)
-			args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(2))}, 1, int64(n), operand(x), operand(z.out))
+			two := []backend.Arg{kernels.Scalar(float32(2))}
+			args := kernels.Scale.Args(two, 1, int64(n), operand(x), operand(z.out))
 			launchSource(t, s, kernels.Scale.Source(kernels.Float32), backend.Grid1((n+255)/256, 256), args)
 			z.check(t, fmt.Sprint(n, " ones"), constant[float32](1, n, 2))
 			if err := x.Free(); err != nil {
@@ -264,7 +265,8 @@ func TestSeedAdd(t *testing.T) {
 		for _, g := range []backend.Grid{backend.Grid1(36, 36), backend.Grid2(6, 6, 6, 6)} {
 			z := newTarget[int32](t, s, 1, n)
 			row := kernels.Operand{Buffer: x.Buffer(), Stride: n}
-			launchSource(t, s, kernels.Add.Source(kernels.Int32), g, kernels.Add.Args(nil, 1, n, row, row, operand(z.out)))
+			args := kernels.Add.Args(nil, 1, n, row, row, operand(z.out))
+			launchSource(t, s, kernels.Add.Source(kernels.Int32), g, args)
 			z.check(t, fmt.Sprintf("add on %s", g), linalg.NewMatrix(1, n, want.Data))
 		}
 	})

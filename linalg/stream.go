@@ -455,8 +455,8 @@ func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
 	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
 }
 
-// panel is the panel of operand i for steps k to l-1 of tile t, and the slot that it is in: one that
-// has it, or the one that was not used for longest.
+// panel is the panel of operand i for steps k to l-1 of tile t, and the slot that it is in: one
+// that has it, or the one that was not used for longest.
 func (u *streamed[T]) panel(slots []slot, i int, t tiles.Tile, k, l int) (*slot, *Array[T], error) {
 	p := u.op.region(i, tiles.Tile{Row: t.Row, Col: t.Col, Rows: t.Rows, Cols: t.Cols}, k, l)
 	u.turn++

@@ -104,8 +104,11 @@ func (p *program) release() {
 // text and puts the PTX there.
 func (s *deviceState) build(src *backend.Source) (*program, error) {
 	p := &program{dev: s, name: src.Name}
-	if len(src.PTX) > 0 {
-		return p, p.load(src, src.PTX)
+	switch ptx, err := src.Prebuilt(); {
+	case err != nil:
+		return nil, s.Failure("Device.Compile", backend.ErrBuild, "%v", err)
+	case len(ptx) > 0:
+		return p, p.load(src, ptx)
 	}
 	if text := src.Text; strings.IndexByte(text, 0) >= 0 {
 		return nil, s.Failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C", src.FileName())

@@ -84,7 +84,8 @@ func newElementwise(a *app, op *kernels.Elementwise) *cobra.Command {
 	factor := ""
 	if op.Alpha {
 		inputs, example = inputs+" --by FACTOR", example+" --by 2"
-		factor = " FACTOR is rounded\nto the file's type once; for an int32 file it must be a whole number of that type."
+		factor = " FACTOR is rounded to the\n" +
+			"file's type once; for an int32 file it must be a whole number of that type."
 	}
 	cmd := &cobra.Command{
 		Use:   op.Name + " " + inputs + " -o C.npy",

@@ -239,7 +239,8 @@ func elementwise[T linalg.Element](t *testing.T) {
 			for _, l := range layoutsOn(backend, n) {
 				pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
 				for _, op := range kernels.Elementwises() {
-					want, err := linalg.ElementwiseContext(t.Context(), nil, op, -3, []linalg.Matrix[T]{a, b}[:op.Inputs]...)
+					in := []linalg.Matrix[T]{a, b}[:op.Inputs]
+					want, err := linalg.ElementwiseContext(t.Context(), nil, op, -3, in...)
 					if err != nil {
 						t.Fatal(err)
 					}

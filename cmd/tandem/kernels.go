@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -11,35 +10,40 @@ import (
 
 func newKernels(a *app) *cobra.Command {
 	var check, noLaunch, noPTX bool
+	var show string
 	cmd := &cobra.Command{
 		Use:   "kernels [folder]",
 		Short: "Compile the kernels of a Go package",
 		Long: `Compile the kernels of a Go package that are written in Go: functions that a line
 //tandem:kernel marks. The file kernels_tandem.go beside them gets text for OpenCL
-and CUDA, PTX where clang-19 is installed, Go for the cpu device, and a function
-for each kernel that launches it. It needs the go command.
+and CUDA, Go for the cpu device, and a function for each kernel that launches
+it; kernels_tandem.zip gets PTX where clang-19 is installed. It needs the go
+command.
 
 In a module that needs no more of Tandem's programs,
 go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 		Example: `  tandem kernels
-  tandem kernels ./internal/physics --check`,
+  tandem kernels ./internal/physics --check
+  tandem kernels --show saxpy_float32`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.runE(func(_ context.Context, args []string) error {
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			o := compiler.Options{
-				NoLaunch: noLaunch, NoPTX: noPTX, PTX: compiler.Clang(),
-				Warn: func(p compiler.Problem) { fmt.Fprintln(a.stderr, p) },
-			}
-			if check {
+			o := compiler.Options{NoLaunch: noLaunch, NoPTX: noPTX, Log: a.stderr}
+			switch {
+			case show != "":
+				return compiler.Show(a.stdout, dir, show)
+			case check:
 				return compiler.Check(dir, o)
 			}
+			o.PTX = compiler.Clang()
 			return compiler.Write(dir, o)
 		}),
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail where the generated file is stale")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail where a generated file is stale")
+	cmd.Flags().StringVar(&show, "show", "", "write nothing; print the PTX of a kernel")
 	cmd.Flags().BoolVar(&noLaunch, "no-launch", false, "leave the launch functions out, which need package linalg")
 	cmd.Flags().BoolVar(&noPTX, "no-ptx", false, "leave PTX out")
 	return cmd

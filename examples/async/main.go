@@ -137,7 +137,8 @@ func (p *pipeline) double(memory backend.HostBuffer, i int) error {
 		return err
 	}
 	x := kernels.Operand{Buffer: p.buffers[slot], Stride: length}
-	if err := p.compute.Launch(p.kernel, p.grid, kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(2))}, 1, length, x, x)...); err != nil {
+	args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(2))}, 1, length, x, x)
+	if err := p.compute.Launch(p.kernel, p.grid, args...); err != nil {
 		return err
 	}
 	if err := p.compute.ReadAsync(memory, int64(i*size), p.buffers[slot], 0, size); err != nil {

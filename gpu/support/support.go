@@ -3,12 +3,8 @@
 package support
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"math"
 	"math/bits"
-	"strings"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -18,6 +14,12 @@ import (
 
 // Value is x. The compiler does not know it to be constant, so that arithmetic on it wraps.
 func Value[T any](x T) T { return x }
+
+// Min is min(x, y), for packages that have a min of their own.
+func Min[T gpu.Number](x, y T) T { return min(x, y) }
+
+// Max is max(x, y).
+func Max[T gpu.Number](x, y T) T { return max(x, y) }
 
 // Div is x/y, and 0 where y is 0.
 func Div[T gpu.Integer](x, y T) T {
@@ -59,51 +61,6 @@ func Int[I gpu.Integer, F gpu.Float](x F) I {
 
 // FMA32 is a*b + c, rounded once.
 func FMA32(a, b, c float32) float32 { return host.FMA32(a, b, c) }
-
-// A Decl is a declaration that generated code was made from, as it was then.
-type Decl struct {
-	File  string // its name in the folder of the package
-	Head  string // its first line
-	Bytes int    // its length, with line ends of one byte
-	Hash  string // of its text, as Hash makes it
-}
-
-// Hash is the SHA-256 of a declaration's text, in hexadecimal digits.
-func Hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// Fresh checks that the declarations are still what they were. read gives the files as they were
-// when the program was built.
-func Fresh(read func(name string) ([]byte, error), generated string, decls []Decl) error {
-	for _, d := range decls {
-		data, err := read(d.File)
-		if err != nil {
-			return err
-		}
-		text := strings.ReplaceAll(string(data), "\r\n", "\n")
-		if !d.in(text) {
-			return fmt.Errorf("%s is stale: %q in %s has changed since; run go generate", generated, d.Head, d.File)
-		}
-	}
-	return nil
-}
-
-// in tells whether text has the declaration.
-func (d Decl) in(text string) bool {
-	for {
-		i := strings.Index(text, d.Head)
-		if i < 0 {
-			return false
-		}
-		text = text[i:]
-		if len(text) >= d.Bytes && Hash(text[:d.Bytes]) == d.Hash {
-			return true
-		}
-		text = text[len(d.Head):]
-	}
-}
 
 // Slice is the slice that a kernel sees of its arguments: a buffer, the offset and the number of
 // its elements.

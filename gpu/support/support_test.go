@@ -1,11 +1,8 @@
 package support_test
 
 import (
-	"errors"
-	"io/fs"
 	"math"
 	"testing"
-	"testing/fstest"
 
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
@@ -38,31 +35,6 @@ func TestDivRem(t *testing.T) {
 	}
 	if least := int32(math.MinInt32); support.Div(least, -1) != least || support.Rem(least, -1) != 0 {
 		t.Error("the least number by -1")
-	}
-}
-
-// A declaration may move, and its file have other line ends; once its text differs, it is stale.
-func TestFresh(t *testing.T) {
-	const text = "func f() int {\n\treturn 1\n}"
-	decls := []support.Decl{{File: "a.go", Head: "func f() int {", Bytes: len(text), Hash: support.Hash(text)}}
-	for _, c := range []struct {
-		file  string
-		fresh bool
-	}{
-		{"package a\n\n" + text + "\n", true},
-		{"package a\n\n// func f() int {\n\n" + text, true},
-		{"package a\r\n\r\nfunc f() int {\r\n\treturn 1\r\n}\r\n", true},
-		{"package a\n\nfunc f() int {\n\treturn 2\n}\n", false},
-		{"package a\n\nfunc f() int {\n", false},
-		{"package a\n", false},
-	} {
-		files := fstest.MapFS{"a.go": {Data: []byte(c.file)}}
-		if err := support.Fresh(files.ReadFile, "g.go", decls); (err == nil) != c.fresh {
-			t.Errorf("%q: %v", c.file, err)
-		}
-	}
-	if err := support.Fresh(fstest.MapFS{}.ReadFile, "g.go", decls); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without the file: %v", err)
 	}
 }
 

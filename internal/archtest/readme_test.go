@@ -114,7 +114,7 @@ func moduleZip(t *testing.T, prefix string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	walk(t, func(name string, text []byte) {
+	walkAll(t, func(name string, text []byte) {
 		w, err := z.Create(prefix + name)
 		if err == nil {
 			_, err = w.Write(text)

@@ -4,7 +4,8 @@
 // load.go reads the package with go/types; lower*.go make its kernels a small typed tree, ir.go, in
 // which Go's order of evaluation is explicit; uniform.go finds barriers that not all work-items
 // reach; split.go cuts kernels at barriers for the cpu device; printc.go and printgo.go print the
-// tree; emit.go puts the generated file together.
+// tree; emit.go puts the generated file together, in which names.go chooses the names, and fresh.go
+// finds what it depends on; ptx.go keeps the PTX beside it.
 //
 // It needs the standard library alone, and the Go command: go list names the packages, and what Go
 // has compiled of them gives their types.
@@ -15,8 +16,10 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -31,8 +34,7 @@ type Options struct {
 	// PTX compiles the text of a kernel to PTX; root is the directory of Tandem's module. nil:
 	// none.
 	PTX func(root, name, text string) ([]byte, error)
-	// Warn gets what keeps kernels from some devices. nil: none.
-	Warn func(Problem)
+	Log io.Writer // is told what lacks PTX, and what keeps kernels from some devices; nil: nobody
 }
 
 // Problems are all that keeps a package from being compiled.
@@ -60,24 +62,29 @@ func (p Problem) String() string {
 
 // Compile makes the generated file of the package in dir. Mistakes in the package are Problems.
 func Compile(dir string, o Options) ([]byte, error) {
+	text, _, err := compile(dir, o)
+	return text, err
+}
+
+func compile(dir string, o Options) ([]byte, []prebuilt, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	loader, err := newLoader(dir, FileName)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return loader.compile(o)
 }
 
-// compile makes the generated file.
-func (l *loader) compile(o Options) (text []byte, err error) {
+// compile makes the generated file, and the PTX that lies beside it.
+func (l *loader) compile(o Options) (text []byte, ptx []prebuilt, err error) {
 	err = l.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) (err error) {
-		text, err = l.emit(pkg, kernels, o)
+		text, ptx, err = l.emit(pkg, kernels, o)
 		return err
 	})
-	return text, err
+	return text, ptx, err
 }
 
 // An emit makes something of lowered kernels.
@@ -105,28 +112,14 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 	}
 	l := &lowerer{
 		loader: loader, types: newTypeTable(), funcs: map[string]*function{}, tables: map[*types.Var]*table{},
-		used: map[types.Object]bool{}, need: map[string]bool{}, written: map[*function]map[*variable]bool{},
+		need: map[string]bool{}, entries: map[string]bool{}, written: map[*function]map[*variable]bool{},
 	}
 	l.problems = append(l.problems, loader.errs...)
-	var kernels []*kernelDecl
 	if len(l.problems) == 0 {
-		kernels = l.kernels(pkg)
-		for _, k := range kernels {
-			l.instantiate(pkg, k)
-		}
+		err = l.run(pkg, e)
 	}
 	if len(l.need) > 0 {
 		return l.need, nil
-	}
-	if len(l.problems) == 0 && len(kernels) == 0 {
-		return nil, fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
-			"with a line %s above it",
-			pkg.ImportPath, kernelDirective)
-	}
-	if len(l.problems) == 0 {
-		if err := e(l, pkg, kernels); err != nil {
-			return nil, err
-		}
 	}
 	if len(l.problems) > 0 {
 		slices.SortStableFunc(l.problems, func(a, b Problem) int {
@@ -134,13 +127,40 @@ func lower(loader *loader, e emit) (need map[string]bool, err error) {
 		})
 		return nil, Problems(l.problems)
 	}
-	return nil, nil
+	return nil, err
 }
 
-// Write makes the generated file of the package in dir.
+// run lowers the kernels of pkg for e. After a problem, of which it tells none again, what was
+// lowered has gaps, so that a panic means nothing; before one it is an error.
+func (l *lowerer) run(pkg *goPackage, e emit) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a mistake of the compiler, in kernel %s: please report it with the kernel: %v\n%s",
+				l.kernel, v, debug.Stack())
+		}
+	}()
+	kernels := l.kernels(pkg)
+	for _, k := range kernels {
+		l.instantiate(pkg, k)
+	}
+	switch {
+	case len(l.need) > 0 || len(l.problems) > 0:
+		return nil
+	case len(kernels) == 0:
+		return fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
+			"with a line %s above it",
+			pkg.ImportPath, kernelDirective)
+	}
+	return e(l, pkg, kernels)
+}
+
+// Write makes the generated files of the package in dir.
 func Write(dir string, o Options) error {
-	text, err := Compile(dir, o)
+	text, ptx, err := compile(dir, o)
 	if err != nil {
+		return err
+	}
+	if err := updatePTX(dir, ptx, o); err != nil {
 		return err
 	}
 	name := filepath.Join(dir, FileName)
@@ -150,10 +170,11 @@ func Write(dir string, o Options) error {
 	return os.WriteFile(name, text, 0o644)
 }
 
-// Check is an error where the generated file of the package in dir is missing or not what Write
-// would make.
+// Check is an error where the generated files of the package in dir are missing or not what Write
+// would make. PTX is compared where o has a compiler; else it is checked that it was made of the
+// same text.
 func Check(dir string, o Options) error {
-	text, err := Compile(dir, o)
+	text, ptx, err := compile(dir, o)
 	if err != nil {
 		return err
 	}
@@ -165,5 +186,5 @@ func Check(dir string, o Options) error {
 	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), text) {
 		return fmt.Errorf("%s is stale: run go generate", name)
 	}
-	return nil
+	return checkPTX(dir, ptx, o)
 }

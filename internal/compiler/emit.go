@@ -14,11 +14,12 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
 // functionNames is the functions of a package, found before it is type-checked.
 func functionNames(l *loader) (names []string) {
-	for _, file := range l.root.GoFiles {
+	for _, file := range l.root.sources() {
 		name := filepath.Join(l.root.Dir, file)
 		text, err := l.read(name)
 		if err != nil || file == l.skip {
@@ -40,6 +41,7 @@ func functionNames(l *loader) (names []string) {
 // generates tells whether name may be one that is yet to be generated, and code may use: a launch
 // function, or a kernel's sources.
 func (l *loader) generates(name string) bool {
+	name = strings.TrimRight(name, "_")
 	source := strings.HasSuffix(name, "Kernel") || strings.HasSuffix(name, "Kernels")
 	return slices.ContainsFunc(l.funcs, func(f string) bool {
 		return name == launchName(f) || source && strings.HasPrefix(name, f)
@@ -73,7 +75,13 @@ type emitter struct {
 	pkg     *goPackage
 	o       Options
 	b       strings.Builder
-	imports map[string]bool
+	ptx     []prebuilt
+	names   *names
+	imports map[string]string // the names of packages, by path
+}
+
+func newEmitter(l *lowerer, pkg *goPackage, o Options) *emitter {
+	return &emitter{lowerer: l, pkg: pkg, o: o, names: newNames(pkg.types.Scope()), imports: map[string]string{}}
 }
 
 func (e *emitter) line(format string, args ...any) { fmt.Fprintf(&e.b, format+"\n", args...) }
@@ -84,24 +92,24 @@ func (e *emitter) typeName(t types.Type) string {
 		if p == e.pkg.types {
 			return ""
 		}
-		e.imports[p.Path()] = true
-		return p.Name()
+		return e.qualifier(p)
 	})
 }
 
-func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, error) {
-	e := &emitter{lowerer: l, pkg: pkg, o: o, imports: map[string]bool{}}
-	g := newGoPrinter(l)
+func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, []prebuilt, error) {
+	e := newEmitter(l, pkg, o)
+	e.reserve(kernels)
+	g := newGoPrinter(l, e.names)
 	for _, k := range kernels {
 		for _, n := range k.instances {
 			e.warnLocal(k, n)
 			sp := l.split(n)
-			g.plain(e.plainName(k, n), e.direct(k, n))
+			e.plain(g, k, n)
 			g.kernel(n, e.goKernelName(k, n), e.plainName(k, n), sp)
 		}
 	}
 	if len(l.problems) > 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	g.functions()
 	for _, k := range kernels {
@@ -110,23 +118,27 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 		}
 		for i := range k.instances {
 			if err := e.source(k, i); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	e.fresh()
-	e.checkNames(kernels)
-	if len(l.problems) > 0 {
-		return nil, nil
+	e.packed()
+	constraint, err := e.fresh(g, kernels)
+	if err != nil {
+		return nil, nil, err
 	}
 	body := e.b.String() + strings.Join(g.types, "\n") + g.out.String()
-	text := e.head(body) + body
+	if e.checkUniverse(); len(l.problems) > 0 {
+		return nil, nil, nil
+	}
+	head, body := e.head(body, constraint)
+	text := head + body
 	out, err := format.Source([]byte(text))
 	if err != nil {
-		return nil,
+		return nil, nil,
 			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
 	}
-	return restoreLines(out), nil
+	return restoreLines(out), e.ptx, nil
 }
 
 // portableLocal is how many bytes of local memory every GPU gives a group.
@@ -138,30 +150,12 @@ func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
 	for _, v := range slices.Concat(localsOf(n.body), slices.Collect(maps.Values(n.meeting))) {
 		size += v.typ.size
 	}
-	if size > portableLocal && e.o.Warn != nil {
-		e.o.Warn(Problem{
+	if size > portableLocal && e.o.Log != nil {
+		fmt.Fprintln(e.o.Log, Problem{
 			e.fset.Position(k.decl.Name.Pos()),
 			fmt.Sprintf("warning: %s%s takes %d bytes of local memory, and many devices have %d for a group; take "+
 				"smaller arrays, or know your device", k.decl.Name.Name, e.instanceArgs(k, n), size, portableLocal),
 		})
-	}
-}
-
-// checkNames refuses names of the package that the generated file needs.
-func (e *emitter) checkNames(kernels []*kernelDecl) {
-	for _, k := range kernels {
-		if name := k.decl.Name.Name; slices.Contains([]string{"it", "grid", "lo", "hi", "args"}, name) {
-			e.problem(k.decl.Name.Pos(), "the generated file has a variable %s where it calls the kernel; "+
-				"choose another name", name)
-		}
-	}
-	for _, name := range []string{
-		"backend", "bits", "embed", "fmt", "gpu", "linalg", "math", "support", "sync",
-		"kernelsText", "kernelsFresh",
-	} {
-		if o := e.pkg.types.Scope().Lookup(name); o != nil {
-			e.problem(o.Pos(), "the generated file needs the name %s for itself; choose another", name)
-		}
 	}
 }
 
@@ -176,84 +170,26 @@ func restoreLines(text []byte) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-func (e *emitter) head(body string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		"// Code generated by github.com/tandem-gpu/tandem/gpu/compile. DO NOT EDIT.\n\n"+
-			"package %s\n\nimport (\n", e.pkg.types.Name())
-	e.imports["embed"], e.imports["sync"] = true, true
-	used := qualifiers(body)
-	for _, path := range []string{
-		"math", "math/bits", gpuPath, gpuPath + "/support", modulePath + "backend", modulePath + "linalg",
-	} {
-		if used[path[strings.LastIndex(path, "/")+1:]] {
-			e.imports[path] = true
-		}
-	}
-	delete(e.imports, e.pkg.ImportPath)
-	for _, path := range slices.SortedFunc(keys(e.imports), func(a, b string) int {
-		if x, y := strings.Contains(a, "."), strings.Contains(b, "."); x != y {
-			if x {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(a, b)
-	}) {
-		fmt.Fprintf(&b, "%q\n", path)
-	}
-	b.WriteString(")\n\n")
-	return b.String()
-}
-
-// qualifiers is the names before a dot in declarations, but not in their strings and comments.
-func qualifiers(declarations string) map[string]bool {
-	names := map[string]bool{}
-	f, _ := parser.ParseFile(token.NewFileSet(), "", "package p\n"+declarations, parser.SkipObjectResolution)
-	ast.Inspect(f, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok {
-				names[x.Name] = true
-			}
-		}
-		return true
-	})
-	return names
-}
-
 const modulePath = "github.com/tandem-gpu/tandem/"
 
-func keys(m map[string]bool) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
+// A part of what is generated for an instance.
+type part struct {
+	n    *kernel
+	what string
+}
+
+// partName is the name of something that is generated for an instance.
+func (e *emitter) partName(k *kernelDecl, n *kernel, what string) string {
+	return e.names.of(part{n, what}, k.decl.Name.Name+n.instance+what)
 }
 
 // sourceName is the variable of an instance's backend.Source.
-func (e *emitter) sourceName(k *kernelDecl, n *kernel) string {
-	return e.free(k.decl.Name.Name + n.instance + "Kernel")
-}
+func (e *emitter) sourceName(k *kernelDecl, n *kernel) string { return e.partName(k, n, "Kernel") }
 
-func (e *emitter) goKernelName(k *kernelDecl, n *kernel) string {
-	return e.free(k.decl.Name.Name + n.instance + "Go")
-}
+func (e *emitter) goKernelName(k *kernelDecl, n *kernel) string { return e.partName(k, n, "Go") }
 
 // plainName is the function that runs an instance as it is written.
-func (e *emitter) plainName(k *kernelDecl, n *kernel) string {
-	return e.free(k.decl.Name.Name + n.instance + "Plain")
-}
-
-// free is a name that the package does not use.
-func (e *emitter) free(name string) string {
-	for e.pkg.types.Scope().Lookup(name) != nil {
-		name += "_"
-	}
-	return name
-}
+func (e *emitter) plainName(k *kernelDecl, n *kernel) string { return e.partName(k, n, "Plain") }
 
 // instanceArgs is the type arguments of an instance: "[float32]".
 func (e *emitter) instanceArgs(k *kernelDecl, n *kernel) string {
@@ -278,40 +214,45 @@ func instanceEnv(k *kernelDecl, n *kernel) env {
 	return e
 }
 
-// direct is the statements that run an instance as it is written, each work-item a goroutine.
-func (e *emitter) direct(k *kernelDecl, n *kernel) string {
+// plain prints the backend.GoKernel that runs an instance as it is written, each work-item a
+// goroutine.
+func (e *emitter) plain(g *goPrinter, k *kernelDecl, n *kernel) {
 	env := instanceEnv(k, n)
-	call := []string{"it"}
+	item, grid, lo, hi, args := e.names.local("it"), e.names.local("grid"), e.names.local("lo"),
+		e.names.local("hi"), e.names.local("args")
+	call := []string{item}
 	i, before := 0, ""
 	sig := k.fn.Type().(*types.Signature)
 	for j, v := range n.params {
 		t := e.types.close(sig.Params().At(j+1).Type(), env)
 		switch {
 		case v.leaves != nil:
-			name := fmt.Sprintf("arg%d", j)
+			name := e.names.local(fmt.Sprintf("arg%d", j))
 			before += fmt.Sprintf("var %s %s\n", name, e.typeName(t))
 			for _, l := range v.leaves {
 				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.own, e.typeName(e.types.close(l.goType, env)),
-					scalarArg(l.typ, i))
+					scalarArg(l.typ, args, i))
 				i++
 			}
 			call = append(call, name)
 		case v.typ.kind == kindSlice:
 			elem := e.typeName(t.Underlying().(*types.Slice).Elem())
-			call = append(call, fmt.Sprintf("support.Slice[%s](args[%d:])", elem, i))
+			call = append(call, fmt.Sprintf("support.Slice[%s](%s[%d:])", elem, args, i))
 			i += 3
 		case v.typ.kind == kindStruct:
 			elem := e.typeName(t.(*types.Named).TypeArgs().At(0))
 			call = append(call,
-				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](args[%[2]d:]), Rows: int(args[%d].Int64()), "+
-					"Cols: int(args[%d].Int64()), Stride: int(args[%d].Int64())}", elem, i, i+2, i+3, i+4))
+				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), "+
+					"Rows: int(%[2]s[%[4]d].Int64()), Cols: int(%[2]s[%[5]d].Int64()), "+
+					"Stride: int(%[2]s[%[6]d].Int64())}", elem, args, i, i+2, i+3, i+4))
 			i += 5
 		default:
-			call = append(call, fmt.Sprintf("%s(%s)", e.typeName(t), scalarArg(v.typ, i)))
+			call = append(call, fmt.Sprintf("%s(%s)", e.typeName(t), scalarArg(v.typ, args, i)))
 			i++
 		}
 	}
-	return fmt.Sprintf("%sreturn gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {\n%s%s(%s)\n})\n", before,
+	g.line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
+	g.line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
 		k.decl.Name.Name, e.instanceArgs(k, n), strings.Join(call, ", "))
 }
 
@@ -329,22 +270,43 @@ func (e *emitter) source(k *kernelDecl, i int) error {
 	if n.group != [3]int{} {
 		e.line("Group: [3]int{%d, %d, %d},", n.group[0], n.group[1], n.group[2])
 	}
-	e.line("Go: %s, Fresh: kernelsFresh,", e.goKernelName(k, n))
+	e.line("Go: %s, Fresh: %s,", e.goKernelName(k, n), e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, e.plainName(k, n))
 	e.line("Text: support.Head + `%s`,", body)
-	if e.o.PTX != nil && !e.o.NoPTX {
-		gpu := e.listed[gpuPath]
-		if gpu == nil || gpu.Module == nil {
-			return fmt.Errorf("package %s is not listed", gpuPath)
-		}
-		ptx, err := e.o.PTX(gpu.Module.Dir, n.entry, support.Head+body)
-		if err != nil {
-			return err
-		}
-		e.line("PTX: []byte(`%s`),", ptx)
+	if !e.o.NoPTX {
+		e.line("Packed: %s(%q),", e.names.give("kernelsPTX"), n.entry)
 	}
 	e.line("}\n")
+	if e.o.NoPTX {
+		return nil
+	}
+	return e.prebuild(n.entry, support.Head+body)
+}
+
+// prebuild makes the PTX of a kernel.
+func (e *emitter) prebuild(entry, text string) (err error) {
+	gpu := e.listed[gpuPath]
+	if gpu == nil {
+		return fmt.Errorf("package %s is not listed", gpuPath)
+	}
+	root := filepath.Dir(gpu.Dir) // go list names no folder of a vendored module
+	p := prebuilt{name: entry, key: ptxgen.Key(root, text)}
+	if e.o.PTX != nil {
+		if p.text, err = e.o.PTX(root, entry, text); err != nil {
+			return err
+		}
+	}
+	e.ptx = append(e.ptx, p)
 	return nil
+}
+
+// packed prints the variables that the PTX is found in.
+func (e *emitter) packed() {
+	if !e.o.NoPTX {
+		file := e.names.give("kernelsFile")
+		e.line("//go:embed %s\nvar %s string\n\nvar %s = support.PTX(%s)\n", PTXName, file,
+			e.names.give("kernelsPTX"), file)
+	}
 }
 
 // text is an instance in the portable dialect, without what every text begins with, and the files
@@ -397,79 +359,122 @@ func paramsOf(k *kernel) (list []textParam) {
 // elements are the types that linalg has arrays of.
 var elements = []string{"float32", "float64", "int32"}
 
+// A launcher prints the function that launches a kernel.
+type launcher struct {
+	*emitter
+	k          *kernelDecl
+	env        env // other type parameters in place of the kernel's
+	taken      map[string]bool
+	call       string   // the variable
+	typeParams []string // of the function, with their constraints
+	params     []string
+	steps      []string // what fills in the call
+}
+
+// unique is a name of a parameter or a variable.
+func (l *launcher) unique(name string) string {
+	for name == "_" || name == "" || l.taken[name] || ownImports[name] != "" || types.Universe.Lookup(name) != nil ||
+		l.pkg.types.Scope().Lookup(name) != nil || slices.Contains(slices.Collect(maps.Values(l.imports)), name) {
+		name += "_"
+	}
+	l.taken[name] = true
+	return name
+}
+
 // launch prints the function that launches a kernel.
 func (e *emitter) launch(k *kernelDecl) {
+	l := &launcher{emitter: e, k: k, env: env{}, taken: map[string]bool{}}
 	sig := k.fn.Type().(*types.Signature)
-	var typeParams, params, steps []string
-	for i := range sig.TypeParams().Len() {
-		var list []string
-		for _, ts := range k.types {
-			if t := e.typeName(ts[i]); !slices.Contains(list, t) {
-				list = append(list, t)
-			}
-		}
-		typeParams = append(typeParams, fmt.Sprintf("%s interface{ %s }", sig.TypeParams().At(i).Obj().Name(),
-			strings.Join(list, " | ")))
+	for v := range sig.Params().Variables() {
+		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
 	}
-	names := map[string]bool{
-		"s": true, "grid": true, "call": true, "backend": true, "linalg": true, "support": true, "gpu": true,
+	session, grid := l.unique("s"), l.unique("grid")
+	l.call = l.unique("call")
+	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
+	source := e.sourceName(k, k.instances[0])
+	if sig.TypeParams().Len() > 0 {
+		var zeros []string
+		for i := range sig.TypeParams().Len() {
+			zeros = append(zeros, "*new("+l.typeParam(i)+")")
+		}
+		source = fmt.Sprintf("%s.Of(%s)", e.instancesName(k), strings.Join(zeros, ", "))
 	}
-	unique := func(name string) string {
-		for name == "_" || name == "" || names[name] || types.Universe.Lookup(name) != nil ||
-			e.pkg.types.Scope().Lookup(name) != nil {
-			name += "_"
-		}
-		names[name] = true
-		return name
-	}
-	for i := range sig.TypeParams().Len() {
-		names[sig.TypeParams().At(i).Obj().Name()] = true
-	}
-	for j, v := range k.instances[0].params {
-		name := unique(v.name)
-		t := sig.Params().At(j + 1).Type()
-		var elem types.Type
-		step := ""
-		if v.leaves != nil {
-			params = append(params, name+" "+e.typeName(t))
-			for _, l := range v.leaves {
-				steps = append(steps, "call.Scalar("+e.scalar(name+l.own, l.goType, l.typ)+")")
-			}
-			continue
-		}
-		switch u := t.Underlying().(type) {
-		case *types.Slice:
-			elem, step = u.Elem(), "KernelSlice"
-		case *types.Struct:
-			elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
-		default:
-			params = append(params, name+" "+e.typeName(t))
-			steps = append(steps, "call.Scalar("+e.scalar(name, t, v.typ)+")")
-			continue
-		}
-		elemName := e.typeName(elem)
-		arg := unique("Arg" + strconv.Itoa(j+1))
-		constraint := "interface{ []" + elemName + " }"
-		if e.isElement(k, elem) {
-			constraint = "linalg.KernelArg[" + elemName + "]"
-		}
-		typeParams = append(typeParams, arg+" "+constraint)
-		params = append(params, name+" "+arg)
-		steps = append(steps, fmt.Sprintf("linalg.%s[%s](&call, %q, %s)", step, elemName, v.name, name))
+	for j := range k.instances[0].params {
+		l.param(j)
 	}
 	name := launchName(k.decl.Name.Name)
-	if o := e.pkg.types.Scope().Lookup(name); o != nil {
-		e.problem(o.Pos(), "the generated file declares %s, which launches kernel %s; choose another name", name,
-			k.decl.Name.Name)
-	}
 	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
 		k.decl.Name.Name)
 	e.line("// with host memory it blocks until the kernel is done.")
-	e.line("func %s%s(%s) error {", name, bracketed(typeParams),
-		strings.Join(append([]string{"s *linalg.Session", "grid backend.Grid"}, params...), ", "))
-	e.line("call := linalg.NewKernelCall(s, %s, grid)\n%s\nreturn call.Launch()\n}\n", e.instance(k, sig),
-		strings.Join(steps, "\n"))
+	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
+	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
+		strings.Join(l.steps, "\n"))
 	e.instances(k)
+}
+
+// typeParam adds type parameter i of the kernel, and gives its name.
+func (l *launcher) typeParam(i int) string {
+	var list []string
+	for _, ts := range l.k.types {
+		if t := l.typeName(ts[i]); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	p := l.k.fn.Type().(*types.Signature).TypeParams().At(i)
+	name := l.unique(p.Obj().Name())
+	l.env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, l.pkg.types, name, nil),
+		types.Universe.Lookup("any").Type())
+	l.typeParams = append(l.typeParams, fmt.Sprintf("%s interface{ %s }", name, strings.Join(list, " | ")))
+	return name
+}
+
+// param adds parameter j behind the kernel's item.
+func (l *launcher) param(j int) {
+	v := l.k.instances[0].params[j]
+	name := l.unique(v.name)
+	t := l.types.close(l.k.fn.Type().(*types.Signature).Params().At(j+1).Type(), l.env)
+	var elem types.Type
+	step := ""
+	if v.leaves != nil {
+		l.params = append(l.params, name+" "+l.typeName(t))
+		for _, n := range v.leaves {
+			l.steps = append(l.steps, l.call+".Scalar("+scalar(name+n.own, l.types.close(n.goType, l.env), n.typ)+")")
+		}
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		elem, step = u.Elem(), "KernelSlice"
+	case *types.Struct:
+		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
+	default:
+		l.params = append(l.params, name+" "+l.typeName(t))
+		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.typ)+")")
+		return
+	}
+	elemName := l.typeName(elem)
+	arg := l.unique("Arg" + strconv.Itoa(j+1))
+	constraint := "interface{ []" + elemName + " }"
+	if l.isElement(l.k, j+1) {
+		constraint = "linalg.KernelArg[" + elemName + "]"
+	}
+	l.typeParams = append(l.typeParams, arg+" "+constraint)
+	l.params = append(l.params, name+" "+arg)
+	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.name, name))
+}
+
+// reserve takes the names of launch functions, which users know, before all others.
+func (e *emitter) reserve(kernels []*kernelDecl) {
+	for _, k := range kernels {
+		name := launchName(k.decl.Name.Name)
+		if o := e.pkg.types.Scope().Lookup(name); o != nil && !e.o.NoLaunch {
+			e.problem(o.Pos(), "the generated file declares %s, which launches kernel %s; choose another name", name,
+				k.decl.Name.Name)
+		}
+		if e.names.of(k, name) != name && !e.o.NoLaunch {
+			e.problem(k.decl.Name.Pos(), "%s launches another kernel, too; choose another name", name)
+		}
+	}
 }
 
 func bracketed(list []string) string {
@@ -479,10 +484,18 @@ func bracketed(list []string) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// isElement tells whether linalg has arrays of t, whatever its type parameters stand for.
-func (e *emitter) isElement(k *kernelDecl, t types.Type) bool {
+// isElement tells whether linalg has arrays of what parameter i is a slice or a matrix of,
+// whatever its type parameters stand for.
+func (e *emitter) isElement(k *kernelDecl, i int) bool {
 	for _, n := range k.instances {
-		if !slices.Contains(elements, e.typeName(e.types.close(t, instanceEnv(k, n)))) {
+		t := e.types.close(k.fn.Type().(*types.Signature).Params().At(i).Type(), instanceEnv(k, n))
+		elem := types.Type(nil)
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			elem = s.Elem()
+		} else {
+			elem = types.Unalias(t).(*types.Named).TypeArgs().At(0)
+		}
+		if !slices.Contains(elements, e.typeName(elem)) {
 			return false
 		}
 	}
@@ -490,7 +503,7 @@ func (e *emitter) isElement(k *kernelDecl, t types.Type) bool {
 }
 
 // scalar is the backend.Arg of a scalar parameter.
-func (e *emitter) scalar(name string, t types.Type, it *typ) string {
+func scalar(name string, t types.Type, it *typ) string {
 	if p, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return fmt.Sprintf("support.Arg[%s](%s)", p.Obj().Name(), name)
 	}
@@ -500,19 +513,9 @@ func (e *emitter) scalar(name string, t types.Type, it *typ) string {
 	return fmt.Sprintf("support.Arg(%s(%s))", basics[it.kind].goName, name)
 }
 
-// instance is the backend.Source that the type arguments choose.
-func (e *emitter) instance(k *kernelDecl, sig *types.Signature) string {
-	if sig.TypeParams().Len() == 0 {
-		return e.sourceName(k, k.instances[0])
-	}
-	var zero []string
-	for i := range sig.TypeParams().Len() {
-		zero = append(zero, "*new("+sig.TypeParams().At(i).Obj().Name()+")")
-	}
-	return fmt.Sprintf("%s.Of(%s)", e.instancesName(k), strings.Join(zero, ", "))
+func (e *emitter) instancesName(k *kernelDecl) string {
+	return e.names.of(part{k.instances[0], "Kernels"}, k.decl.Name.Name+"Kernels")
 }
-
-func (e *emitter) instancesName(k *kernelDecl) string { return e.free(k.decl.Name.Name + "Kernels") }
 
 // instances prints the list of a generic kernel's instances.
 func (e *emitter) instances(k *kernelDecl) {
@@ -528,64 +531,4 @@ func (e *emitter) instances(k *kernelDecl) {
 		e.line("{Types: []any{%s}, Kernel: %s},", strings.Join(zero, ", "), e.sourceName(k, n))
 	}
 	e.line("}\n")
-}
-
-// fresh prints the check that the kernels are still those that the file was generated from.
-func (e *emitter) fresh() {
-	var decls []string
-	files := map[string]bool{}
-	for _, file := range e.pkg.files {
-		for _, d := range file.Decls {
-			if !e.declares(d) {
-				continue
-			}
-			start, end := d.Pos(), d.End()
-			if f, ok := d.(*ast.FuncDecl); ok && f.Doc != nil {
-				start = f.Doc.Pos()
-			}
-			where := e.fset.Position(start)
-			data, err := e.read(where.Filename)
-			if err != nil {
-				continue
-			}
-			text := strings.ReplaceAll(string(data[where.Offset:e.fset.Position(end).Offset]), "\r\n", "\n")
-			head, _, _ := strings.Cut(text, "\n")
-			name := filepath.Base(where.Filename)
-			files[name] = true
-			decls = append(decls, fmt.Sprintf("{File: %q, Head: %q, Bytes: %d, Hash: %q},", name, head,
-				len(text), support.Hash(text)))
-		}
-	}
-	e.line("//go:embed %s\nvar kernelsText embed.FS\n", strings.Join(slices.Sorted(keys(files)), " "))
-	e.line("// kernelsFresh tells whether the declarations that this file was generated from are unchanged.")
-	e.line("var kernelsFresh = sync.OnceValue(func() error {\n"+
-		"return support.Fresh(kernelsText.ReadFile, %q, []support.Decl{", FileName)
-	for _, d := range decls {
-		e.line("%s", d)
-	}
-	e.line("})\n})\n")
-}
-
-// declares tells whether d declares something that the kernels use.
-func (e *emitter) declares(d ast.Decl) bool {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		return e.used[e.pkg.info.Defs[d.Name]]
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				if e.used[e.pkg.info.Defs[s.Name]] {
-					return true
-				}
-			case *ast.ValueSpec:
-				for _, n := range s.Names {
-					if e.used[e.pkg.info.Defs[n]] {
-						return true
-					}
-				}
-			}
-		}
-	}
-	return false
 }

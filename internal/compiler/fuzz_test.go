@@ -121,7 +121,7 @@ func (m *mutator) errors(t testing.TB, text string, o Options) (list []error) {
 			t.Fatalf("the compiler panics: %v (see mutant.go in %s)", v, os.TempDir())
 		}
 	}()
-	out, err := l.compile(o)
+	out, _, err := l.compile(o)
 	if err != nil {
 		if _, ok := err.(Problems); !ok && !strings.Contains(err.Error(), "has no kernels") {
 			if _, ok := err.(scanner.ErrorList); !ok {

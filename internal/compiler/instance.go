@@ -40,7 +40,7 @@ func Instances(dir string) ([]Instance, error) {
 	}
 	var list []Instance
 	err = loader.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) error {
-		e := &emitter{lowerer: l, pkg: pkg, imports: map[string]bool{}}
+		e := newEmitter(l, pkg, Options{})
 		for _, k := range kernels {
 			for _, n := range k.instances {
 				l.split(n)

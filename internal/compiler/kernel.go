@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A kernelDecl is a kernel as it is declared, with its instances.
@@ -114,7 +116,7 @@ func (l *lowerer) typeLists(f *frame, k *kernelDecl, list []string) {
 		}
 		var ts []types.Type
 		for _, name := range names {
-			tv, err := types.Eval(l.fset, f.pkg.types, k.decl.Body.Pos(), name)
+			tv, err := types.Eval(l.fset, f.pkg.types, pos, name) // of the file, not of the kernel
 			if err != nil || !tv.IsType() {
 				f.refuse(pos, "%q is no type; list types such as float32", name)
 			}
@@ -135,9 +137,9 @@ func (l *lowerer) typeLists(f *frame, k *kernelDecl, list []string) {
 // instantiate lowers a kernel for each list of types.
 func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 	params := k.fn.Type().(*types.Signature).TypeParams()
-	l.used[k.fn] = true
 	before := len(l.problems)
 	for i, ts := range k.types {
+		l.kernel, l.copies = k.decl.Name.Name, 0
 		e := env{}
 		for j, t := range ts {
 			e[params.At(j)] = t
@@ -148,6 +150,10 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 			entry = cName(k.decl.Name.Name) + "_" + cName(strings.Join(k.typeNames[i], "_"))
 			instance += exported(cName(name))
 		}
+		for l.entries[entry] {
+			entry += "_"
+		}
+		l.entries[entry] = true
 		n := &kernel{
 			function: &function{name: entry, pos: k.decl.Pos(), names: scope{}}, instance: instance,
 			entry: entry, group: k.group,
@@ -259,4 +265,7 @@ func (f *frame) leaves(pos token.Pos, list []leaf, l leaf) []leaf {
 	return list
 }
 
-func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+func exported(name string) string {
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[n:]
+}

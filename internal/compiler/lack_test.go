@@ -70,8 +70,9 @@ func agreed[T gpu.Float](it gpu.Item, out []T) {
 	out[it.Global(0)] = gpu.Uniform(it, s[0])
 }
 `})
-	var got []string
-	_, err := Compile(dir, Options{Warn: func(p Problem) { got = append(got, p.String()) }})
+	var log strings.Builder
+	_, err := Compile(dir, Options{Log: &log})
+	got := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, warnings %q", err, got)
 	}

@@ -23,12 +23,15 @@ const gpuPath = "github.com/tandem-gpu/tandem/gpu"
 // A listed is what go list says of a package.
 type listed struct {
 	ImportPath, Dir, Name, Export string
-	GoFiles, Imports, Deps        []string
+	GoFiles, CgoFiles             []string
+	Imports, Deps                 []string
 	Standard                      bool
-	ImportMap                     map[string]string
 	Module                        *struct{ Dir, Path, GoVersion string }
 	Error                         *struct{ Err, Pos string }
 }
+
+// sources is the names of the Go files.
+func (p *listed) sources() []string { return slices.Concat(p.GoFiles, p.CgoFiles) }
 
 // A goPackage is a package that is read from its source.
 type goPackage struct {
@@ -64,26 +67,14 @@ func (l *loader) read(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// newLoader lists the package in dir and all that it imports.
+// newLoader lists the package in dir and all that it imports. The package itself is not built: that
+// takes time, and its generated file may keep it from building.
 func newLoader(dir, skip string) (*loader, error) {
-	cmd := exec.Command("go", "list", "-e", "-export", "-deps",
-		"-json=ImportPath,Dir,Name,Export,GoFiles,Imports,Deps,Standard,ImportMap,Module,Error", ".")
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
-	}
 	l := &loader{fset: token.NewFileSet(), listed: map[string]*listed{}, source: map[string]bool{}, skip: skip}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
-		if err := d.Decode(p); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		l.listed[p.ImportPath], l.root = p, p // the package itself comes last
+	if err := l.list(dir, "."); err != nil {
+		return nil, err
+	}
+	for _, l.root = range l.listed {
 	}
 	if l.root == nil || l.root.Name == "" {
 		if l.root != nil && l.root.Error != nil {
@@ -91,7 +82,35 @@ func newLoader(dir, skip string) (*loader, error) {
 		}
 		return nil, fmt.Errorf("%s has no Go package", dir)
 	}
-	return l, nil
+	imports := slices.DeleteFunc(slices.Clone(l.root.Imports), func(path string) bool { return path == "C" })
+	if len(imports) == 0 {
+		return l, nil
+	}
+	return l, l.list(dir, append([]string{"-export", "-deps"}, imports...)...)
+}
+
+// list adds what go list says.
+func (l *loader) list(dir string, args ...string) error {
+	cmd := exec.Command("go", append([]string{
+		"list", "-e",
+		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,Imports,Deps,Standard,Module,Error",
+	}, args...)...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := d.Decode(p); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		l.listed[p.ImportPath] = p
+	}
 }
 
 // load reads the package itself, and the packages in l.source.
@@ -136,7 +155,7 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 	}
 	g := &goPackage{listed: p}
 	l.loaded[p.ImportPath] = g
-	for _, name := range p.GoFiles {
+	for _, name := range p.sources() {
 		if p == l.root && name == l.skip {
 			continue
 		}
@@ -158,7 +177,8 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 	}
 	config := types.Config{
 		Importer: l, Sizes: types.SizesFor("gc", "amd64"), // int has 64 bits
-		Error: func(err error) { l.typeError(err.(types.Error)) },
+		FakeImportC: len(p.CgoFiles) > 0,
+		Error:       func(err error) { l.typeError(err.(types.Error)) },
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
@@ -223,10 +243,7 @@ func (g *goPackage) index() {
 func written(info *types.Info, n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			return n.Lhs
-		}
-		return n.Lhs // a variable that := assigns anew
+		return n.Lhs // := too assigns a variable that is there
 	case *ast.IncDecStmt:
 		return []ast.Expr{n.X}
 	case *ast.UnaryExpr:
@@ -235,7 +252,8 @@ func written(info *types.Info, n ast.Node) []ast.Expr {
 		}
 	case *ast.SliceExpr:
 		if t := info.TypeOf(n.X); t != nil {
-			if _, ok := t.Underlying().(*types.Array); ok { // what it gives leads to the array
+			switch t.Underlying().(type) {
+			case *types.Array, *types.Interface: // of a type parameter
 				return []ast.Expr{n.X}
 			}
 		}
@@ -243,20 +261,20 @@ func written(info *types.Info, n ast.Node) []ast.Expr {
 		if n.Tok == token.ASSIGN {
 			return []ast.Expr{n.Key, n.Value}
 		}
-	case *ast.CallExpr:
-		if s, ok := n.Fun.(*ast.SelectorExpr); ok && takesAddress(info.Selections[s]) {
-			return []ast.Expr{s.X}
+	case *ast.SelectorExpr: // of a method, called or not
+		if takesAddress(info.Selections[n]) {
+			return []ast.Expr{n.X}
 		}
 	}
 	return nil
 }
 
-// takesAddress tells whether a call of method s takes the address of its receiver.
+// takesAddress tells whether method s takes the address of what it is selected of.
 func takesAddress(s *types.Selection) bool {
 	if s == nil || s.Kind() != types.MethodVal {
 		return false
 	}
-	_, pointer := s.Obj().Type().(*types.Signature).Recv().Type().(*types.Pointer)
+	_, pointer := types.Unalias(s.Obj().(*types.Func).Signature().Recv().Type()).(*types.Pointer)
 	_, already := s.Recv().Underlying().(*types.Pointer)
 	return pointer && !already
 }

@@ -24,9 +24,11 @@ type lowerer struct {
 	types    *typeTable
 	funcs    map[string]*function
 	active   []string // functions that are being lowered
+	kernel   string   // the kernel that is
+	entries  map[string]bool
+	copies   int // of functions in place of their calls, in the kernel
 	tables   map[*types.Var]*table
-	used     map[types.Object]bool // declarations of the package itself
-	need     map[string]bool       // packages to read from source
+	need     map[string]bool // packages to read from source
 	problems []Problem
 	written  map[*function]map[*variable]bool // parameters that functions write through
 }

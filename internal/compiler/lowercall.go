@@ -186,7 +186,8 @@ func (f *frame) settle(e *expr) *expr {
 	if e == nil {
 		return nil
 	}
-	if e.op == opCall || e.op == opBuiltin || e.within || e.op == opBinary && (e.tok == token.LAND || e.tok == token.LOR) {
+	logical := e.op == opBinary && (e.tok == token.LAND || e.tok == token.LOR)
+	if e.op == opCall || e.op == opBuiltin || e.within || logical {
 		return f.snapshot(e)
 	}
 	c := *e
@@ -211,7 +212,8 @@ func changes(list []*stmt) bool {
 		found = found || s.kind == stmtBarrier || s.kind == stmtAssign && !own[rootVariable(s.x)]
 		s.exprs(func(e *expr) {
 			e.walk(func(e *expr) {
-				found = found || e.op == opCall && e.fn.effects || e.op == opBuiltin && strings.HasPrefix(e.name, "Atomic")
+				found = found || e.op == opCall && e.fn.effects ||
+					e.op == opBuiltin && strings.HasPrefix(e.name, "Atomic")
 			})
 		})
 	})
@@ -392,7 +394,6 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 	if decl == nil || decl.Body == nil {
 		f.refuse(e.Pos(), "%s has no body in Go; write one", fn.Name())
 	}
-	f.useObject(origin)
 	args = f.args(e, args...)
 	f.matchParams(e, origin.Type().(*types.Signature), callEnv, args)
 	key := f.keyOf(origin, callEnv)
@@ -411,7 +412,8 @@ func (f *frame) matchParams(e *ast.CallExpr, sig *types.Signature, callEnv env, 
 	offset := len(args) - sig.Params().Len()
 	for i := range sig.Params().Len() {
 		a := args[i+offset]
-		if t, err := f.types.of(f.types.close(sig.Params().At(i).Type(), callEnv), spaceGlobal); err == nil && t.scalar() {
+		closed := f.types.close(sig.Params().At(i).Type(), callEnv)
+		if t, err := f.types.of(closed, spaceGlobal); err == nil && t.scalar() {
 			args[i+offset] = f.assignable(e.Pos(), a, t)
 		}
 	}
@@ -521,6 +523,9 @@ func (f *frame) closure(e *ast.CallExpr, lit *ast.FuncLit, def *frame) []*expr {
 	return f.inlineCall(e, g, "closure "+itoa(int(lit.Pos())), nil, lit.Type, lit.Body, args)
 }
 
+// maxCopies is how many calls of a kernel are replaced by the bodies of functions.
+const maxCopies = 1000
+
 // inlineCall puts the body of a function in place of a call. g is its frame.
 func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.FieldList, sig *ast.FuncType,
 	body *ast.BlockStmt, args []*expr,
@@ -530,6 +535,10 @@ func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.Fiel
 	}
 	if len(f.active) > 100 {
 		f.refuse(e.Pos(), "calls nested more than 100 deep; use a loop")
+	}
+	if f.lowerer.copies++; f.lowerer.copies > maxCopies {
+		f.refuse(e.Pos(), "more than %d calls of function literals and of functions with an item, each of which takes "+
+			"its call's place; use a loop, or a function without an item", maxCopies)
 	}
 	f.lowerer.active = append(f.lowerer.active, key)
 	defer func() { f.lowerer.active = f.lowerer.active[:len(f.lowerer.active)-1] }()

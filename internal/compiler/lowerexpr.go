@@ -23,7 +23,6 @@ const maxDepth = 60
 
 func (f *frame) unlimited(e ast.Expr) *expr {
 	if tv := f.pkg.info.Types[e]; tv.Value != nil {
-		f.use(e)
 		return f.constantOf(e.Pos(), tv.Value, f.irType(e.Pos(), tv.Type, spacePrivate))
 	}
 	switch e := e.(type) {
@@ -55,22 +54,6 @@ func (f *frame) unlimited(e ast.Expr) *expr {
 	}
 	f.refuse(e.Pos(), "a kernel has no expressions of this kind; write it with operators and calls")
 	return nil
-}
-
-// use notes the constants that an expression names, as declarations that the output depends on.
-func (f *frame) use(e ast.Expr) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			f.useObject(f.pkg.info.Uses[id])
-		}
-		return true
-	})
-}
-
-func (f *frame) useObject(o types.Object) {
-	if o != nil && o.Pkg() != nil && o.Pkg().Path() == f.root.ImportPath && o.Parent() == o.Pkg().Scope() {
-		f.used[o] = true
-	}
 }
 
 func (f *frame) ident(e *ast.Ident) *expr {
@@ -108,10 +91,11 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *expr {
 		f.refuse(pos, "%s is declared outside; pass it to the kernel", o.Name())
 	}
 	pkg := f.sourceOf(pos, o.Pkg(), o.Name())
-	if at, ok := pkg.dirty[o]; ok {
-		f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.position(at))
+	for _, g := range f.loaded {
+		if at, ok := g.dirty[o]; ok {
+			f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.position(at))
+		}
 	}
-	f.useObject(o)
 	spec := pkg.vars[o]
 	g := &frame{lowerer: f.lowerer, pkg: pkg, fn: &function{names: scope{}}, bind: map[types.Object]binding{}}
 	var value *expr
@@ -461,7 +445,6 @@ func (f *frame) composite(e *ast.CompositeLit) *expr {
 	goType := f.pkg.info.TypeOf(e)
 	t := f.irType(e.Pos(), goType, spaceGlobal)
 	r := &expr{op: opMake, typ: t, pos: e.Pos()}
-	f.useType(goType)
 	element := func(i int64, x ast.Expr, t *typ) {
 		var v *expr
 		f.after(r.args, func() { v = f.assignable(x.Pos(), f.value(x), t) })
@@ -517,11 +500,4 @@ func fieldIndex(t types.Type, key ast.Expr) int {
 		}
 	}
 	return 0
-}
-
-// useType notes that the output depends on the declaration of t.
-func (f *frame) useType(t types.Type) {
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		f.useObject(n.Obj())
-	}
 }

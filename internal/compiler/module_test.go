@@ -28,9 +28,7 @@ func newModule(t testing.TB, files map[string]string) string {
 		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + root + "\n"
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	write("go.mod", text)
 	write("go.sum", string(sum))
@@ -48,4 +46,15 @@ func goTool(t testing.TB, dir string, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// writeFile writes a file, and makes its folder.
+func writeFile(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -13,9 +13,8 @@ import (
 type goPrinter struct {
 	l         *lowerer
 	out       strings.Builder
-	taken     scope          // in the package
-	names     map[any]string // of types, tables and functions
-	types     []string       // declarations of types and tables
+	names     *names   // in the package
+	types     []string // declarations of types and tables
 	done      map[any]bool
 	queue     []*function
 	reads     map[*variable]bool
@@ -32,8 +31,8 @@ type goPrinter struct {
 	kept      map[*variable]bool // elements of a work-item that the present loop keeps in a variable
 }
 
-func newGoPrinter(l *lowerer) *goPrinter {
-	return &goPrinter{l: l, taken: scope{}, names: map[any]string{}, done: map[any]bool{}, hoisted: map[*expr]string{}}
+func newGoPrinter(l *lowerer, n *names) *goPrinter {
+	return &goPrinter{l: l, names: n, done: map[any]bool{}, hoisted: map[*expr]string{}}
 }
 
 func (p *goPrinter) line(format string, args ...any) {
@@ -49,15 +48,14 @@ func (p *goPrinter) at(pos token.Pos) {
 }
 
 // global is the name of a type, a table or a function that generated code declares in the package.
-func (p *goPrinter) global(x any, name string) string {
-	if p.names[x] == "" {
-		n := p.taken.unique("gpu_" + name)
-		for p.l.loaded[p.l.root.ImportPath].types.Scope().Lookup(n) != nil {
-			n = p.taken.unique("gpu_" + name)
-		}
-		p.names[x] = n
+func (p *goPrinter) global(x any, name string) string { return p.names.of(x, "gpu_"+name) }
+
+// own is Go's own function min or max, which the package may hide.
+func (p *goPrinter) own(name string) string {
+	if p.names.pkg.Lookup(name) != nil {
+		return "support." + exported(name)
 	}
-	return p.names[x]
+	return name
 }
 
 // typ is t in Go.
@@ -102,9 +100,14 @@ func (p *goPrinter) table(t *table) string {
 	name := p.global(t, t.name)
 	if !p.done[t] {
 		p.done[t] = true
-		value := p.typ(t.value.typ) + "{}"
-		if t.value.op == opMake {
+		value := ""
+		switch t.value.op {
+		case opZero:
+			value = p.zero(t.value.typ)
+		case opMake:
 			value = p.make(t.value)
+		default:
+			value = p.bare(t.value)
 		}
 		p.types = append(p.types, fmt.Sprintf("var %s = %s\n", name, value))
 	}
@@ -572,7 +575,7 @@ func (p *goPrinter) builtin(e *expr) string {
 		}
 		return "math.FMA(" + args + ")"
 	case "min", "max":
-		return fmt.Sprintf("%s(%s)", e.name, args)
+		return fmt.Sprintf("%s(%s)", p.own(e.name), args)
 	case "div", "rem":
 		return fmt.Sprintf("support.%s(%s)", exported(e.name), args)
 	case "bits", "frombits":
@@ -635,11 +638,6 @@ func usesItem(list []*stmt, name string, d int) bool {
 
 // maxGroup is how many work-items a group has at most on the cpu device.
 const maxGroup = 1024
-
-// plain prints the backend.GoKernel that runs a kernel as it is written, by the statements in body.
-func (p *goPrinter) plain(name, body string) {
-	p.line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {\n%s}", name, body)
-}
 
 // kernel prints k as a backend.GoKernel. plain runs it as it is written.
 func (p *goPrinter) kernel(k *kernel, name, plain string, sp *splitter) {
@@ -723,7 +721,7 @@ func (p *goPrinter) all(body []*stmt, g *edges) {
 			end = "a" + end[1:]
 		}
 		if len(g.ends[d]) > 0 {
-			end = fmt.Sprintf("min(%s, %s)", end, p.exprs(g.ends[d]))
+			end = fmt.Sprintf("%s(%s, %s)", p.own("min"), end, p.exprs(g.ends[d]))
 		}
 		p.line("e%d := %s", d, end)
 	}
@@ -740,7 +738,7 @@ func (p *goPrinter) parameter(v *variable, i int) int {
 	case v.leaves != nil:
 		p.line("var %s %s", name, p.typ(t))
 		for _, l := range v.leaves {
-			p.line("%s%s = %s", name, l.gen, scalarArg(l.typ, i))
+			p.line("%s%s = %s", name, l.gen, scalarArg(l.typ, "args", i))
 			i++
 		}
 	case t.kind == kindSlice:
@@ -754,7 +752,7 @@ func (p *goPrinter) parameter(v *variable, i int) int {
 		}
 		i += 5
 	default:
-		p.line("%s := %s", name, scalarArg(t, i))
+		p.line("%s := %s", name, scalarArg(t, "args", i))
 		i++
 	}
 	if !p.reads[v] {
@@ -763,15 +761,15 @@ func (p *goPrinter) parameter(v *variable, i int) int {
 	return i
 }
 
-// scalarArg is argument i as a scalar of type t.
-func scalarArg(t *typ, i int) string {
+// scalarArg is argument i of args as a scalar of type t.
+func scalarArg(t *typ, args string, i int) string {
 	switch {
 	case t.kind == kindBool:
-		return fmt.Sprintf("args[%d].Uint32() != 0", i)
+		return fmt.Sprintf("%s[%d].Uint32() != 0", args, i)
 	case t.float() || t.size >= 4:
-		return fmt.Sprintf("args[%d].%s()", i, exported(basics[t.kind].goName))
+		return fmt.Sprintf("%s[%d].%s()", args, i, exported(basics[t.kind].goName))
 	}
-	return fmt.Sprintf("%s(args[%d].Uint32())", basics[t.kind].goName, i)
+	return fmt.Sprintf("%s(%s[%d].Uint32())", basics[t.kind].goName, args, i)
 }
 
 // items prints a loop over the work-items of a group.

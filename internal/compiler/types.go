@@ -128,6 +128,7 @@ type typeTable struct {
 	types  map[string]*typ
 	ids    []types.Type            // of structs, and of what type parameters stand for
 	locals map[string]*types.Named // types in generic functions, as they are there
+	depth  int                     // of the type that of looks at, in others
 }
 
 func newTypeTable() *typeTable {
@@ -291,6 +292,11 @@ func (tt *typeTable) of(t types.Type, s space) (*typ, error) {
 	t = types.Unalias(t)
 	if isGPU(t, "Item") {
 		return tt.types["item"], nil
+	}
+	tt.depth++
+	defer func() { tt.depth-- }()
+	if tt.depth > 50 {
+		return nil, fmt.Errorf("a kernel has no types that contain themselves; keep indices instead")
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:

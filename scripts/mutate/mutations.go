@@ -193,7 +193,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "cache key without macros", file: "backend/source.go",
-		old: "string(s.PTX)}, s.Defines()...)", new: "string(s.PTX)})",
+		old: "ptx}, s.Defines()...)", new: "ptx})",
 		pkg: "./backend/opencl", test: "TestSuite/.*/Compile/Macros", needs: "OpenCL",
 	},
 	{
@@ -278,13 +278,13 @@ var mutations = []mutation{
 		pkg: "./linalg", test: "TestFiles",
 	},
 	{
-		name: "each panel of a tile begins the chain anew", file: "linalg/stream.go",
-		old: "case u.chain || k > 0:", new: "case u.chain:",
+		name: "each panel of a tile begins the chain anew", file: "linalg/operation.go",
+		old: "case x.chain || k > 0:", new: "case x.chain:",
 		pkg: "./linalg", test: "TestMemoryLimit",
 	},
 	{
 		name: "a tile is computed in C, which it reads, and again where that fails", file: "linalg/share.go",
-		old: "apart := c.readsC() ||", new: "apart :=",
+		old: "apart := c.op.readsC(&c.call) ||", new: "apart :=",
 		pkg: "./linalg", test: "TestSharedFaults",
 	},
 	{

@@ -8,7 +8,6 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
-	"sync"
 )
 
 // LaunchRight runs [Right] over grid. Slices and matrices are in host memory or on the device of s;
@@ -898,36 +897,37 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
 //go:embed kernels.go other.go
 var kernelsText embed.FS
 
-// kernelsFresh tells whether the declarations that this file was generated from are unchanged.
-var kernelsFresh = sync.OnceValue(func() error {
-	return support.Fresh(kernelsText.ReadFile, "kernels_tandem.go", []support.Decl{
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 96, Hash: "936d6c07fb96221274a45b70ce2b52835d7f812ceea123d65c5594daaa2d93fb"},
-		{File: "kernels.go", Head: "//tandem:kernel float32 int64", Bytes: 161, Hash: "e25939157137e492b4573507d97430c6504265df30f08061110173b1f74d0678"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 126, Hash: "20944a9afdf94da1809ec773302ee743a2c82fbdd785aa9d0f546dd12212ff26"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 123, Hash: "fc30cc07c2c8fd00dfa7fcf9ff6fbe7ca81261ac6bc606392618224dcfa4f3c5"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 158, Hash: "1d8d38ab556a98f1df7e04ae72ff7a7c3895c8417a5b6218fd516612c7befbfd"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 152, Hash: "c9b5b9afa632cf14354f69feb5a39d6ab1a6e19bd373b5c2137bf83154732857"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 254, Hash: "10fb04600add8b71b62c787e3eae9a21eb75ac255635ef08ce215cf6d7c2b077"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 214, Hash: "7da02cf91e689f91a04e2fbdbbfd500b287dde051bfc23f594784eb8f3019523"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 151, Hash: "130ba9b4476e35ce6c3173403a849f5bb7f041be5b5fe776d49c6b93c99a12ea"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 144, Hash: "c2c528ec95194df7187e5911e1a50c4adb2fed41d9daec8a8c72e0ba271d9c2f"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 122, Hash: "9c37f4231e112e29e337691eddb8a17dd199b3b31a81de8104c31ed026ebf5e3"},
-		{File: "kernels.go", Head: "// Searches would go on for ever, were a failed work-item to read some other element.", Bytes: 255, Hash: "35157a86cd8c0c54d4e123e4c38cb7983b4e8f1b0c246bc6b846cb0f9d5723e3"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 146, Hash: "0d9798d3bc365aa2be10cd40dbb51ab660ad5e7083f70e3c36d511d643fcec9c"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 152, Hash: "4bbcd0ac65ae8fc1a7b204b653ae31fd887d05f42b92e1b9337e2dce496c30fe"},
-		{File: "kernels.go", Head: "//tandem:kernel", Bytes: 121, Hash: "ec48b1c94871b1660d546def2199f164de2fab2c29449e846595377b51c6d67d"},
-		{File: "kernels.go", Head: "// Two work-items make a mistake; one is reported.", Bytes: 153, Hash: "56d58e6293190c46832a075e3b641994bcdc5e8799f3d6c701061a9ccf40df8b"},
-		{File: "kernels.go", Head: "// Grouped is for groups of four.", Bytes: 214, Hash: "8c900411078110c5ae8af1a7e2a6543ed8e475967752dcbdc5cefb9432413774"},
-		{File: "kernels.go", Head: "// Roomy takes more local memory than devices have.", Bytes: 227, Hash: "9d697530468051349ad20f40fe5659e25029d0d3ce1f25e8659b196220ef5134"},
-		{File: "kernels.go", Head: "// Pairs is for some pairs of types.", Bytes: 181, Hash: "128479d1d8295ac9d16ac20b1cf986c7b0d8b7ada49f51672cdbfd5b127be762"},
-		{File: "kernels.go", Head: "// Words takes elements of the host's size.", Bytes: 117, Hash: "07e5c1d9b51d15b4f6fabcbac38f1fe43c24471359d6e3474c0e5a65dd31fd76"},
-		{File: "kernels.go", Head: "// Longer takes as much of out as x is long.", Bytes: 191, Hash: "a92a4c7092dcb92d224271220c15201617474ae429c6edf46fc906c8b71798b4"},
-		{File: "kernels.go", Head: "// Converts has floats that an integer does not have.", Bytes: 295, Hash: "4618487c8a616c151be2a83b5213371daa567d5475663c57137528b8d64c2097"},
-		{File: "kernels.go", Head: "// Waits goes on until one work-item of a group has found 2 or 6: that of 6 makes a mistake.", Bytes: 295, Hash: "821ea7682722b37a648a8904d6ca8674d855e70b95be074accd4ecfb23952869"},
-		{File: "kernels.go", Head: "// Races has neighbours that write one element.", Bytes: 166, Hash: "a07ea729d2d1ed2c5954fd9faa69af10f50c4ab1f5d32f63cf158dfdbfd2c3c8"},
-		{File: "other.go", Head: "func second(x []int32, i int) int32 {", Bytes: 63, Hash: "a01e841440d2084d34b5799c236010b33e8abdb8518685553384a8cf9eeb6a10"},
-	})
-})
+// kernelsFresh tells whether what this file was generated from is unchanged.
+var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "kernels.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "kernels.go", Head: "func Right(it gpu.Item, out []int32) { out[it.Global(0)] = int32(it.Global(0)) }", Hash: "5ce008eead3275c9ae4dce63e54e097fa84ba73be7ecc022c52978dd660f2486"},
+	{File: "kernels.go", Head: "func Stores[T gpu.Number](it gpu.Item, out []T) {", Hash: "fa580c827f4796a06285f0767efe9e5f8da13107495e85a4eac7f9154e3adf28"},
+	{File: "kernels.go", Head: "func Loads(it gpu.Item, out, x []int32) {", Hash: "21d82296ff326749fed4b122f9968e24756085b3b5a002ff8046bd318ec39f56"},
+	{File: "kernels.go", Head: "func Empties(it gpu.Item, out, x []int32) {", Hash: "c46ff69ebbad0adceaaf160f15e43c6fb553d81e0e93f4b13e1cc6c59c4b9574"},
+	{File: "kernels.go", Head: "func Rows(it gpu.Item, m gpu.Matrix[int32]) {", Hash: "c341fada1fc14eeee8e779c853bf5839b7fb9adb4013ca71cde2c1498c191e55"},
+	{File: "kernels.go", Head: "func Columns(it gpu.Item, out []int32, m gpu.Matrix[int32]) {", Hash: "06ef41371948151acabc016aa281086586554703fd47bd2d6f9090befbfb3a27"},
+	{File: "kernels.go", Head: "func Shared(it gpu.Item, out []int32) {", Hash: "eb78c6c6462fb18df318564f09bee51aea539b04646f98fbe7cb02d8b1649ab1"},
+	{File: "kernels.go", Head: "func Private(it gpu.Item, out []int32) {", Hash: "152a9c96317169310e5f5f9db4b18075c5c3b8a3cd1223baa8f16c70d02da84a"},
+	{File: "kernels.go", Head: "func Slices(it gpu.Item, out, x []int32) {", Hash: "289b3fc6aca4de51eb1ec025f396ee8348a13f300c21e1cf9c2f5e762a89b7e2"},
+	{File: "kernels.go", Head: "func Reversed(it gpu.Item, out, x []int32) {", Hash: "41a1340f734623916e371c86f4f2a1f97c3b2ed67edc29e834fcd57385347d14"},
+	{File: "kernels.go", Head: "func Divides(it gpu.Item, out, x []int32) {", Hash: "24856fb7efaa9d9b92144fbd7a80385571f5835e43e8249b91f20a32b2bd45e3"},
+	{File: "kernels.go", Head: "func Searches(it gpu.Item, out, x []int32) {", Hash: "3218a46e64e48df20791f98d132fa49c854def395809e122bf187c777e719740"},
+	{File: "kernels.go", Head: "func Counts(it gpu.Item, out []int32) {", Hash: "eae071b6ed6fcef42e9f5728421f19e700a214571122c5257aff5d3d708e2825"},
+	{File: "kernels.go", Head: "type Body struct {", Hash: "363da4a222fc0ddc029aaf55cb8c3aa23095f0da8aefec8390b2206ae5582cfa"},
+	{File: "kernels.go", Head: "func (b *Body) move(axis, by int) int32 {", Hash: "c0655879aa0dd923ae95af6354a421ac3f394157174d065225dff91803d4a104"},
+	{File: "kernels.go", Head: "func Moves(it gpu.Item, out []int32, s []Body) {", Hash: "10fc7a9b29d851871bab0fd9304493137a26812cb28a591b63e96843336f43dc"},
+	{File: "kernels.go", Head: "func Elsewhere(it gpu.Item, out []int32) {", Hash: "4f7acb2d6640b1122a3eca969910910405f88f9115a68e4173884ba453fedf17"},
+	{File: "kernels.go", Head: "func Many(it gpu.Item, out []int32) {", Hash: "362e3c548df6e3a645ad73a8beeef5c4b3980e1256e7674d6a2da1246c62ca30"},
+	{File: "kernels.go", Head: "func Grouped(it gpu.Item, out []int32) {", Hash: "013102fb2ef0a63410de3f5f7c0d55bb061f1be78a5b66c18cf4b34ddff14625"},
+	{File: "kernels.go", Head: "func Roomy(it gpu.Item, out []int32) {", Hash: "686a9404c381a207963fc22eecbc8656c9c654403e3ac83650d21daed5d5b681"},
+	{File: "kernels.go", Head: "func Pairs[A, B gpu.Number](it gpu.Item, a []A, b []B) {", Hash: "317a947c9b1297347533a7843a7651d8f391b8e22cd32914a724148e59f2674a"},
+	{File: "kernels.go", Head: "func Words(it gpu.Item, x []int) { x[it.Global(0)]++ }", Hash: "73ef7a009a52662d40d2599217a958791f7e9083b90923dc11c3dad5ecd8ec5c"},
+	{File: "kernels.go", Head: "func Longer(it gpu.Item, out, x []int32) {", Hash: "8fe2b8d3bf28cc196d3a27921f1256c38b24164240e408d79a3a3d7867ca1bc3"},
+	{File: "kernels.go", Head: "func Converts(it gpu.Item, out []int64, x []float64) {", Hash: "95f8f8e66ac4533660b0469cd32a36ee82e4e310891ea5d1273fed80ac99413d"},
+	{File: "kernels.go", Head: "func Waits(it gpu.Item, out, x []int32) {", Hash: "8b09daac8478d0a84bcd29c2eb5d025ec34fdd7d131be427839d70f78013754e"},
+	{File: "kernels.go", Head: "func Races(it gpu.Item, out []int32) {", Hash: "f884de6b3f1816bccad2a45cedda907319c1235d7467fe379baab69028b0d263"},
+	{File: "other.go", Head: "func second(x []int32, i int) int32 {", Hash: "07f70aaabddbf4f9e5e0b5117137534f22c15a4950435d345dabaa18b8fa30fa"},
+}, nil, nil)
 
 type gpu_Matrix struct {
 	Data_   []int32

@@ -1,0 +1,65 @@
+package support
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// PTX finds the PTX of kernels in a file that gpu/compile wrote, which is read when it is needed.
+func PTX(file string) func(kernel string) *backend.PackedPTX {
+	open := sync.OnceValues(func() (*zip.Reader, error) {
+		return zip.NewReader(strings.NewReader(file), int64(len(file)))
+	})
+	return func(kernel string) *backend.PackedPTX {
+		find := func() (*zip.File, error) {
+			r, err := open()
+			if err != nil {
+				return nil, fmt.Errorf("kernels_tandem.zip: %w", err)
+			}
+			for _, f := range r.File {
+				if f.Name == kernel+".ptx" {
+					return f, nil
+				}
+			}
+			return nil, nil
+		}
+		return &backend.PackedPTX{
+			Hash:   sync.OnceValue(func() string { return hashOf(find()) }),
+			Unpack: sync.OnceValues(func() ([]byte, error) { return unpack(find()) }),
+		}
+	}
+}
+
+// hashOf is a hash of f as it is compressed.
+func hashOf(f *zip.File, err error) string {
+	if f == nil || err != nil {
+		return ""
+	}
+	sum := sha256.New()
+	if r, err := f.OpenRaw(); err == nil {
+		io.Copy(sum, r)
+	}
+	return string(sum.Sum(nil))
+}
+
+func unpack(f *zip.File, err error) ([]byte, error) {
+	if f == nil || err != nil {
+		return nil, err
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("kernels_tandem.zip: %s: %w", f.Name, err)
+	}
+	defer r.Close()
+	ptx, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("kernels_tandem.zip: %s: %w", f.Name, err)
+	}
+	return ptx, nil
+}
