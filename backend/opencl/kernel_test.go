@@ -320,7 +320,7 @@ func TestDiskCacheRejected(t *testing.T) {
 	} {
 		t.Run(fail, func(t *testing.T) {
 			d, src, calls := diskTest(t)
-			key := diskcache.KeyOf("program 2", d.id, d.options, source(src), src.Name)
+			key := diskcache.KeyOf("program 2", d.id, d.options, source(src, d.scalar), src.Name)
 			fillWorks(t, d, src)
 			binaries := int64(1)
 			switch fail {
