@@ -276,6 +276,37 @@ func TestDiskCache(t *testing.T) {
 	wantBuilds(t, calls, built+3, 1)
 }
 
+// What a driver compiles for one processor, or under some variables, is not for another.
+func TestDiskCacheCircumstances(t *testing.T) {
+	_, src, calls := diskTest(t)
+	again := func() {
+		d := must[backend.Device](t)(newDriver().Open(0)).(*device)
+		defer d.Close()
+		fillWorks(t, d, src)
+	}
+	built := func() int64 { return calls("clCreateProgramWithSource") }
+	again()
+	for _, change := range []func(){
+		func() { t.Setenv("CL_CONFIG_CPU_VECTORIZER_MODE", "1") },
+		func() { t.Setenv("CL_CONFIG_CPU_VECTORIZER_MODE", "4") },
+		func() { t.Setenv("POCL_WORK_GROUP_METHOD", "loops") },
+		func() {
+			old := processor
+			t.Cleanup(func() { processor = old })
+			processor = func() string { return "another" }
+		},
+	} {
+		before := built()
+		if again(); built() != before {
+			t.Error("compiled again without need")
+		}
+		change()
+		if again(); built() == before {
+			t.Error("code for other circumstances is taken from the cache")
+		}
+	}
+}
+
 // A program that the driver does not hand out is compiled each time.
 func TestDiskCacheNoBinary(t *testing.T) {
 	d, src, calls := diskTest(t)
