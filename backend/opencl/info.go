@@ -72,7 +72,7 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 		p.Name(), p.Version(), dev.Vendor(), dev.Name(), text, dev.DriverVersion(), processor(), variables(),
 	}, "\n")
 	return &entry{
-		dev: dev, id: id, options: options(arithmetic), kind: kind, old: old,
+		dev: dev, id: id, options: options(p.Name(), arithmetic), kind: kind, old: old,
 		missing: missing(&info, kind, arithmetic, text), claimed: info,
 	}
 }

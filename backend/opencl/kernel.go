@@ -158,11 +158,15 @@ func source(src *backend.Source, scalar bool) string {
 }
 
 // options are the compiler's. None of them may change bits: no fast math, no flushing of
-// subnormals, no mad.
-func options(arithmetic cl.FPConfig) string {
+// subnormals, no mad. PoCL's prints how many warnings there are, though not which, such as those of
+// vectors that the processor does not have.
+func options(platform string, arithmetic cl.FPConfig) string {
 	options := "-cl-std=CL1.2 -cl-kernel-arg-info"
 	if arithmetic&cl.FPConfigCorrectlyRoundedDivideSqrt != 0 {
 		options += " -cl-fp32-correctly-rounded-divide-sqrt"
+	}
+	if platform == pocl {
+		options += " -w"
 	}
 	return options
 }

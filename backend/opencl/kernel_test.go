@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -109,6 +110,26 @@ func TestCompileError(t *testing.T) {
 	wantError(t, err, backend.ErrArgument)
 	if n := d.programs.Len(); n != 0 {
 		t.Errorf("%d programs stay behind", n)
+	}
+}
+
+// A kernel that the compiler warns of prints nothing to the program's error output, where its user
+// cannot do anything about it.
+func TestNoWarnings(t *testing.T) {
+	const child = "TANDEM_TEST_WARNINGS"
+	if os.Getenv(child) != "" {
+		d := open(t)
+		src := &backend.Source{Name: "k", Text: "#define X 1\n#define X 2\n__kernel void k(__global int *a) { a[0] = X; }"}
+		check(t, must[backend.Kernel](t)(d.Compile(src)).Release())
+		return
+	}
+	need(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoWarnings$")
+	cmd.Env = append(os.Environ(), child+"=1", "POCL_CACHE_DIR="+t.TempDir())
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
+	if err := cmd.Run(); err != nil || printed.Len() > 0 {
+		t.Errorf("%v, printed %q", err, &printed)
 	}
 }
 
