@@ -449,7 +449,8 @@ func TestLaunchErrors(t *testing.T) {
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
 	if d.Info().Platform == pocl && math.MaxInt > math.MaxInt32 { // it would end the process
 		for _, g := range [][3]int64{{1 << 32, 1, 1}, {1, 1 << 32, 1}, {1 << 16, 1 << 16, 2}} {
-			wantError(t, launch(backend.Grid3(int(g[0]), int(g[1]), int(g[2]), 1, 1, 1), ok...), backend.ErrLaunch, "at most")
+			grid := backend.Grid3(int(g[0]), int(g[1]), int(g[2]), 1, 1, 1)
+			wantError(t, launch(grid, ok...), backend.ErrLaunch, "at most")
 		}
 	}
 	k.(*kernel).sig.MaxGroup = 8

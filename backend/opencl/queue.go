@@ -228,8 +228,8 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 		return err
 	}
 	if n := int64(g.Count()); n > math.MaxUint32 && s.Info.Platform == pocl { // it would end the process
-		return failure(op, backend.ErrLaunch, "kernel %s: grid of %s: %d groups, PoCL takes at most 2^32-1", kn.sig.Name,
-			g, n)
+		return failure(op, backend.ErrLaunch, "kernel %s: grid of %s: %d groups, PoCL takes at most 2^32-1",
+			kn.sig.Name, g, n)
 	}
 	var array [16]*memory // most launches need no more, and allocate nothing here
 	mems := array[:0]
