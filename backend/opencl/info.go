@@ -78,7 +78,8 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 }
 
 // processor is what this machine's processor can do. One home folder serves machines that differ in
-// it, though their processors have one name: what is compiled for one may end the process on another.
+// it, though their processors have one name: what is compiled for one may end the process on
+// another.
 var processor = func() string { return fmt.Sprint(cpu.X86, cpu.ARM64, cpu.PPC64, cpu.S390X, cpu.RISCV64) }
 
 // variables are those of the environment that drivers take for their compilers: Intel's for
