@@ -62,8 +62,8 @@ func (c *Programs[P]) Get(s *backend.Source) (built P, leave func(), err error) 
 // patience is how long a build takes without a word.
 var patience = time.Minute
 
-// warnSlow says what is being built. No driver lets a build be given up: one that never returns would
-// otherwise be a program that does nothing.
+// warnSlow says what is being built. No driver lets a build be given up: one that never returns
+// would otherwise be a program that does nothing.
 func warnSlow(s *backend.Source) {
 	log.Printf("tandem: kernel %s of %s has been compiling for %v, and goes on; where that never ends, the driver's "+
 		"compiler has died, as PoCL's does on a full disk", s.Name, s.FileName(), patience)

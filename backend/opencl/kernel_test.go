@@ -119,7 +119,7 @@ func TestNoWarnings(t *testing.T) {
 	const child = "TANDEM_TEST_WARNINGS"
 	if os.Getenv(child) != "" {
 		d := open(t)
-		src := &backend.Source{Name: "k", Text: "#define N 1\n#define N 2\n__kernel void k(global int *a) { *a = N;}"}
+		src := &backend.Source{Name: "k", Text: "#define N 1\n#define N 2\n__kernel void k(__global int *a) {}"}
 		check(t, must[backend.Kernel](t)(d.Compile(src)).Release())
 		return
 	}
