@@ -85,7 +85,8 @@ oclgrind-others:
 
 # What runs on OpenCL, once more on Intel's: the drivers' suite, with failing calls and sessions,
 # package cl, the kernels, linalg, conformance, the examples. -count=1, as go test does not know
-# that the driver is another. At last both drivers in one process. Only x86-64 processors have it.
+# that the driver is another. The probe and the examples of kernels once more as on a processor
+# without AVX-512. At last both drivers in one process. Only x86-64 processors have it.
 ON_INTEL  = TANDEM_REQUIRE=opencl,intel-opencl OCL_ICD_VENDORS=$(INTELSO) $(GOTEST) -count=1 -short
 EXAMPLES  = $$(go list ./examples/... | grep -v /internal)
 
@@ -94,6 +95,8 @@ intel:
 	$(ON_INTEL) ./backend/opencl ./backend/opencl/cl; \
 	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./conformance $(EXAMPLES); \
 	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
+	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run 'Probe|Branches' ./backend/opencl; \
+	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run '/^opencl' -skip '^TestStale$$' ./examples/kernels; \
 	mkdir -p build/vendors; echo $(INTELSO) >build/vendors/intel.icd; cp /etc/OpenCL/vendors/pocl.icd build/vendors; \
 	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors \
 		$(GOTEST) -count=1 -run '^TestTwoVendors$$' ./linalg

@@ -24,6 +24,15 @@ func Grid3(gx, gy, gz, lx, ly, lz int) Grid {
 	return Grid{Groups: [3]int{gx, gy, gz}, Local: [3]int{lx, ly, lz}}
 }
 
+// GridFor is a grid with a work-item for each of n elements, of nx by ny, or of nx by ny by nz, in
+// groups of 256, 16x16 or 8x8x4 work-items, which every device takes:
+//
+//	launchSaxpy[float32](s, backend.GridFor(len(x)), 2, x, y)
+//
+// The last groups reach beyond the elements: a kernel checks its position. Of a matrix x is the
+// column. For a kernel with a group of its own there is [Source.GridFor].
+func GridFor(n ...int) Grid { return new(Source).GridFor(n...) }
+
 // Empty tells whether the grid has no groups.
 func (g Grid) Empty() bool { return g.Groups[0] == 0 || g.Groups[1] == 0 || g.Groups[2] == 0 }
 

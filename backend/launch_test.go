@@ -126,3 +126,33 @@ func TestBytesElems(t *testing.T) {
 		t.Errorf("Bytes of elements without a size has %d bytes", len(b))
 	}
 }
+
+func TestGridFor(t *testing.T) {
+	square := &Source{Group: [3]int{16, 8, 1}}
+	for _, c := range []struct{ got, want Grid }{
+		{GridFor(1000), Grid1(4, 256)},
+		{GridFor(1024), Grid1(4, 256)},
+		{GridFor(1025), Grid1(5, 256)},
+		{GridFor(0), Grid1(0, 256)},
+		{GridFor(math.MaxInt), Grid1(math.MaxInt/256+1, 256)},
+		{GridFor(17, 16), Grid2(2, 1, 16, 16)},
+		{GridFor(9, 8, 5), Grid3(2, 1, 2, 8, 8, 4)},
+		{square.GridFor(100), Grid2(7, 1, 16, 8)},
+		{square.GridFor(100, 100), Grid2(7, 13, 16, 8)},
+		{square.GridFor(1, 1, 3), Grid3(1, 1, 3, 16, 8, 1)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+	for _, n := range [][]int{nil, {1, 2, 3, 4}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d sizes make a grid", len(n))
+				}
+			}()
+			square.GridFor(n...)
+		}()
+	}
+}

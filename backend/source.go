@@ -68,6 +68,31 @@ func (s *Source) FileName() string {
 	return s.Name + ".cl"
 }
 
+// GridFor is a grid with a work-item for each of n elements, of nx by ny, or of nx by ny by nz, in
+// groups of the kernel's own size, s.Group, or else in those of the function [GridFor]:
+//
+//	launchBlur(s, blurKernel.GridFor(cols, rows), out, in)
+//
+// It panics without sizes, or with more than three.
+func (s *Source) GridFor(n ...int) Grid {
+	if len(n) == 0 || len(n) > 3 {
+		panic(fmt.Sprintf("backend: a grid has one to three sizes, not %d", len(n)))
+	}
+	g := Grid{Local: s.Group}
+	if g.Local == [3]int{} {
+		g.Local = [...][3]int{{256, 1, 1}, {16, 16, 1}, {8, 8, 4}}[len(n)-1]
+	}
+	sizes := [3]int{1, 1, 1}
+	copy(sizes[:], n)
+	for d, size := range sizes {
+		g.Groups[d] = size / g.Local[d]
+		if size%g.Local[d] > 0 {
+			g.Groups[d]++
+		}
+	}
+	return g
+}
+
 // Defines is the macros as "NAME=value" in a fixed order.
 func (s *Source) Defines() []string {
 	d := make([]string, 0, len(s.Macros))

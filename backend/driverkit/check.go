@@ -71,6 +71,9 @@ func (s *Signature) checkGrid(info *backend.Info, g backend.Grid, bad func(strin
 		if l > math.MaxInt32/items {
 			return bad("grid of %s: too many work-items a group", g)
 		}
+		if n > math.MaxInt/l {
+			return bad("grid of %s: too many work-items in %s", g, axis)
+		}
 		items *= l
 	}
 	if info.MaxGroup > 0 && items > info.MaxGroup {

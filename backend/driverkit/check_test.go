@@ -123,6 +123,7 @@ func TestCheckLaunch(t *testing.T) {
 		{"too many groups in y", [3]int{}, backend.Grid2(1, 65536, 1, 1), good, "at most 65535 groups in y"},
 		{"overflowing groups", [3]int{}, backend.Grid3(math.MaxInt, 2, 1, 1, 1, 1), good, "too many groups"},
 		{"overflowing groups in z", [3]int{}, backend.Grid3(math.MaxInt/4, 2, 3, 1, 1, 1), good, "too many groups"},
+		{"overflowing work-items", [3]int{}, backend.Grid1(math.MaxInt/2+1, 4), good, "too many work-items in x"},
 		{"another group", [3]int{16, 16, 1}, grid, good, "compiled for groups of 16x16"},
 		{"another shape", [3]int{8, 8, 1}, grid, good, "compiled for groups of 8x8"},
 		{"empty grid, bad argument", [3]int{}, backend.Grid1(0, 64), good[:1], "takes 4 arguments"},

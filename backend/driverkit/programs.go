@@ -3,8 +3,10 @@ package driverkit
 import (
 	"crypto/sha256"
 	"fmt"
+	"log"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -44,7 +46,9 @@ func (c *Programs[P]) Get(s *backend.Source) (built P, leave func(), err error) 
 	if ok {
 		<-p.done
 	} else {
+		slow := time.AfterFunc(patience, func() { warnSlow(s) })
 		p.built, p.err = c.Build(s)
+		slow.Stop()
 		close(p.done)
 	}
 	leave = func() { c.leave(key, p) }
@@ -53,6 +57,16 @@ func (c *Programs[P]) Get(s *backend.Source) (built P, leave func(), err error) 
 		return built, nil, p.err
 	}
 	return p.built, leave, nil
+}
+
+// patience is how long a build takes without a word.
+var patience = time.Minute
+
+// warnSlow says what is being built. No driver lets a build be given up: one that never returns
+// would otherwise be a program that does nothing.
+func warnSlow(s *backend.Source) {
+	log.Printf("tandem: kernel %s of %s has been compiling for %v, and goes on; where that never ends, the driver's "+
+		"compiler has died, as PoCL's does on a full disk", s.Name, s.FileName(), patience)
 }
 
 func (c *Programs[P]) leave(key [sha256.Size]byte, p *program[P]) {

@@ -25,6 +25,7 @@ type deviceState struct {
 	inner    *cl.CommandQueue // fills new buffers, maps host memory
 	disk     *diskcache.Cache
 	programs driverkit.Programs[*program]
+	scalar   bool // kernels are compiled without vectorizing
 
 	// Host memory that must be mapped before the host touches it: see memory.go.
 	mapped bool

@@ -254,11 +254,54 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 			var info backend.Info
 			f.apply(&info)
 			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) ||
-				c.note == "" && info.Note != "" {
+				c.note == "" && f.Notes != nil {
 				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note,
 					c.float32, c.float64, c.note)
 			}
 		})
+	}
+}
+
+// A compiler that vectorizes wrongly is told not to; a device on which that does not help is
+// refused, also when the finding comes from the cache.
+func TestProbeFindsWrongBranches(t *testing.T) {
+	need(t)
+	for _, helps := range []bool{true, false} {
+		t.Run(fmt.Sprintf("helps=%v", helps), func(t *testing.T) {
+			t.Setenv(backend.EnvCache, t.TempDir())
+			withPrelude(t, "#define get_global_id(d) 0\n")
+			old := scalarPrelude
+			defer func() { scalarPrelude = old }()
+			if helps {
+				scalarPrelude += "#undef get_global_id\n"
+			}
+			for range 2 {
+				b, err := newDriver().Open(0)
+				if !helps {
+					wantError(t, err, backend.ErrUnsupported, "leave a loop at different times", "update the driver")
+					continue
+				}
+				check(t, err)
+				if note := b.Info().Note; !strings.Contains(note, "without vectorizing") {
+					t.Errorf("note %q", note)
+				}
+				wantBranches(t, b.(*device))
+				check(t, b.Close())
+			}
+		})
+	}
+}
+
+// Work-items that leave a loop at different times get what plain Go gives, on every device: a
+// compiler that is wrong is known.
+func TestBranches(t *testing.T) { wantBranches(t, open(t)) }
+
+func wantBranches(t *testing.T, d *device) {
+	t.Helper()
+	q := newQueue(t, d)
+	defer q.Close()
+	if wrong := must[string](t)(d.runBranches(q)); wrong != "" {
+		t.Errorf("on %s a kernel %s", d.Info().Name, wrong)
 	}
 }
 

@@ -2,8 +2,12 @@ package opencl
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
@@ -64,11 +68,32 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	if old {
 		info.Float32, info.Float64, info.Note = false, false, "needs OpenCL 1.2, has "+text
 	}
-	id := strings.Join([]string{p.Name(), p.Version(), dev.Vendor(), dev.Name(), text, dev.DriverVersion()}, "\n")
+	id := strings.Join([]string{
+		p.Name(), p.Version(), dev.Vendor(), dev.Name(), text, dev.DriverVersion(), processor(), variables(),
+	}, "\n")
 	return &entry{
-		dev: dev, id: id, options: options(arithmetic), kind: kind, old: old,
+		dev: dev, id: id, options: options(p.Name(), arithmetic), kind: kind, old: old,
 		missing: missing(&info, kind, arithmetic, text), claimed: info,
 	}
+}
+
+// processor is what this machine's processor can do. One home folder serves machines that differ in
+// it, though their processors have one name: what is compiled for one may end the process on
+// another.
+var processor = func() string { return fmt.Sprint(cpu.X86, cpu.ARM64, cpu.PPC64, cpu.S390X, cpu.RISCV64) }
+
+// variables are those of the environment that drivers take for their compilers: Intel's for
+// processors and for GPUs, PoCL's, AMD's, Mesa's, Oclgrind's.
+func variables() string {
+	prefixes := []string{"CL_", "IGC_", "POCL_", "AMD_", "GPU_", "RUSTICL_", "GALLIVM_", "LP_", "OCLGRIND_"}
+	var found []string
+	for _, v := range os.Environ() {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(v, p) }) {
+			found = append(found, v)
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, "\n")
 }
 
 // missing names a property that every device has and that this one did not tell, "" where it told

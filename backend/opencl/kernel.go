@@ -117,7 +117,7 @@ type image struct {
 
 // build takes the program from the disk cache, or else compiles it and puts it there.
 func (s *deviceState) build(src *backend.Source) (*program, error) {
-	p, text := &program{dev: s, name: src.Name}, source(src)
+	p, text := &program{dev: s, name: src.Name}, source(src, s.scalar)
 	key := diskcache.KeyOf("program 2", s.id, s.options, text, src.Name)
 	if data, ok := s.disk.Get(key); ok {
 		if p.load(data) == nil {
@@ -141,14 +141,32 @@ func (s *deviceState) build(src *backend.Source) (*program, error) {
 	return p, nil
 }
 
-func source(src *backend.Source) string { return driverkit.Text(prelude, src) }
+// scalarPrelude keeps compilers from running work-items in vectors: the hint of OpenCL C says that
+// a kernel computes in vectors by itself. It holds whatever the environment sets, unlike the
+// attributes and the variables of Intel's runtime.
+var scalarPrelude = `
+#define __kernel __kernel __attribute__((vec_type_hint(int4)))
+#define kernel __kernel
+`
+
+// source is the whole text of src, for a compiler that shall not vectorize where scalar is true.
+func source(src *backend.Source, scalar bool) string {
+	if scalar {
+		return driverkit.Text(prelude+scalarPrelude, src)
+	}
+	return driverkit.Text(prelude, src)
+}
 
 // options are the compiler's. None of them may change bits: no fast math, no flushing of
-// subnormals, no mad.
-func options(arithmetic cl.FPConfig) string {
+// subnormals, no mad. PoCL's prints how many warnings there are, though not which, such as those of
+// vectors that the processor does not have.
+func options(platform string, arithmetic cl.FPConfig) string {
 	options := "-cl-std=CL1.2 -cl-kernel-arg-info"
 	if arithmetic&cl.FPConfigCorrectlyRoundedDivideSqrt != 0 {
 		options += " -cl-fp32-correctly-rounded-divide-sqrt"
+	}
+	if platform == pocl {
+		options += " -w"
 	}
 	return options
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -109,6 +110,26 @@ func TestCompileError(t *testing.T) {
 	wantError(t, err, backend.ErrArgument)
 	if n := d.programs.Len(); n != 0 {
 		t.Errorf("%d programs stay behind", n)
+	}
+}
+
+// A kernel that the compiler warns of prints nothing to the program's error output, where its user
+// cannot do anything about it.
+func TestNoWarnings(t *testing.T) {
+	const child = "TANDEM_TEST_WARNINGS"
+	if os.Getenv(child) != "" {
+		d := open(t)
+		src := &backend.Source{Name: "k", Text: "#define N 1\n#define N 2\n__kernel void k(__global int *a) {}"}
+		check(t, must[backend.Kernel](t)(d.Compile(src)).Release())
+		return
+	}
+	need(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoWarnings$")
+	cmd.Env = append(os.Environ(), child+"=1", "POCL_CACHE_DIR="+t.TempDir())
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
+	if err := cmd.Run(); err != nil || printed.Len() > 0 {
+		t.Errorf("%v, printed %q", err, &printed)
 	}
 }
 
@@ -276,6 +297,37 @@ func TestDiskCache(t *testing.T) {
 	wantBuilds(t, calls, built+3, 1)
 }
 
+// What a driver compiles for one processor, or under some variables, is not for another.
+func TestDiskCacheCircumstances(t *testing.T) {
+	_, src, calls := diskTest(t)
+	again := func() {
+		d := must[backend.Device](t)(newDriver().Open(0)).(*device)
+		defer d.Close()
+		fillWorks(t, d, src)
+	}
+	built := func() int64 { return calls("clCreateProgramWithSource") }
+	again()
+	for _, change := range []func(){
+		func() { t.Setenv("CL_CONFIG_CPU_VECTORIZER_MODE", "1") },
+		func() { t.Setenv("CL_CONFIG_CPU_VECTORIZER_MODE", "4") },
+		func() { t.Setenv("POCL_WORK_GROUP_METHOD", "loops") },
+		func() {
+			old := processor
+			t.Cleanup(func() { processor = old })
+			processor = func() string { return "another" }
+		},
+	} {
+		before := built()
+		if again(); built() != before {
+			t.Error("compiled again without need")
+		}
+		change()
+		if again(); built() == before {
+			t.Error("code for other circumstances is taken from the cache")
+		}
+	}
+}
+
 // A program that the driver does not hand out is compiled each time.
 func TestDiskCacheNoBinary(t *testing.T) {
 	d, src, calls := diskTest(t)
@@ -320,7 +372,7 @@ func TestDiskCacheRejected(t *testing.T) {
 	} {
 		t.Run(fail, func(t *testing.T) {
 			d, src, calls := diskTest(t)
-			key := diskcache.KeyOf("program 2", d.id, d.options, source(src), src.Name)
+			key := diskcache.KeyOf("program 2", d.id, d.options, source(src, d.scalar), src.Name)
 			fillWorks(t, d, src)
 			binaries := int64(1)
 			switch fail {
@@ -395,6 +447,12 @@ func TestLaunchErrors(t *testing.T) {
 	wantError(t, launch(backend.Grid1(1, d.Info().MaxGroup+1), ok...), backend.ErrLaunch, "at most")
 	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "too many work-items")
 	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
+	if d.Info().Platform == pocl && math.MaxInt > math.MaxInt32 { // it would end the process
+		for _, g := range [][3]int64{{1 << 32, 1, 1}, {1, 1 << 32, 1}, {1 << 16, 1 << 16, 2}} {
+			grid := backend.Grid3(int(g[0]), int(g[1]), int(g[2]), 1, 1, 1)
+			wantError(t, launch(grid, ok...), backend.ErrLaunch, "at most")
+		}
+	}
 	k.(*kernel).sig.MaxGroup = 8
 	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")
 

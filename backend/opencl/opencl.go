@@ -147,7 +147,12 @@ func (e *entry) Open() (backend.Device, error) {
 		d.Close()
 		return nil, err
 	}
+	if f.Scalars != "" {
+		d.Close()
+		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: what its compiler makes %s, also without "+
+			"vectorizing: update the driver", e.claimed.Name, f.Scalars)
+	}
 	f.apply(&d.deviceState.Info)
-	d.mapped = f.Mapped
+	d.mapped, d.scalar = f.Mapped, f.Vectors != ""
 	return d, nil
 }

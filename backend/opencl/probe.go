@@ -3,7 +3,9 @@ package opencl
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
@@ -16,11 +18,18 @@ type findings struct {
 	driverkit.Arithmetic
 	Unified bool // registered memory works
 	Mapped  bool // but the host must map it
+
+	// How kernels are wrong where work-items leave a loop at different times, "" where they are
+	// right: as the compiler makes them, and without vectors.
+	Vectors, Scalars string
 }
 
 func (f *findings) apply(info *backend.Info) {
 	f.Apply(info)
 	info.UnifiedMemory = f.Unified
+	if f.Vectors != "" {
+		info.Note = strings.TrimPrefix(info.Note+"; kernels are compiled without vectorizing, which "+f.Vectors, "; ")
+	}
 }
 
 // probe is what the probe finds on d, a device of e.
@@ -29,8 +38,8 @@ func (e *entry) probe(d *device) (*findings, error) {
 }
 
 func (e *entry) probeKey() diskcache.Key {
-	return diskcache.KeyOf("probe 1", e.id, e.options, source(probeSource("float")), source(probeSource("double")),
-		driverkit.ProbeID())
+	return diskcache.KeyOf("probe 2", e.id, e.options, source(probeSource("float"), false),
+		source(probeSource("double"), false), source(branchSource, true), driverkit.ProbeID())
 }
 
 // probeText computes what driverkit.Examine32 asks for.
@@ -63,6 +72,9 @@ func (d *device) examine() (*findings, error) {
 		return nil, err
 	}
 	defer q.Close()
+	if err := d.examineBranches(f, q); err != nil || f.Scalars != "" {
+		return f, err
+	}
 	k, err := d.Compile(probeSource("float"))
 	if err != nil {
 		return nil, err
@@ -84,6 +96,90 @@ func (d *device) examine() (*findings, error) {
 		return f, d.examineMemory(f, q, k, in, out)
 	}
 	return f, nil
+}
+
+// branchSource is a loop that work-items leave at different times, in a condition, with a store
+// after it under another one. Intel's vectorizer for processors (2026.2) has the store take values
+// of other turns of the loop, in vectors of any width.
+var branchSource = &backend.Source{Name: "branch", File: "probe_branch.cl", Text: `
+int turns(int cx, int cy, int most)
+{
+	int x = 0, y = 0;
+	for (int t = 0; t < most; t++) {
+		int x2 = x*x/64, y2 = y*y/64;
+		if (x2 + y2 > 256) return t;
+		y = 2*(x*y/64) + cy;
+		x = x2 - y2 + cx;
+	}
+	return most;
+}
+
+__kernel void branch(__global int *out, const int n, const int most)
+{
+	int i = get_global_id(0);
+	if (i < n) {
+		int t = turns(3*(i & 63) - 144, 3*(i >> 6) - 64, most);
+		if (t < most) out[i] = t + 1;
+	}
+}
+`}
+
+// branch is what the kernel writes for i.
+func branch(i, most int32) int32 {
+	cx, cy := 3*(i&63)-144, 3*(i>>6)-64
+	var x, y int32
+	for t := range most {
+		x2, y2 := x*x/64, y*y/64
+		if x2+y2 > 256 {
+			return t + 1
+		}
+		x, y = x2-y2+cx, 2*(x*y/64)+cy
+	}
+	return 0
+}
+
+// examineBranches finds out whether branches are right as the compiler makes them, and if not,
+// whether they are without vectors; the device is left that way.
+func (d *device) examineBranches(f *findings, q backend.Queue) (err error) {
+	d.scalar = false
+	if f.Vectors, err = d.runBranches(q); err != nil || f.Vectors == "" {
+		return err
+	}
+	d.scalar = true
+	f.Scalars, err = d.runBranches(q)
+	return err
+}
+
+// runBranches says how branches are wrong, "" where they are not.
+func (d *device) runBranches(q backend.Queue) (wrong string, err error) {
+	const n, most = 64*64 - 3, 50
+	k, err := d.Compile(branchSource)
+	if err != nil {
+		return "", err
+	}
+	defer k.Release()
+	b, err := d.Alloc(4 * n)
+	if err != nil {
+		return "", err
+	}
+	defer b.Free()
+	info := &d.deviceState.Info
+	group := min(64, info.MaxGroup, info.MaxGroupDims[0])
+	if err := q.Launch(k, backend.Grid1((n+group-1)/group, group), backend.Buf(b), backend.Int32(n),
+		backend.Int32(most)); err != nil {
+		return "", err
+	}
+	out := make([]int32, n)
+	if err := q.Read(backend.Bytes(out), b, 0); err != nil {
+		return "", err
+	}
+	for i, got := range out {
+		if want := branch(int32(i), most); got != want {
+			return fmt.Sprintf("goes wrong where work-items leave a loop at different times (number %d is %d, not %d)",
+				i, got, want), nil
+		}
+	}
+	return "", nil
 }
 
 func (d *device) examine64(q backend.Queue) (note string, err error) {

@@ -227,9 +227,9 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if err := kn.sig.Check(&s.Info, g, args); err != nil {
 		return err
 	}
-	global, err := kn.globalSize(g)
-	if err != nil {
-		return err
+	if n := int64(g.Count()); n > math.MaxUint32 && s.Info.Platform == pocl { // it would end the process
+		return failure(op, backend.ErrLaunch, "kernel %s: grid of %s: %d groups, PoCL takes at most 2^32-1",
+			kn.sig.Name, g, n)
 	}
 	var array [16]*memory // most launches need no more, and allocate nothing here
 	mems := array[:0]
@@ -254,12 +254,12 @@ func (q *queue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) er
 	if g.Empty() {
 		return nil
 	}
-	return s.using(mems, func() error { return q.launch(kn.prog, global, g.Local, args, mems) })
+	return s.using(mems, func() error { return q.launch(kn.prog, g, args, mems) })
 }
 
 // launch sets p's arguments and queues it. A kernel object holds its arguments: p is locked in
 // between. mems are the buffers among args.
-func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg, mems []*memory) error {
+func (q *queueState) launch(p *program, g backend.Grid, args []backend.Arg, mems []*memory) error {
 	var parts []*cl.MemObject // buffers from an offset on; commands keep what they use
 	defer func() {
 		for _, part := range parts {
@@ -291,11 +291,13 @@ func (q *queueState) launch(p *program, global, local [3]int, args []backend.Arg
 			return err
 		}
 	}
+	var global [3]int
+	global[0], global[1], global[2] = g.Size()
 	dims := 3
 	for dims > 1 && global[dims-1] == 1 {
 		dims--
 	}
-	if err := q.cq.LaunchNDRange(p.kernel, dims, global, local); err != nil {
+	if err := q.cq.LaunchNDRange(p.kernel, dims, global, g.Local); err != nil {
 		return q.dev.check("clEnqueueNDRangeKernel", err)
 	}
 	return q.flush()
@@ -329,18 +331,6 @@ func (p *program) set(i int, a argument) error {
 	}
 	p.args[i] = a
 	return nil
-}
-
-// globalSize is the number of work-items of a launch.
-func (k *kernelState) globalSize(g backend.Grid) (global [3]int, err error) {
-	for d := range global {
-		if g.Groups[d] > math.MaxInt/g.Local[d] {
-			return global, failure("Queue.Launch", backend.ErrLaunch, "kernel %s: grid of %s: too many work-items",
-				k.sig.Name, g)
-		}
-		global[d] = g.Groups[d] * g.Local[d]
-	}
-	return global, nil
 }
 
 // Record marks the present end of the queue.

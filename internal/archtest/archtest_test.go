@@ -70,9 +70,11 @@ var rules = []rule{
 		may:  []string{"backend", "backend/driverkit", "internal/host", "internal/hugepage"},
 		mods: []string{"golang.org/x/sys/..."},
 	},
-	{pkg: "backend/opencl/...", may: []string{
-		"backend", "backend/driverkit/...", "backend/opencl/...", "internal/hugepage",
-	}},
+	{
+		pkg:  "backend/opencl/...",
+		may:  []string{"backend", "backend/driverkit/...", "backend/opencl/...", "internal/hugepage"},
+		mods: []string{"golang.org/x/sys/cpu"}, // code for CPUs depends on it
+	},
 	// of use without the rest
 	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/..."}},
 	{
