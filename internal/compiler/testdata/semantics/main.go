@@ -333,6 +333,6 @@ func agreedIn() {
 		func(it gpu.Item, y []float32) { once(it, 2, f, y) },
 		func(s *linalg.Session, y []float32) error {
 			x := f
-			return launchOnce[float32](s, backend.Grid1((len(x)+63)/64, 64), 2, x, y)
+			return launchOnce[float32](s, backend.GridFor(len(x)), 2, x, y)
 		})
 }
