@@ -27,7 +27,7 @@ func TestFormat(t *testing.T) {
 		{fmt.Sprintf("%s", m), m.String()},
 		{fmt.Sprint(linalg.NewMatrix[float32](40, 40, nil)), linalg.NewMatrix[float32](40, 40, nil).String()},
 		{fmt.Sprint(linalg.NewMatrix[float32](0, 4, nil)), linalg.NewMatrix[float32](0, 4, nil).String()},
-		{fmt.Sprint(linalg.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2}), linalg.NewMatrix[float32](2, 2, nil).String()},
+		{fmt.Sprint(linalg.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2}), "2x2 float32"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
