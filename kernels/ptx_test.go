@@ -131,10 +131,19 @@ func checkArithmetic(t *testing.T, s *backend.Source, opcodes []string) {
 	name, _, _ := strings.Cut(s.Name, "_float")
 	var want []string
 	if suffix != "" {
-		for _, op := range map[string][]string{
-			"scale": {"mul"}, "add": {"add"}, "matmulNaive": {"fma"}, "matmulTiled": {"fma"},
+		ops := map[string][]string{
+			"matmulNaive": {"fma"}, "matmulTiled": {"fma"},
 			"matmul": {"fma", "mul"}, "matmul_thin": {"fma", "mul"}, // beta*c is rounded on its own
-		}[name] {
+		}
+		for _, o := range kernels.Elementwises() {
+			for operator, op := range map[string]string{"+": "add", "-": "sub", "*": "mul"} {
+				if strings.Contains(o.Formula, operator) {
+					ops[o.Name] = append(ops[o.Name], op)
+				}
+			}
+			slices.Sort(ops[o.Name])
+		}
+		for _, op := range ops[name] {
 			want = append(want, op+suffix)
 		}
 	}

@@ -295,17 +295,14 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	}
 	flat := grid(kernels.ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 2}, int64(m), int64(n)))
 	name := strings.TrimSuffix(k.src.Name, "_"+kernels.TypeOf[T]().String())
+	for _, o := range kernels.Elementwises() {
+		if o.Name == name {
+			b := newArray(m, n, l[1], values[T](rng, kind))
+			pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
+			return launchSim(k, flat, elementwiseArgs[T](o, m, n, pa, pb, pc), pc, inPlainGo(t, o, a, b, out))
+		}
+	}
 	switch name {
-	case "scale":
-		pa, pc := place(t, k, a), place(t, k, out)
-		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
-		args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(T(3))}, int64(m), int64(n), pa, pc)
-		return launchSim(k, flat, args, pc, want)
-	case "add":
-		b := newArray(m, n, l[1], values[T](rng, kind))
-		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
-		return launchSim(k, flat, kernels.Add.Args(nil, int64(m), int64(n), pa, pb, pc), pc,
-			elementwise(a, b, out, host.Add[T]))
 	case "transposeNaive", "transpose_tiled":
 		out = newArray(n, m, l[2], values[T](rng, plain))
 		want := out
@@ -350,17 +347,6 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 	pc = place(t, k, out)
 	args = kernels.SubMulArgs[T](nil, kernels.Batch{}, m, n, depth, pa, pb, pc)
 	return launchSim(k, g, args, pc, chain(true, a, b, out))
-}
-
-// elementwise is out with f of x and y in its matrix.
-func elementwise[T host.Element](x, y, out array[T], f func(x, y T) T) array[T] {
-	out.data = slices.Clone(out.data)
-	for i := range out.rows {
-		for j := range out.cols {
-			out.data[out.off+i*out.stride+j] = f(x.data[x.off+i*x.stride+j], y.data[y.off+i*y.stride+j])
-		}
-	}
-	return out
 }
 
 // number is the value of a kernel's macro.
