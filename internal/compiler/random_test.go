@@ -16,6 +16,7 @@ var (
 	programs = flag.Int("programs", 8, "how many `random` programs TestRandom compares")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first of them")
 	keep     = flag.String("keep", "", "keep a package that differs in this `folder`")
+	on       = flag.String("on", "cpu opencl cudasim", "the `backends` of TestRandom")
 )
 
 // Random kernels give the same bits as plain Go, on the cpu device, with OpenCL and on the
@@ -42,6 +43,7 @@ func TestRandom(t *testing.T) {
 			t.Errorf("seed %d: %s\n%s", first, what, text)
 		}
 		o := Options{PTX: Clang()}
+		t.Setenv("ON", *on)
 		t.Setenv("CHECKED", "")
 		switch done / batch % 4 {
 		case 1:
@@ -73,6 +75,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
@@ -208,7 +211,7 @@ func same[T comparable](name string, s *linalg.Session, got, want []T) {
 }
 
 func main() {
-	for _, spec := range []string{"cpu", "opencl", "cudasim"} {
+	for _, spec := range strings.Fields(os.Getenv("ON")) {
 		s, err := linalg.Open(spec)
 		if err != nil {
 			log.Fatal(err)
