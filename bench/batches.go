@@ -3,7 +3,7 @@ package bench
 import (
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -12,7 +12,7 @@ const nameEach = "one by one"
 
 // batches measures many small products of one shape: in one call, and one by one.
 func batches[T linalg.Element](r *runner, d shape) error {
-	t := kernels.TypeOf[T]()
+	t := element.TypeOf[T]()
 	row := Row{Experiment: "product", Type: t.String(), M: d.m, N: d.n, K: d.k, Batch: d.count, Unit: operations(t)}
 	row.Work = 2 * float64(d.m) * float64(d.n) * float64(d.k) * float64(d.count)
 	if !r.step(row.Title()) {

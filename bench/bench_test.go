@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -47,7 +48,7 @@ func BenchmarkMul(b *testing.B) {
 }
 
 func benchmarkMul[T linalg.Element](b *testing.B, s *linalg.Session, n int) {
-	if t := kernels.TypeOf[T](); !t.Supported(ptr(s.Info())) {
+	if t := element.TypeOf[T](); !kernels.Supports(ptr(s.Info()), t) {
 		b.Skipf("the device does not support %s", t)
 	}
 	p := randomProblem[T](n, n, n)

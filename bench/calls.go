@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -48,7 +49,7 @@ func (r *runner) newSession(a, b linalg.Matrix[float32]) (c SessionCall, ok bool
 	}
 	defer s.Close()
 	c.Open = time.Since(start).Seconds()
-	if !kernels.Float32.Supported(ptr(s.Info())) {
+	if !kernels.Supports(ptr(s.Info()), element.Float32) {
 		return c, false, nil
 	}
 	for _, t := range []*float64{&c.First, &c.Second, &c.Third} {
@@ -67,7 +68,7 @@ func (r *runner) newSession(a, b linalg.Matrix[float32]) (c SessionCall, ok bool
 // smallCalls measures what each call of a product of 64x64x64 costs.
 func smallCalls[T linalg.Element](r *runner) error {
 	const n = 64
-	t := kernels.TypeOf[T]()
+	t := element.TypeOf[T]()
 	if !r.step("calls of small products in " + t.String()) {
 		return nil
 	}

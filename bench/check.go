@@ -3,8 +3,8 @@ package bench
 import (
 	"math"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -81,10 +81,10 @@ func magnitudes[T linalg.Element](dst, src []T) {
 
 // epsilon is the unit roundoff of T.
 func epsilon[T linalg.Element]() float64 {
-	switch kernels.TypeOf[T]() {
-	case kernels.Float32:
+	switch element.TypeOf[T]() {
+	case element.Float32:
 		return 0x1p-24
-	case kernels.Float64:
+	case element.Float64:
 		return 0x1p-53
 	}
 	return 0
@@ -92,7 +92,7 @@ func epsilon[T linalg.Element]() float64 {
 
 // poison is what memory holds before a check: nothing that the operands, which are finite, give.
 func poison[T linalg.Element]() T {
-	if kernels.TypeOf[T]().Integer() {
+	if element.TypeOf[T]().Integer() {
 		return T(int32(0x5aa5c33c))
 	}
 	return T(math.NaN())

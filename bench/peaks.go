@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -54,7 +55,7 @@ func (r *runner) notePeak(p Peak) {
 }
 
 // setOfPeak notes for products of a type what part of the measured peak they reach.
-func (r *runner) setOfPeak(t kernels.Type) {
+func (r *runner) setOfPeak(t element.Type) {
 	peak := r.report.peak(t.String())
 	if peak == 0 {
 		return
@@ -139,7 +140,7 @@ const fmaPerPass = 10 * 4
 // multiplyAddPeak measures the rate of multiply-adds. The cpu device has no kernel for that: the Go
 // compiler makes no vector instructions. An OpenCL device that is the same processor stands in for
 // it. Called again, it measures again.
-func (r *runner) multiplyAddPeak(t kernels.Type) error {
+func (r *runner) multiplyAddPeak(t element.Type) error {
 	s, where := r.s, "on the device"
 	if s.Info().Host {
 		same, err := sameProcessor(s.Info())
@@ -150,7 +151,7 @@ func (r *runner) multiplyAddPeak(t kernels.Type) error {
 		defer same.Close()
 		s, where = same, fmt.Sprintf("through OpenCL on %s, the same processor", same.Info().Name)
 	}
-	if !t.Supported(ptr(s.Info())) {
+	if !kernels.Supports(ptr(s.Info()), t) {
 		r.missingPeak(t, s.Info().Name+" does not support the type")
 		return nil
 	}
@@ -167,7 +168,7 @@ func (r *runner) multiplyAddPeak(t kernels.Type) error {
 	return r.addPeak(Peak{What: t.String(), Unit: operations(t), How: how, Work: f.work()}, f.contender())
 }
 
-func (r *runner) missingPeak(t kernels.Type, why string) {
+func (r *runner) missingPeak(t element.Type, why string) {
 	r.notePeak(Peak{What: t.String(), Unit: operations(t), How: "not measured: " + why, Seconds: []float64{}})
 }
 
@@ -192,7 +193,7 @@ func sameProcessor(cpu backend.Info) (*linalg.Session, error) {
 // fma is fmaText, ready to run.
 type fma struct {
 	s      *linalg.Session
-	t      kernels.Type
+	t      element.Type
 	kernel backend.Kernel
 	out    backend.Buffer
 	grid   backend.Grid
@@ -200,7 +201,7 @@ type fma struct {
 	width  int // elements of a vector
 }
 
-func newFMA(s *linalg.Session, t kernels.Type, quick bool) (*fma, error) {
+func newFMA(s *linalg.Session, t element.Type, quick bool) (*fma, error) {
 	info := s.Info()
 	f := &fma{s: s, t: t, width: 1, steps: 2000, grid: backend.Grid1(64*max(info.ComputeUnits, 1),
 		min(256, max(info.MaxGroup, 1)))}
@@ -209,7 +210,7 @@ func newFMA(s *linalg.Session, t kernels.Type, quick bool) (*fma, error) {
 	}
 	vector := t.CName()
 	if !info.GPU {
-		f.width = t.Vector(&info)
+		f.width = kernels.VectorWidth(&info, t)
 		f.grid = backend.Grid1(8*max(info.ComputeUnits, 1), 1)
 		f.steps *= 10
 	}
@@ -302,7 +303,7 @@ type chains struct {
 // chainsOf are the chains x = x/2 + 1 of floats, which converge to 2, and x = 3*x + 1 of integers,
 // which are computed here.
 func chainsOf[T linalg.Element]() chains {
-	if kernels.TypeOf[T]().Integer() {
+	if element.TypeOf[T]().Integer() {
 		return chains{kernels.Scalar(T(3)), kernels.Scalar(T(1)), func(at []byte, item, steps int) bool {
 			return backend.Elems[T](at)[0] == integerChains(T(item), steps)
 		}}

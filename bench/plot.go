@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A Plot is a picture of a report.
@@ -25,7 +25,7 @@ type Plot struct {
 }
 
 // PlotFiles are the names of all plots that a report on these types can have.
-func PlotFiles(types []kernels.Type) []string {
+func PlotFiles(types []element.Type) []string {
 	names := []string{"transposes.svg", "roofline.svg"}
 	for _, t := range types {
 		names = append(names, productsFile(t.String()), scalingFile(t.String()), costFile(t.String()))
@@ -57,7 +57,7 @@ func (r *Report) Plots() (list []Plot, err error) {
 	for _, t := range types {
 		add(productsFile(t), func() (*plot.Plot, error) { return r.plotProducts(t) })
 	}
-	for _, t := range kernels.Types() {
+	for _, t := range element.Types() {
 		add(scalingFile(t.String()), func() (*plot.Plot, error) { return r.plotScaling(t.String()) })
 		add(costFile(t.String()), func() (*plot.Plot, error) { return r.plotCost(t.String()) })
 	}
@@ -308,7 +308,7 @@ func unitOf(rows []Row, typ string) string {
 }
 
 func (r *Report) plotTransposes() (*plot.Plot, error) {
-	list := collect(r.Transposes, kernels.Int32.String())
+	list := collect(r.Transposes, element.Int32.String())
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -349,7 +349,7 @@ func (r *Report) plotTransposes() (*plot.Plot, error) {
 }
 
 // bytes is what a row's products read and write where each matrix is moved once.
-func (r *Row) bytes(t kernels.Type) float64 {
+func (r *Row) bytes(t element.Type) float64 {
 	m, n, k := float64(r.M), float64(r.N), float64(r.K)
 	return float64(t.Size()) * (m*k + k*n + m*n) * float64(max(1, r.Batch))
 }
@@ -364,7 +364,7 @@ func (r *Report) plotRoofline() (*plot.Plot, error) {
 	p := newPlot("Roofline: fast products under the measured peaks\n"+r.caption(),
 		"operations a byte, each matrix moved once", "10^9 operations/s")
 	drawn, low := 0, math.Inf(1)
-	for i, t := range kernels.Types() {
+	for i, t := range element.Types() {
 		peak := r.peak(t.String())
 		var points plotter.XYs
 		for j := range r.Products {

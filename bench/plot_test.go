@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 var update = flag.Bool("update", false, "draw the plots in results anew, out of the reports beside them")
@@ -54,10 +54,10 @@ func TestBytesOfABatch(t *testing.T) {
 	one := Row{M: 64, N: 32, K: 16}
 	batch := one
 	batch.Batch = 256
-	if got, want := one.bytes(kernels.Float32), 4.0*(64*16+16*32+64*32); got != want {
+	if got, want := one.bytes(element.Float32), 4.0*(64*16+16*32+64*32); got != want {
 		t.Errorf("%v bytes, want %v", got, want)
 	}
-	if got, want := batch.bytes(kernels.Float32), 256*one.bytes(kernels.Float32); got != want {
+	if got, want := batch.bytes(element.Float32), 256*one.bytes(element.Float32); got != want {
 		t.Errorf("%v bytes of a batch, want %v", got, want)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // products measures C = A*B with A of m by k and B of k by n.
 func products[T linalg.Element](r *runner, d shape) error {
-	t, m, n, k := kernels.TypeOf[T](), d.m, d.n, d.k
+	t, m, n, k := element.TypeOf[T](), d.m, d.n, d.k
 	row := Row{
 		Experiment: "product", Type: t.String(), M: m, N: n, K: k,
 		Work: 2 * float64(m) * float64(n) * float64(k), Unit: operations(t),
@@ -70,7 +71,7 @@ func (r *runner) setupFailed(rows *[]Row, row Row, err error) error {
 func probe[T linalg.Element](r *runner) error {
 	const n = 192
 	p := randomProblem[T](n, n, n)
-	row := Row{Type: kernels.TypeOf[T]().String(), M: n, N: n, K: n, Work: 2 * n * n * n}
+	row := Row{Type: element.TypeOf[T]().String(), M: n, N: n, K: n, Work: 2 * n * n * n}
 	list, err := productContenders(r, p, newReference(p, 0), row.Work)
 	defer func() { closeAll(list) }()
 	if err != nil {
@@ -85,7 +86,7 @@ func probe[T linalg.Element](r *runner) error {
 }
 
 // operations is the unit of a rate.
-func operations(t kernels.Type) string {
+func operations(t element.Type) string {
 	if t.Integer() {
 		return "Gop/s"
 	}
@@ -105,7 +106,7 @@ func randomProblem[T linalg.Element](m, n, k int) problem[T] {
 }
 
 func random[T linalg.Element](rng *rand.Rand) T {
-	if kernels.TypeOf[T]().Integer() {
+	if element.TypeOf[T]().Integer() {
 		return T(int32(rng.Uint32()))
 	}
 	return T(2*rng.Float64() - 1)
@@ -126,7 +127,7 @@ const (
 func productContenders[T linalg.Element](
 	r *runner, p problem[T], ref *reference[T], work float64,
 ) (list []*contender, err error) {
-	t := kernels.TypeOf[T]()
+	t := element.TypeOf[T]()
 	d, err := newOnDevice(r.s, p, ref)
 	if err != nil {
 		return nil, err
@@ -320,7 +321,7 @@ func predict[T linalg.Element](r *runner, c *contender, work float64) error {
 }
 
 func predictWithin[T linalg.Element](r *runner, c *contender, work float64, limit time.Duration) error {
-	rate, ok := r.rates[rateKey(kernels.TypeOf[T](), c.name)]
+	rate, ok := r.rates[rateKey(element.TypeOf[T](), c.name)]
 	if !ok {
 		return r.ctx.Err()
 	}
@@ -331,7 +332,7 @@ func predictWithin[T linalg.Element](r *runner, c *contender, work float64, limi
 	return r.ctx.Err()
 }
 
-func rateKey(t kernels.Type, name string) string { return t.String() + " " + name }
+func rateKey(t element.Type, name string) string { return t.String() + " " + name }
 
 // learn notes the rates for predict.
 func (r *runner) learn(row *Row) {

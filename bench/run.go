@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -22,7 +23,7 @@ import (
 type Options struct {
 	Backend string         // as linalg.Open takes it
 	Command []string       // for the report
-	Types   []kernels.Type // of products; nil: all
+	Types   []element.Type // of products; nil: all
 	Sizes   []int          // n of the products n by n by n; nil: what suits the device
 	Peers   bool           // other libraries, too
 	Scaling bool           // the cost over the size and the number of threads, in place of everything else
@@ -121,7 +122,7 @@ func (r *runner) setMethod() {
 		r.rounds = r.o.Rounds
 	}
 	if r.o.Types == nil {
-		r.o.Types = kernels.Types()
+		r.o.Types = element.Types()
 	}
 	if r.o.Limit == 0 {
 		r.o.Limit = 20 * time.Minute
@@ -227,7 +228,7 @@ func (r *runner) experiments() error {
 		}
 	}
 	for _, t := range r.o.Types {
-		if !t.Supported(ptr(r.s.Info())) {
+		if !kernels.Supports(ptr(r.s.Info()), t) {
 			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
 			r.done += 2 + len(shapes)
 			continue
@@ -240,7 +241,7 @@ func (r *runner) experiments() error {
 	return nil
 }
 
-func (r *runner) ofType(t kernels.Type, shapes []shape) error {
+func (r *runner) ofType(t element.Type, shapes []shape) error {
 	if r.step("peak of multiply-adds in " + t.String()) {
 		if err := r.multiplyAddPeak(t); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // onBackends runs f on each backend that is there.
@@ -32,7 +32,7 @@ func onBackends(t *testing.T, f func(t *testing.T, name string)) {
 func small(backend string) Options {
 	return Options{
 		Backend: backend, Command: []string{"tandem", "bench"},
-		Types: []kernels.Type{kernels.Float32, kernels.Int32}, Sizes: []int{24}, Quick: true,
+		Types: []element.Type{element.Float32, element.Int32}, Sizes: []int{24}, Quick: true,
 	}
 }
 
@@ -171,7 +171,7 @@ func checkPlots(t *testing.T, r *Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := PlotFiles(kernels.Types())
+	known := PlotFiles(element.Types())
 	for _, p := range plots {
 		var b bytes.Buffer
 		if err := p.Write(&b); err != nil {
@@ -219,7 +219,7 @@ func right(p problem[float32], spoil func()) (*job, error) {
 func TestWrongPeers(t *testing.T) {
 	closed := 0
 	o := small("cpu")
-	o.Peers, o.Types = true, []kernels.Type{kernels.Float32}
+	o.Peers, o.Types = true, []element.Type{element.Float32}
 	o.open = func(backend.Info, int) []*library {
 		list := []*library{
 			planted("right", func(p problem[float32]) (*job, error) { return right(p, func() {}) }),

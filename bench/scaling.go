@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -88,7 +89,7 @@ func (r *runner) scaling() error {
 	sizes := r.scalingSizes()
 	r.done, r.steps = 0, len(r.o.Types)*len(sizes)*r.rounds
 	for _, t := range r.o.Types {
-		if !t.Supported(ptr(r.s.Info())) {
+		if !kernels.Supports(ptr(r.s.Info()), t) {
 			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
 			r.done += len(sizes) * r.rounds
 			continue
@@ -114,7 +115,7 @@ func (r *runner) threadCounts() (counts []int) {
 }
 
 func scalingOf[T linalg.Element](r *runner, sizes []int) error {
-	t := kernels.TypeOf[T]()
+	t := element.TypeOf[T]()
 	var curves []*Curve
 	for _, threads := range r.threadCounts() {
 		c := &Curve{Type: t.String(), Name: nameFast, Threads: threads, Unit: operations(t), Points: []CurvePoint{}}
@@ -174,7 +175,7 @@ func scalingAt[T linalg.Element](r *runner, n, pass int, curves []*Curve) error 
 		return err
 	}
 	defer d.free()
-	row := Row{Type: kernels.TypeOf[T]().String(), M: n, N: n, K: n, Work: 2 * math.Pow(float64(n), 3)}
+	row := Row{Type: element.TypeOf[T]().String(), M: n, N: n, K: n, Work: 2 * math.Pow(float64(n), 3)}
 	var list []*contender
 	for _, c := range curves {
 		x := d.contender(c.Name, d.mul)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A run of the scaling alone has a curve for each type, and on the cpu device for each number of
@@ -174,7 +174,7 @@ func TestShapes(t *testing.T) {
 			t.Skip("short")
 		}
 		o := small(name)
-		o.Sizes, o.Types, o.Peers = nil, []kernels.Type{kernels.Float32}, true
+		o.Sizes, o.Types, o.Peers = nil, []element.Type{element.Float32}, true
 		r := mustRun(t, o)
 		if bad := r.Failures(); len(bad) > 0 {
 			t.Errorf("failures: %q", bad)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -18,7 +19,7 @@ const (
 // transpose measures the transpose of an int32 matrix of n by n, beside copies of as many bytes.
 func (r *runner) transpose(n int) error {
 	row := Row{
-		Experiment: "transpose", Type: kernels.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n),
+		Experiment: "transpose", Type: element.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n),
 		Unit: "GB/s",
 	}
 	if !r.step(row.Title()) {
@@ -90,12 +91,12 @@ func (r *runner) transposeContenders(n int) (list []*contender, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(n, n)))
+	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(element.Int32), kernels.NaiveGrid(n, n)))
 	first.close = t.free
 	list = []*contender{
 		first,
 		t.contender(nameTiled, true,
-			t.launch(kernels.TransposeTiled(kernels.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
+			t.launch(kernels.TransposeTiled(element.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
 		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
 		t.contender(nameCopy, false,
 			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
@@ -144,7 +145,7 @@ func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() er
 
 func (t *transposition[T]) enqueue(k backend.Kernel, g backend.Grid) error {
 	args := kernels.TransposeArgs
-	if k.Name() == kernels.TransposeNaive(kernels.TypeOf[T]()).Name {
+	if k.Name() == kernels.TransposeNaive(element.TypeOf[T]()).Name {
 		args = kernels.TransposeNaiveArgs
 	}
 	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)

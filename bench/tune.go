@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -15,7 +16,7 @@ import (
 // TuneOptions say what Tune searches.
 type TuneOptions struct {
 	Backend string         // as linalg.Open takes it
-	Types   []kernels.Type // nil: all
+	Types   []element.Type // nil: all
 	Sizes   []int          // n of products n by n by n, and of transposes; nil: what suits the device
 	Trials  int            // the most candidates for one kernel, type and size; 0: as many as the time allows
 	Limit   time.Duration  // the search ends about then; 0: 5 minutes
@@ -101,7 +102,7 @@ func Tune(ctx context.Context, o TuneOptions) (*TuneReport, error) {
 func newTuneRun(ctx context.Context, o TuneOptions, s *linalg.Session) *tuneRun {
 	info := s.Info()
 	if o.Types == nil {
-		o.Types = kernels.Types()
+		o.Types = element.Types()
 	}
 	if o.Limit == 0 {
 		o.Limit = 5 * time.Minute
@@ -179,9 +180,9 @@ func (r *tuneRun) list() (all []tuneTask) {
 		r.note("there is nothing to search: the cpu device runs the host's own code, which has no parameters")
 		return nil
 	}
-	var types []kernels.Type
+	var types []element.Type
 	for _, t := range r.o.Types {
-		if t.Supported(&info) {
+		if kernels.Supports(&info, t) {
 			types = append(types, t)
 		} else {
 			r.note("%s: the device does not keep the numerics contract in it (%s)", t, info.Note)
@@ -231,7 +232,7 @@ func (r *tuneRun) productSizes() []int {
 }
 
 func tuneMatMul[T linalg.Element](r *tuneRun, n int, until time.Time) error {
-	t, info := kernels.TypeOf[T](), r.s.Info()
+	t, info := element.TypeOf[T](), r.s.Info()
 	p := randomProblem[T](n, n, n)
 	d, err := newOnDevice(r.s, p, newReference(p, checkOperations()/10))
 	if err != nil {
@@ -270,7 +271,7 @@ func tuneMatMul[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 }
 
 func tuneTranspose[T linalg.Element](r *tuneRun, n int, until time.Time) error {
-	t, info := kernels.TypeOf[T](), r.s.Info()
+	t, info := element.TypeOf[T](), r.s.Info()
 	x, err := newTransposition[T](r.s, n)
 	if err != nil {
 		return r.noRoom(err, "%s transpose %dx%d", t, n, n)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -24,7 +25,7 @@ func TestTune(t *testing.T) {
 	onBackends(t, func(t *testing.T, name string) {
 		o := TuneOptions{Backend: name, Sizes: []int{96}, Trials: 2, crossings: 2, onCPU: true}
 		if testing.Short() {
-			o.Types = []kernels.Type{kernels.Float32}
+			o.Types = []element.Type{element.Float32}
 		}
 		last, stored := 0.0, 0
 		o.Progress = func(what string, fraction float64) {
@@ -88,7 +89,7 @@ func (x *paced) space() space[int] {
 			if p == x.broken {
 				return &backend.Source{Name: "broken"} // the cpu device has no compiler
 			}
-			return kernels.Scale.Source(kernels.Float32)
+			return kernels.Scale.Source(element.Float32)
 		},
 		contenders: func(_ backend.Kernel, p int) []*contender {
 			return []*contender{{
@@ -217,7 +218,7 @@ func TestTuneInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var stored int
 	r, err := Tune(ctx, TuneOptions{
-		Backend: "cpu", Types: []kernels.Type{kernels.Int32}, Sizes: []int{16, 24}, Trials: 2, onCPU: true,
+		Backend: "cpu", Types: []element.Type{element.Int32}, Sizes: []int{16, 24}, Trials: 2, onCPU: true,
 		Store: func(d *tuning.Record) error { stored = len(d.Transpose); cancel(); return nil },
 	})
 	if !errors.Is(err, context.Canceled) || r == nil || len(r.Tuning.Transpose) != 1 || stored != 1 {

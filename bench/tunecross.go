@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -30,7 +30,7 @@ func (r *tuneRun) crossingSizes() []int {
 // tuneCrossover finds the size from which products from host memory to host memory are not slower
 // on the device than by the host's own code.
 func tuneCrossover[T linalg.Element](r *tuneRun, until time.Time) error {
-	t := kernels.TypeOf[T]()
+	t := element.TypeOf[T]()
 	c, done, err := tuning.FindCrossing(t, r.crossingSizes(),
 		func(n int) (device, host func() error) { return crossingProducts[T](r, n) },
 		func() bool { return !time.Now().Before(until) })

@@ -3,7 +3,7 @@ package bench
 import (
 	"time"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -26,6 +26,6 @@ func experimentsOf[T linalg.Element]() experiments {
 }
 
 // in chooses the experiments of a type.
-func in(t kernels.Type) experiments {
-	return kernels.ByType(t, experimentsOf[float32], experimentsOf[float64], experimentsOf[int32])()
+func in(t element.Type) experiments {
+	return element.ByType(t, experimentsOf[float32], experimentsOf[float64], experimentsOf[int32])()
 }

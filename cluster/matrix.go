@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -41,7 +42,7 @@ func (m *Matrix[T]) part(rank int) (rows, cols int) {
 // largest is the number of bytes of the largest part.
 func (m *Matrix[T]) largest() int {
 	rows, cols := m.part(0)
-	return rows * cols * kernels.TypeOf[T]().Size()
+	return rows * cols * element.TypeOf[T]().Size()
 }
 
 // Dims is the number of rows and columns of the whole matrix.
@@ -52,7 +53,7 @@ func (m *Matrix[T]) Grid() *Grid { return m.g }
 
 // String is the shape and type, and the ranks, for messages.
 func (m *Matrix[T]) String() string {
-	return fmt.Sprintf("%dx%d %s on %dx%d ranks", m.rows, m.cols, kernels.TypeOf[T](), m.g.rows, m.g.cols)
+	return fmt.Sprintf("%dx%d %s on %dx%d ranks", m.rows, m.cols, element.TypeOf[T](), m.g.rows, m.g.cols)
 }
 
 // Local is what this rank holds: the rows and columns that are dealt to it, side by side. It shares
@@ -166,7 +167,7 @@ func (m *Matrix[T]) Gather(ctx context.Context, to int) (linalg.Matrix[T], error
 
 // begin makes sure that all ranks call op with the same arguments on matrices of the same shapes.
 func (m *Matrix[T]) begin(ctx context.Context, op string, arguments ...any) error {
-	return m.g.agree(ctx, op, append(arguments, m.rows, m.cols, m.g.rows, m.g.block, kernels.TypeOf[T]())...)
+	return m.g.agree(ctx, op, append(arguments, m.rows, m.cols, m.g.rows, m.g.block, element.TypeOf[T]())...)
 }
 
 // view is a rank's part of m in memory.

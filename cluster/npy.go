@@ -12,15 +12,15 @@ import (
 	"path/filepath"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/npy"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // A File is what a .npy file holds.
 type File struct {
-	Type  kernels.Type
+	Type  element.Type
 	Shape []int
 }
 
@@ -131,7 +131,7 @@ func ReadNPYColumn[T linalg.Element](ctx context.Context, g *Grid, path string) 
 
 // read reads the rank's part of a rows by cols matrix.
 func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols int) (*Matrix[T], error) {
-	if want := kernels.TypeOf[T](); in.h.Type != want {
+	if want := element.TypeOf[T](); in.h.Type != want {
 		return nil, g.c.alike("%w: %s holds %s, not %s", npy.ErrType, in.f.Name(), in.h.Type, want)
 	}
 	m, err := New[T](g, rows, cols)
@@ -159,7 +159,7 @@ func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols 
 // runs calls f for the pieces of the rank's part that lie side by side in a file, with their offset
 // among the data in bytes. What f does with a run happens to the matrix.
 func (m *Matrix[T]) runs(ctx context.Context, fortran bool, f func(at int64, run []T) error) error {
-	size, rank := int64(kernels.TypeOf[T]().Size()), m.g.c.rank
+	size, rank := int64(element.TypeOf[T]().Size()), m.g.c.rank
 	if !fortran {
 		for r := range m.rowSpans(rank) {
 			for i := range r.n {
@@ -211,7 +211,7 @@ type Layout struct {
 // at all: it has another name, in the same folder, until every rank has written. It keeps the
 // permissions of a file that it replaces. A process that is killed may leave the other name behind.
 func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
-	h := &npy.Header{Type: kernels.TypeOf[T](), Shape: l.Shape, Fortran: l.Fortran}
+	h := &npy.Header{Type: element.TypeOf[T](), Shape: l.Shape, Fortran: l.Fortran}
 	if l.Shape == nil {
 		h.Shape = []int{m.rows, m.cols}
 	}

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // save writes a file of m in some order of elements and of bytes.
 func save[T linalg.Element](t *testing.T, path string, m linalg.Matrix[T], h npy.Header) []byte {
 	t.Helper()
-	h.Type = kernels.TypeOf[T]()
+	h.Type = element.TypeOf[T]()
 	if h.Shape == nil {
 		h.Shape = []int{m.Rows, m.Cols}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -72,14 +73,14 @@ const lineBytes = 64
 
 // prepare makes room for the panels, in host memory and on the device.
 func (p *product[T]) prepare() (err error) {
-	if t, info := kernels.TypeOf[T](), p.s.Info(); !t.Supported(&info) {
+	if t, info := element.TypeOf[T](), p.s.Info(); !kernels.Supports(&info, t) {
 		return fmt.Errorf("%s does not keep the numerics contract in %s (%s): %w", info.Name, t, info.Note,
 			backend.ErrUnsupported)
 	}
 	if p.c, err = hold(p.s, p.m.local); err != nil {
 		return err
 	}
-	rows, cols, size := p.m.local.Rows, p.m.local.Cols, kernels.TypeOf[T]().Size()
+	rows, cols, size := p.m.local.Rows, p.m.local.Cols, element.TypeOf[T]().Size()
 	sizeA := (rows*p.width*size + lineBytes - 1) / lineBytes * lineBytes
 	for i := range p.panels {
 		x := &p.panels[i]

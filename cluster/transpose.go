@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -44,7 +44,7 @@ func Transpose[T linalg.Element](ctx context.Context, a *Matrix[T]) (*Matrix[T],
 // order of a's rows of blocks. It returns their number of bytes.
 func (a *Matrix[T]) pack(t *Matrix[T], to int, memory []byte) (n int) {
 	dst := backend.Elems[T](memory)
-	size := kernels.TypeOf[T]().Size()
+	size := element.TypeOf[T]().Size()
 	a.eachShared(t, a.g.c.rank, to, func(r, c span) {
 		block := a.local.Slice(r.local, r.local+r.n, c.local, c.local+c.n)
 		host.Transpose(r.n, c.n, block.Data, block.Stride, dst[n:], r.n)
@@ -71,7 +71,7 @@ func localAt(s span, block, parts int) int { return s.from / block / parts * blo
 // shared is the number of bytes that from has of a and this rank of t.
 func (a *Matrix[T]) shared(t *Matrix[T], from int) (n int) {
 	a.eachShared(t, from, a.g.c.rank, func(r, c span) { n += r.n * c.n })
-	return n * kernels.TypeOf[T]().Size()
+	return n * element.TypeOf[T]().Size()
 }
 
 // eachShared calls f for the blocks that from has of a and to of t, a's transpose.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -18,7 +19,7 @@ type Case struct {
 	// "transpose_tiled", an elementwise operation, such as "add", or an elementary function, such
 	// as "gpu.Exp"
 	Kernel string
-	Type   kernels.Type // of the elements
+	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
 	// K is 0.
 	M, N, K int
@@ -67,7 +68,7 @@ func (c *Case) function() int {
 
 // supported tells whether the device of info can run the case: functions for float32 need float64.
 func (c *Case) supported(info *backend.Info) bool {
-	return c.Type.Supported(info) && (c.function() < 0 || info.Float64)
+	return kernels.Supports(info, c.Type) && (c.function() < 0 || info.Float64)
 }
 
 func (c *Case) transpose() bool {
@@ -143,7 +144,7 @@ var (
 )
 
 func makeCases() (cases []*Case) {
-	for _, t := range kernels.Types() {
+	for _, t := range element.Types() {
 		kinds, scalars := []values{uniform, subnormal, underflow, wide, special}, scalars
 		if t.Integer() {
 			kinds, scalars = kinds[:1], intScalars
@@ -230,7 +231,7 @@ func makeCases() (cases []*Case) {
 
 // operands makes a, b and c of the case, packed: c is what the output holds before where beta reads
 // it.
-func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
+func operands[T element.Element](c *Case) (a, b, out matrix[T]) {
 	switch {
 	case c.product():
 		a, b = generate[T](c, c.M, c.K, "a"), generate[T](c, c.K, c.N, "b")
@@ -247,28 +248,28 @@ func operands[T kernels.Element](c *Case) (a, b, out matrix[T]) {
 // Operands are what a case computes with, packed. For kernel "matmul" c, which holds what was there
 // before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; elementwise
 // operations make it what they give of alpha, a and b, and the transposes a's transpose.
-func Operands[T kernels.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
+func Operands[T element.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
 	ma, mb, mc := operands[T](x)
 	return T(x.alpha), ma.data, mb.data, T(x.beta), mc.data
 }
 
 // matrix is a packed matrix.
-type matrix[T kernels.Element] struct {
+type matrix[T element.Element] struct {
 	rows, cols int
 	data       []T
 }
 
-func generate[T kernels.Element](c *Case, rows, cols int, operand string) matrix[T] {
+func generate[T element.Element](c *Case, rows, cols int, operand string) matrix[T] {
 	g := newGenerator(fmt.Sprintf("%s/%s/%dx%d/%s", c.Type, c.values, rows, cols, operand))
 	m := matrix[T]{rows, cols, make([]T, rows*cols)}
 	for i := range m.data {
-		m.data[i] = element[T](c.values, operand, g.next())
+		m.data[i] = elementFrom[T](c.values, operand, g.next())
 	}
 	return m
 }
 
 // reference computes the result by the definition.
-func reference[T kernels.Element](c *Case) matrix[T] {
+func reference[T element.Element](c *Case) matrix[T] {
 	a, b, out := operands[T](c)
 	switch {
 	case c.Kernel == "addmul":
@@ -298,7 +299,7 @@ func reference[T kernels.Element](c *Case) matrix[T] {
 }
 
 // definitions are the elementwise operations, of alpha and the elements of A and B.
-func definitions[T kernels.Element]() map[string]func(alpha, a, b T) T {
+func definitions[T element.Element]() map[string]func(alpha, a, b T) T {
 	return map[string]func(alpha, a, b T) T{
 		"add":   func(_, a, b T) T { return host.Add(a, b) },
 		"sub":   func(_, a, b T) T { return host.Add(a, -b) },
@@ -321,7 +322,7 @@ func (c *Case) Reference() string {
 	return in(c.Type).reference(c)
 }
 
-func referenceDigest[T kernels.Element](c *Case) string { return Digest(reference[T](c).data) }
+func referenceDigest[T element.Element](c *Case) string { return Digest(reference[T](c).data) }
 
 // variants is the ways in which the device is to run the case: the parameters that are chosen for
 // it, and others as o has it.

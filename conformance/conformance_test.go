@@ -19,7 +19,7 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/conformance/elementary"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
@@ -92,7 +92,7 @@ func TestOptions(t *testing.T) {
 	some := run(t, dev, conformance.Options{Match: match})
 	every := run(t, dev, conformance.Options{Match: match, Every: true})
 	info := dev.Info()
-	want := len(tuning.TunedMatMul(&info, kernels.Float32))
+	want := len(tuning.TunedMatMul(&info, element.Float32))
 	if some.Cases != 1 || every.Cases != 1 || some.Variants <= 1 || every.Variants < want ||
 		some.Variants >= every.Variants {
 		t.Errorf("%d and %d cases, %d and %d variants of %d",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	Every bool
 	// Elementary has the kernels of elementary functions: those of package conformance/elementary.
 	// nil leaves their cases out.
-	Elementary func(t kernels.Type) *backend.Source
+	Elementary func(t element.Type) *backend.Source
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
 	// Limit is how long one run, and the compilation before it, may take; 0 is without end. Beyond
@@ -287,14 +288,14 @@ const margin = 64
 
 // An operandBuffer is a matrix in the layout of the case, on the device and as it was written
 // there.
-type operandBuffer[T kernels.Element] struct {
+type operandBuffer[T element.Element] struct {
 	matrix[T]
 	buffer backend.Buffer
 	stride int
 	before []byte
 }
 
-func place[T kernels.Element](c *Case, x *session, m matrix[T], contents bool) (*operandBuffer[T], error) {
+func place[T element.Element](c *Case, x *session, m matrix[T], contents bool) (*operandBuffer[T], error) {
 	stride := max(m.cols+c.gap, 1)
 	data := make([]T, c.offset+m.rows*stride+margin)
 	o := &operandBuffer[T]{matrix: m, stride: stride, before: backend.Bytes(data)}
@@ -350,7 +351,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-func runOf[T kernels.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
+func runOf[T element.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
 	a, b, out := operands[T](c)
 	var placed []*operandBuffer[T]
 	defer func() {
@@ -392,7 +393,7 @@ func (o *operandBuffer[T]) unchanged(q backend.Queue) error {
 	return nil
 }
 
-func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, beta T) []backend.Arg {
+func arguments[T element.Element](c *Case, a, b, out kernels.Operand, alpha, beta T) []backend.Arg {
 	rows, cols := int64(c.M), int64(c.N)
 	switch {
 	case c.Kernel == "addmul" && alpha > 0:
@@ -422,7 +423,7 @@ func arguments[T kernels.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 }
 
 // Digest is the SHA-256 of packed elements, little-endian, with every NaN the same.
-func Digest[T kernels.Element](data []T) string {
+func Digest[T element.Element](data []T) string {
 	h := sha256.New()
 	for _, v := range data {
 		writeElement(h, v)

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // All that depends on the element type.
@@ -18,7 +18,7 @@ type computation struct {
 	function  func(f int, x, y any) any // Function, of two elements; nil for integers
 }
 
-func computationOf[T kernels.Element]() computation {
+func computationOf[T element.Element]() computation {
 	return computation{run: runOf[T], reference: referenceDigest[T]}
 }
 
@@ -29,12 +29,12 @@ func computationOfFloat[T float32 | float64]() computation {
 }
 
 // in chooses the computation of a type.
-func in(t kernels.Type) computation {
-	return kernels.ByType(t, computationOfFloat[float32], computationOfFloat[float64], computationOf[int32])()
+func in(t element.Type) computation {
+	return element.ByType(t, computationOfFloat[float32], computationOfFloat[float64], computationOf[int32])()
 }
 
-// element makes an element of u, as the package says. operand is "a", "b" or "c".
-func element[T kernels.Element](kind values, operand string, u uint64) T {
+// elementFrom makes an element of u, as the package says. operand is "a", "b" or "c".
+func elementFrom[T element.Element](kind values, operand string, u uint64) T {
 	var v any
 	switch any(T(0)).(type) {
 	case int32:
@@ -56,7 +56,7 @@ func element[T kernels.Element](kind values, operand string, u uint64) T {
 	return v.(T)
 }
 
-func writeElement[T kernels.Element](w io.Writer, v T) {
+func writeElement[T element.Element](w io.Writer, v T) {
 	var b [8]byte
 	switch v := any(v).(type) {
 	case float32:

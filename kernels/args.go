@@ -31,7 +31,7 @@ func concat(lists ...[]backend.Param) (all []backend.Param) {
 func ints(names ...string) []backend.Param   { return scalars("int", 4, names) }
 func ulongs(names ...string) []backend.Param { return scalars("ulong", 8, names) }
 
-func element(t Type, name string) []backend.Param {
+func scalar(t Type, name string) []backend.Param {
 	return scalars(t.CName(), t.Size(), []string{name})
 }
 

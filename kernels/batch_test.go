@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -22,9 +23,9 @@ func TestMatMulBatch(t *testing.T) {
 
 // testMatMulBatch compares batches with one product after the other, on grids of several shapes,
 // with gaps between rows and between matrices, aligned and not.
-func testMatMulBatch[T host.Element](t *testing.T, d *device) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func testMatMulBatch[T element.Element](t *testing.T, d *device) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}
@@ -70,7 +71,7 @@ func testMatMulBatch[T host.Element](t *testing.T, d *device) {
 
 // stack is count matrices with gap elements between them, or one, and the distance from one to the
 // next.
-func stack[T host.Element](count, rows, cols int, l layout, gap int, shared bool, value func() T) (a array[T],
+func stack[T element.Element](count, rows, cols int, l layout, gap int, shared bool, value func() T) (a array[T],
 	stride int,
 ) {
 	a = newArray(rows, cols, l, value)
@@ -107,9 +108,9 @@ func TestThinProducts(t *testing.T) {
 	})
 }
 
-func testThin[T host.Element](t *testing.T, d *device, shapes [][3]int) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func testThin[T element.Element](t *testing.T, d *device, shapes [][3]int) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}

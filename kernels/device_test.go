@@ -17,6 +17,7 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/cuda"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	_ "github.com/tandem-gpu/tandem/backend/opencl"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -99,14 +100,14 @@ func (d *device) compile(t *testing.T, s *backend.Source) backend.Kernel {
 type layout struct{ off, pad int }
 
 // array is a matrix of rows by cols within data, which ends with its last element.
-type array[T host.Element] struct {
+type array[T element.Element] struct {
 	data                    []T
 	rows, cols, off, stride int
 }
 
 // newArray fills the matrix and what surrounds it with values. Strides are pad elements longer than
 // rows.
-func newArray[T host.Element](rows, cols int, l layout, value func() T) array[T] {
+func newArray[T element.Element](rows, cols int, l layout, value func() T) array[T] {
 	a := array[T]{rows: rows, cols: cols, off: l.off, stride: cols + l.pad}
 	n := l.off
 	if rows > 0 && cols > 0 {
@@ -123,7 +124,7 @@ func newArray[T host.Element](rows, cols int, l layout, value func() T) array[T]
 func (a array[T]) from() []T { return a.data[a.off:] }
 
 // upload copies an array to the device.
-func upload[T host.Element](t *testing.T, d *device, a array[T]) kernels.Operand {
+func upload[T element.Element](t *testing.T, d *device, a array[T]) kernels.Operand {
 	t.Helper()
 	buf, err := d.Alloc(int64(len(backend.Bytes(a.data))))
 	if err != nil {
@@ -136,7 +137,7 @@ func upload[T host.Element](t *testing.T, d *device, a array[T]) kernels.Operand
 }
 
 // refill writes what upload of a has written once more.
-func refill[T host.Element](t *testing.T, d *device, o kernels.Operand, a array[T]) {
+func refill[T element.Element](t *testing.T, d *device, o kernels.Operand, a array[T]) {
 	t.Helper()
 	if err := d.queue.Write(o.Buffer, 0, backend.Bytes(a.data)); err != nil {
 		t.Fatal(err)
@@ -145,8 +146,8 @@ func refill[T host.Element](t *testing.T, d *device, o kernels.Operand, a array[
 
 // launch runs k and compares all of output's buffer with want, which includes what lies around the
 // matrix.
-func launch[T host.Element](t *testing.T, d *device, name string, k backend.Kernel, g backend.Grid, args []backend.Arg,
-	output backend.Buffer, want array[T],
+func launch[T element.Element](t *testing.T, d *device, name string, k backend.Kernel, g backend.Grid,
+	args []backend.Arg, output backend.Buffer, want array[T],
 ) {
 	t.Helper()
 	name = fmt.Sprintf("%s %s %dx%d off %d stride %d, grid of %s", name, k.Name(), want.rows, want.cols, want.off,
@@ -174,7 +175,7 @@ func launch[T host.Element](t *testing.T, d *device, name string, k backend.Kern
 }
 
 // bits is x as comparable bits, all NaN alike.
-func bits[T host.Element](x T) uint64 {
+func bits[T element.Element](x T) uint64 {
 	switch x := any(x).(type) {
 	case float32:
 		if x != x {
@@ -199,7 +200,7 @@ const (
 )
 
 // values makes random elements of a kind.
-func values[T host.Element](rng *rand.Rand, kind int) func() T {
+func values[T element.Element](rng *rand.Rand, kind int) func() T {
 	smallest, halfway, largest := 0x1p-149, 0x1p-75, math.MaxFloat32
 	if _, ok := any(T(0)).(float64); ok {
 		smallest, halfway, largest = math.SmallestNonzeroFloat64, 0x1p-537, math.MaxFloat64
@@ -283,7 +284,7 @@ func TestProducts(t *testing.T) {
 
 // variants is parameters of matmul that are run whatever the device would choose: both shapes, with
 // tiles that small shapes pass several times.
-func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
+func variants(t element.Type, info *backend.Info) []kernels.MatMulParams {
 	v := 32 / t.Size()
 	all := []kernels.MatMulParams{
 		{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4, KU: 4},
@@ -303,9 +304,9 @@ func variants(t kernels.Type, info *backend.Info) []kernels.MatMulParams {
 	return slices.DeleteFunc(all, func(p kernels.MatMulParams) bool { return !p.Fits(info, t) })
 }
 
-func testProducts[T host.Element](t *testing.T, d *device) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func testProducts[T element.Element](t *testing.T, d *device) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}
@@ -365,20 +366,20 @@ func testProducts[T host.Element](t *testing.T, d *device) {
 }
 
 // chain is c after C + A*B in chains that start from C, or C - A*B.
-func chain[T host.Element](negate bool, a, b, c array[T]) array[T] {
+func chain[T element.Element](negate bool, a, b, c array[T]) array[T] {
 	c.data = slices.Clone(c.data)
 	host.AddMulReference(negate, c.rows, c.cols, a.cols, a.from(), a.stride, b.from(), b.stride, c.from(), c.stride)
 	return c
 }
 
 // chains are the sum and the difference.
-func chains[T host.Element](a, b, c array[T]) [2]array[T] {
+func chains[T element.Element](a, b, c array[T]) [2]array[T] {
 	return [2]array[T]{chain(false, a, b, c), chain(true, a, b, c)}
 }
 
 // testChains compares the sum and the difference with want, cut in two at the edges of tiles and
 // within them: at one of these, by turns, on a device that takes long.
-func testChains[T host.Element](t *testing.T, d *device, name string, kernel backend.Kernel, p kernels.MatMulParams,
+func testChains[T element.Element](t *testing.T, d *device, name string, kernel backend.Kernel, p kernels.MatMulParams,
 	k int, a, b kernels.Operand, c array[T], want [2]array[T], turn int,
 ) {
 	t.Helper()
@@ -405,7 +406,7 @@ func testChains[T host.Element](t *testing.T, d *device, name string, kernel bac
 }
 
 // reference is c after C = alpha*A*B + beta*C.
-func reference[T host.Element](alpha T, a, b array[T], beta T, c array[T]) array[T] {
+func reference[T element.Element](alpha T, a, b array[T], beta T, c array[T]) array[T] {
 	c.data = slices.Clone(c.data)
 	host.GemmReference(c.rows, c.cols, a.cols, alpha, a.from(), a.stride, b.from(), b.stride, beta, c.from(), c.stride)
 	return c
@@ -415,15 +416,15 @@ func reference[T host.Element](alpha T, a, b array[T], beta T, c array[T]) array
 func TestMatMulDoesNotReadC(t *testing.T) {
 	const n = 32
 	onDevices(t, func(t *testing.T, d *device) {
-		for _, p := range variants(kernels.Float32, &d.info)[:5] {
-			if !d.runs(t, kernels.MatMul(kernels.Float32, p), p.CPU) {
+		for _, p := range variants(element.Float32, &d.info)[:5] {
+			if !d.runs(t, kernels.MatMul(element.Float32, p), p.CPU) {
 				continue
 			}
 			a, b := newArray(n, n, layout{}, func() float32 { return 1 }),
 				newArray(n, n, layout{}, func() float32 { return 2 })
 			c := newArray(n, n, layout{}, func() float32 { return float32(math.NaN()) })
 			out := upload(t, d, c)
-			launch(t, d, fmt.Sprintf("%+v", p), d.compile(t, kernels.MatMul(kernels.Float32, p)),
+			launch(t, d, fmt.Sprintf("%+v", p), d.compile(t, kernels.MatMul(element.Float32, p)),
 				kernels.MatMulGrid(p, n, n),
 				kernels.MatMulArgs(nil, n, n, n, float32(1), upload(t, d, a), upload(t, d, b), 0, out), out.Buffer,
 				reference(1, a, b, 0, c))
@@ -452,16 +453,16 @@ func TestTallMatrices(t *testing.T) {
 			launch(t, d, "tall:", d.compile(t, s), g, args(out), out.Buffer, want)
 		}
 		product := func(out kernels.Operand) []backend.Arg { return kernels.ProductArgs(nil, m, 1, 1, da, db, out) }
-		run(kernels.MatMulNaive(kernels.Int32), kernels.NaiveGrid(m, 1), product)
-		run(kernels.MatMulTiled(kernels.Int32), kernels.TiledGrid(m, 1), product)
+		run(kernels.MatMulNaive(element.Int32), kernels.NaiveGrid(m, 1), product)
+		run(kernels.MatMulTiled(element.Int32), kernels.TiledGrid(m, 1), product)
 		for _, p := range []kernels.MatMulParams{
-			variants(kernels.Int32, &d.info)[1],
-			tuning.ChooseMatMul(&d.info, kernels.Int32, m, 1, 1),
+			variants(element.Int32, &d.info)[1],
+			tuning.ChooseMatMul(&d.info, element.Int32, m, 1, 1),
 		} {
-			if !d.runs(t, kernels.MatMul(kernels.Int32, p), p.CPU) {
+			if !d.runs(t, kernels.MatMul(element.Int32, p), p.CPU) {
 				continue
 			}
-			run(kernels.MatMul(kernels.Int32, p), kernels.MatMulGrid(p, m, 1), func(out kernels.Operand) []backend.Arg {
+			run(kernels.MatMul(element.Int32, p), kernels.MatMulGrid(p, m, 1), func(out kernels.Operand) []backend.Arg {
 				return kernels.MatMulArgs(nil, m, 1, 1, int32(1), da, db, 0, out)
 			})
 		}
@@ -472,15 +473,15 @@ func TestTallMatrices(t *testing.T) {
 			out.Stride = m
 			return kernels.TransposeArgs(nil, m, 1, da, out)
 		}
-		run(kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(m, 1), func(out kernels.Operand) []backend.Arg {
+		run(kernels.TransposeNaive(element.Int32), kernels.NaiveGrid(m, 1), func(out kernels.Operand) []backend.Arg {
 			out.Stride = m
 			return kernels.TransposeNaiveArgs(nil, m, 1, da, out)
 		})
 		for _, p := range []kernels.TransposeParams{{Tile: 16, Step: 8}, {CPU: true, Tile: 16, Rows: 32}} {
-			if !d.runs(t, kernels.Transpose(kernels.Int32, p), p.CPU) {
+			if !d.runs(t, kernels.Transpose(element.Int32, p), p.CPU) {
 				continue
 			}
-			run(kernels.Transpose(kernels.Int32, p), kernels.TransposeGrid(p, m, 1), transpose)
+			run(kernels.Transpose(element.Int32, p), kernels.TransposeGrid(p, m, 1), transpose)
 		}
 	})
 }
@@ -493,9 +494,9 @@ func TestTransposes(t *testing.T) {
 	})
 }
 
-func testTransposes[T host.Element](t *testing.T, d *device) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func testTransposes[T element.Element](t *testing.T, d *device) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}
@@ -561,9 +562,9 @@ func TestElementwise(t *testing.T) {
 	})
 }
 
-func testElementwise[T host.Element](t *testing.T, d *device) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func testElementwise[T element.Element](t *testing.T, d *device) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		t.Logf("the device does not keep the contract in %s", typ)
 		return
 	}
@@ -605,7 +606,7 @@ func testElementwise[T host.Element](t *testing.T, d *device) {
 }
 
 // elementwiseArgs is the arguments of o with alpha = -3.
-func elementwiseArgs[T host.Element](o *kernels.Elementwise, rows, cols int, x, y, z kernels.Operand) []backend.Arg {
+func elementwiseArgs[T element.Element](o *kernels.Elementwise, rows, cols int, x, y, z kernels.Operand) []backend.Arg {
 	var args []backend.Arg
 	if o.Alpha {
 		args = append(args, kernels.Scalar(T(-3)))
@@ -614,14 +615,14 @@ func elementwiseArgs[T host.Element](o *kernels.Elementwise, rows, cols int, x, 
 }
 
 // inPlainGo is what the kernel of o, as it is written, makes of z.
-func inPlainGo[T host.Element](t *testing.T, o *kernels.Elementwise, x, y, z array[T]) array[T] {
+func inPlainGo[T element.Element](t *testing.T, o *kernels.Elementwise, x, y, z array[T]) array[T] {
 	t.Helper()
 	z.data = slices.Clone(z.data)
 	operand := func(a array[T]) kernels.Operand {
 		return kernels.Operand{Buffer: memory(backend.Bytes(a.data)), Offset: int64(a.off), Stride: int64(a.stride)}
 	}
 	args := elementwiseArgs[T](o, z.rows, z.cols, operand(x), operand(y), operand(z))
-	if err := o.Source(kernels.TypeOf[T]()).Checks.Go(backend.Grid1(1, 1), 0, 1, args); err != nil {
+	if err := o.Source(element.TypeOf[T]()).Checks.Go(backend.Grid1(1, 1), 0, 1, args); err != nil {
 		t.Fatal(err)
 	}
 	return z

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -32,7 +33,8 @@ type Elementwise struct {
 
 // row is an operation with its kernels, which take alpha, x, y and z as far as it has them.
 func row(name, formula string, inputs int, alpha bool, f32, f64, i32 *backend.Source) *Elementwise {
-	return &Elementwise{name, formula, inputs, alpha, func(t Type) *backend.Source { return ByType(t, f32, f64, i32) }}
+	source := func(t Type) *backend.Source { return element.ByType(t, f32, f64, i32) }
+	return &Elementwise{name, formula, inputs, alpha, source}
 }
 
 // Elementwises are all elementwise operations, by name.

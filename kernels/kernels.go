@@ -20,9 +20,26 @@ package kernels
 import (
 	"embed"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+)
+
+// What callers of this package name: package element has the rest.
+type (
+	// A Type is an element type.
+	Type = element.Type
+	// Element lists the Go types of elements.
+	Element = element.Element
+)
+
+// The element types of every kernel.
+const (
+	Float32 = element.Float32
+	Float64 = element.Float64
+	Int32   = element.Int32
 )
 
 // MaxDim is the largest number of rows or columns of an operand of the matmul and transpose
@@ -60,22 +77,62 @@ func cached(k key, fill func(s *backend.Source)) *backend.Source {
 	s := &backend.Source{Name: k.name, File: k.name + ".cl", Macros: map[string]string{}}
 	s.Text = fmt.Sprintf("#line 1 \"element.h\"\n%s#line 1 %q\n%s", file("element.h"), s.File, file(s.File))
 	fill(s)
-	s.Macros[types[k.typ].macro] = "1"
+	s.Macros[macro(k.typ)] = "1"
 	s.PTX = prebuilt(s)
 	first, _ := sources.LoadOrStore(k, s)
 	return first.(*backend.Source)
 }
 
+// macro is what element.h asks for.
+func macro(t Type) string { return "T_" + strings.ToUpper(t.String()) }
+
+// Supports tells whether the device of info keeps the numerics contract in type t.
+func Supports(info *backend.Info, t Type) bool {
+	return element.ByType(t, info.Float32, info.Float64, true)
+}
+
+// VectorWidth is the width of the device's vectors of the type in elements, 1 on GPUs.
+func VectorWidth(info *backend.Info, t Type) int {
+	return element.ByType(t, info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
+}
+
+// Scalar passes an element by value.
+func Scalar[T Element](v T) backend.Arg {
+	switch v := any(v).(type) {
+	case float32:
+		return backend.Float32(v)
+	case float64:
+		return backend.Float64(v)
+	case int32:
+		return backend.Int32(v)
+	}
+	panic("unreachable")
+}
+
+// scalarAt is the element that an argument holds.
+func scalarAt[T Element](a backend.Arg) T {
+	var v any
+	switch any(T(0)).(type) {
+	case float32:
+		v = a.Float32()
+	case float64:
+		v = a.Float64()
+	case int32:
+		v = a.Int32()
+	}
+	return v.(T)
+}
+
 // MatMulNaive is the kernel C = A*B by the definition, one work-item an element. Arguments:
 // [ProductArgs]. Grid: [NaiveGrid], or any.
 func MatMulNaive(t Type) *backend.Source {
-	return ByType(t, matmulNaiveFloat32Kernel, matmulNaiveFloat64Kernel, matmulNaiveInt32Kernel)
+	return element.ByType(t, matmulNaiveFloat32Kernel, matmulNaiveFloat64Kernel, matmulNaiveInt32Kernel)
 }
 
 // MatMulTiled is the kernel C = A*B by the textbook's 16x16 tiles in local memory. Arguments:
 // [ProductArgs]. Grid: [TiledGrid], or any of groups of 16x16.
 func MatMulTiled(t Type) *backend.Source {
-	return ByType(t, matmulTiledFloat32Kernel, matmulTiledFloat64Kernel, matmulTiledInt32Kernel)
+	return element.ByType(t, matmulTiledFloat32Kernel, matmulTiledFloat64Kernel, matmulTiledInt32Kernel)
 }
 
 // MatMul is the fast kernel C = alpha*A*B + beta*C, or C + A*B and C - A*B in chains that start
@@ -99,17 +156,17 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	return cached(key{name: name, typ: t, matmul: p}, func(s *backend.Source) {
 		s.Group = p.group()
 		s.Macros = p.macros()
-		s.Params = concat(ints("m", "n", "k"), element(t, "alpha"), operand(t, "a"), operand(t, "b"),
-			element(t, "beta"), operand(t, "c"),
+		s.Params = concat(ints("m", "n", "k"), scalar(t, "alpha"), operand(t, "a"), operand(t, "b"),
+			scalar(t, "beta"), operand(t, "c"),
 			ints("flags"), ulongs("stridea", "strideb", "stridec"))
-		s.Go = ByType(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
+		s.Go = element.ByType(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
 	})
 }
 
 // TransposeNaive is the kernel C = A' by the definition, one work-item an element. Arguments:
 // [TransposeNaiveArgs]. Grid: [NaiveGrid] of A's shape, or any.
 func TransposeNaive(t Type) *backend.Source {
-	return ByType(t, transposeNaiveFloat32Kernel, transposeNaiveFloat64Kernel, transposeNaiveInt32Kernel)
+	return element.ByType(t, transposeNaiveFloat32Kernel, transposeNaiveFloat64Kernel, transposeNaiveInt32Kernel)
 }
 
 // TransposeTiled is the kernel C = A' by the textbook's padded tile, 32x33 elements moved by 32x8
@@ -132,6 +189,6 @@ func Transpose(t Type, p TransposeParams) *backend.Source {
 		s.Group = p.group()
 		s.Macros = p.macros()
 		s.Params = transposeParams(t)
-		s.Go = ByType(t, transposeGo[float32](p), transposeGo[float64](p), transposeGo[int32](p))
+		s.Go = element.ByType(t, transposeGo[float32](p), transposeGo[float64](p), transposeGo[int32](p))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
@@ -22,12 +23,13 @@ func PTXFile(s *backend.Source) string {
 		return s.Name + ".ptx"
 	}
 	parts := []string{s.Name, ""}
+	types := element.Types()
 	for _, d := range s.Defines() {
-		macro, value, _ := strings.Cut(d, "=")
-		if t := slices.IndexFunc(Types(), func(t Type) bool { return types[t].macro == macro }); t >= 0 {
-			parts[1] = types[t].name
+		name, value, _ := strings.Cut(d, "=")
+		if i := slices.IndexFunc(types, func(t Type) bool { return macro(t) == name }); i >= 0 {
+			parts[1] = types[i].String()
 		} else {
-			parts = append(parts, strings.ToLower(macro)+value)
+			parts = append(parts, strings.ToLower(name)+value)
 		}
 	}
 	return strings.Join(parts, "_") + ".ptx"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -42,7 +43,7 @@ func TestTwoGroupsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, typ := range kernels.Types() {
+	for _, typ := range element.Types() {
 		for _, p := range tuning.OfferedMatMul(nvidia, typ) {
 			name := strings.TrimSuffix(kernels.PTXFile(kernels.MatMul(typ, p)), ".ptx")
 			at := bytes.Index(table, []byte("\n"+name+" "))
@@ -162,7 +163,7 @@ func checkArithmetic(t *testing.T, s *backend.Source, opcodes []string) {
 // Other parameters than those of the tuning data have no PTX, and never that of others.
 func TestNoPTXForOthers(t *testing.T) {
 	p := kernels.MatMulParams{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4, KU: 1}
-	for _, typ := range kernels.Types() {
+	for _, typ := range element.Types() {
 		if s := kernels.MatMul(typ, p); s.PTX != nil {
 			t.Errorf("%s %+v has PTX", typ, p)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
-	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
@@ -54,7 +54,7 @@ func (b simBuffer) Free() error { return b.dev.Free(b.addr) }
 
 // place copies an array to a simulated device, where nothing lies around it. It is freed with the
 // test.
-func place[T host.Element](t *testing.T, k *simKernel, a array[T]) kernels.Operand {
+func place[T element.Element](t *testing.T, k *simKernel, a array[T]) kernels.Operand {
 	t.Helper()
 	mem := backend.Bytes(a.data)
 	addr, err := k.dev.Alloc(uint64(len(mem)))
@@ -71,7 +71,7 @@ func place[T host.Element](t *testing.T, k *simKernel, a array[T]) kernels.Opera
 
 // launchSim runs k and says how all of output's buffer differs from want, which includes what lies
 // around the matrix.
-func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg, output kernels.Operand,
+func launchSim[T element.Element](k *simKernel, g backend.Grid, args []backend.Arg, output kernels.Operand,
 	want array[T],
 ) error {
 	if len(args) != len(k.fn.Params) {
@@ -123,13 +123,13 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 		src      *backend.Source
 		old, new string
 	}{
-		{kernels.Scale.Source(kernels.Float32), "mul.rn.f32", "add.rn.f32"},
-		{kernels.Add.Source(kernels.Float64), "add.rn.f64", "mul.rn.f64"},
-		{kernels.MatMulTiled(kernels.Float64), "fma.rn.f64", "fma.rz.f64"},
-		{kernels.MatMulNaive(kernels.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
-		{kernels.TransposeTiled(kernels.Int32), "bar.sync", "//"},
+		{kernels.Scale.Source(element.Float32), "mul.rn.f32", "add.rn.f32"},
+		{kernels.Add.Source(element.Float64), "add.rn.f64", "mul.rn.f64"},
+		{kernels.MatMulTiled(element.Float64), "fma.rn.f64", "fma.rz.f64"},
+		{kernels.MatMulNaive(element.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
+		{kernels.TransposeTiled(element.Int32), "bar.sync", "//"},
 		{
-			kernels.MatMulTiled(kernels.Int32), ".shared .align 4 .b8 matmulTiled_int32_$_as_[1024]",
+			kernels.MatMulTiled(element.Int32), ".shared .align 4 .b8 matmulTiled_int32_$_as_[1024]",
 			".shared .align 4 .b8 matmulTiled_int32_$_as_[1020]",
 		},
 	} {
@@ -181,7 +181,7 @@ func TestCorruptedPTXOnDriver(t *testing.T) {
 		{"mul.rn.f32", "add.rn.f32", []float32{-2, -1, 0, 1, 2, 3}},
 		{"st.global.f32", "ld.global.f32", nil}, // a load has its operands the other way round: no PTX
 	} {
-		src := *kernels.Scale.Source(kernels.Float32)
+		src := *kernels.Scale.Source(element.Float32)
 		src.PTX = ptxOf(t, &src)
 		if src.Go == nil || src.Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
 			t.Fatalf("a source without text or Go, or PTX without %q", test.old)
@@ -256,7 +256,7 @@ var simLayouts = [][3]layout{
 	{{8, 16}, {16, 8}, {4, 32}},
 }
 
-func runPTXOf[T host.Element](t *testing.T, k *simKernel) (failures []error) {
+func runPTXOf[T element.Element](t *testing.T, k *simKernel) (failures []error) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	shapes := simShapes()
 	if k.src.Name == "matmul_thin" {
@@ -281,7 +281,7 @@ func runPTXOf[T host.Element](t *testing.T, k *simKernel) (failures []error) {
 
 // runPTXShape runs a kernel once, on a grid that covers the shape, or on one group that walks over
 // all of it.
-func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]layout, kind int, one bool,
+func runPTXShape[T element.Element](t *testing.T, k *simKernel, shape [3]int, l [3]layout, kind int, one bool,
 	rng *rand.Rand,
 ) error {
 	m, n, depth := shape[0], shape[1], shape[2]
@@ -294,7 +294,7 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		return g
 	}
 	flat := grid(kernels.ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 2}, int64(m), int64(n)))
-	name := strings.TrimSuffix(k.src.Name, "_"+kernels.TypeOf[T]().String())
+	name := strings.TrimSuffix(k.src.Name, "_"+element.TypeOf[T]().String())
 	for _, o := range kernels.Elementwises() {
 		if o.Name == name {
 			b := newArray(m, n, l[1], values[T](rng, kind))

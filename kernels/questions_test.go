@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
@@ -115,9 +115,9 @@ func (d *device) race(t *testing.T, ways []way, out backend.Buffer, bytes int) [
 }
 
 // ask asks for products and transposes of one type.
-func ask[T host.Element](t *testing.T, d *device) {
-	typ := kernels.TypeOf[T]()
-	if !typ.Supported(&d.info) {
+func ask[T element.Element](t *testing.T, d *device) {
+	typ := element.TypeOf[T]()
+	if !kernels.Supports(&d.info, typ) {
 		return
 	}
 	large, small, thin, long := *questions, []int{512, 1024}, []int{1, 4, 8, 16}, 2*(*questions)
@@ -159,7 +159,7 @@ func ask[T host.Element](t *testing.T, d *device) {
 	switch {
 	case *questions == 0:
 		old = smallest
-	case typ == kernels.Float64:
+	case typ == element.Float64:
 		old = kernels.MatMulParams{BM: 64, BN: 64, BK: 8, TM: 4, TN: 8, KU: 8}
 	}
 	late := *kernels.MatMul(typ, old)

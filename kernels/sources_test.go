@@ -7,6 +7,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
@@ -14,15 +15,15 @@ import (
 // A built is a Source with a name for messages.
 type built struct {
 	name string
-	typ  kernels.Type
+	typ  element.Type
 	src  *backend.Source
 }
 
 // everySource is every kernel for every type, with the given parameters of the fast ones.
-func everySource(matmul func(kernels.Type) []kernels.MatMulParams,
-	transpose func(kernels.Type) []kernels.TransposeParams,
+func everySource(matmul func(element.Type) []kernels.MatMulParams,
+	transpose func(element.Type) []kernels.TransposeParams,
 ) (all []built) {
-	for _, t := range kernels.Types() {
+	for _, t := range element.Types() {
 		add := func(name string, s *backend.Source) { all = append(all, built{t.String() + "/" + name, t, s}) }
 		for _, o := range kernels.Elementwises() {
 			add(o.Name, o.Source(t))
@@ -43,8 +44,8 @@ func everySource(matmul func(kernels.Type) []kernels.MatMulParams,
 // allSources is every kernel with every parameter set of the tuning data.
 func allSources() []built {
 	device := &backend.Info{} // of unknown limits
-	return everySource(func(t kernels.Type) []kernels.MatMulParams { return tuning.TunedMatMul(device, t) },
-		func(t kernels.Type) []kernels.TransposeParams { return tuning.TunedTranspose(device, t) })
+	return everySource(func(t element.Type) []kernels.MatMulParams { return tuning.TunedMatMul(device, t) },
+		func(t element.Type) []kernels.TransposeParams { return tuning.TunedTranspose(device, t) })
 }
 
 // A driver that reads the parameters from the text must find what the Source declares.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -146,7 +147,7 @@ func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
 	case a.s != s:
 		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
 	}
-	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: kernels.TypeOf[T]().String()}, nil
+	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: element.TypeOf[T]().String()}, nil
 }
 
 func (a *Array[T]) bytes(elements int) int64 {
@@ -320,12 +321,12 @@ func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) error {
 	if err := c.s.open(); err != nil {
 		return err
 	}
-	return c.s.supports(kernels.TypeOf[T]())
+	return c.s.supports(element.TypeOf[T]())
 }
 
 // supports says whether the device keeps the numerics contract in t.
-func (s *Session) supports(t kernels.Type) error {
-	if !t.Supported(&s.info) {
+func (s *Session) supports(t element.Type) error {
+	if !kernels.Supports(&s.info, t) {
 		return &backend.Error{
 			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
 			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does",

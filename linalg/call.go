@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A call computes from host memory to host memory. It holds all that it needs, so that it costs no
@@ -53,7 +53,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		}
 	}
 	if x.makesC {
-		if err := s.CanHold(x.matrices[0].Rows, x.matrices[0].Cols, kernels.TypeOf[T]()); err != nil {
+		if err := s.CanHold(x.matrices[0].Rows, x.matrices[0].Cols, element.TypeOf[T]()); err != nil {
 			return c, err
 		}
 		x.matrices[0] = NewMatrix[T](x.matrices[0].Rows, x.matrices[0].Cols, nil)

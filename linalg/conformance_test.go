@@ -7,7 +7,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/conformance"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -40,7 +40,7 @@ func TestSharedConformance(t *testing.T) {
 				if !slices.Contains(shared, c.Kernel) || !c.Quick && x.spec+x.limit != "cpu+opencl20000" {
 					continue // no such call, or minutes
 				}
-				run := kernels.ByType(c.Type, sharedCase[float32], sharedCase[float64], sharedCase[int32])
+				run := element.ByType(c.Type, sharedCase[float32], sharedCase[float64], sharedCase[int32])
 				got, err := run(t.Context(), s, c)
 				if err != nil {
 					t.Fatal(c.Name(), err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -112,7 +113,7 @@ func (c *Array[T]) Elementwise(op *kernels.Elementwise, alpha T, in ...*Array[T]
 	var operands [3]kernels.Operand
 	o := operands[:len(in)+1]
 	rows, cols := collapse(o, c, in...)
-	p, err := c.s.plan(planKey{op: elementwise[T]{row: op}, typ: kernels.TypeOf[T](), m: rows, n: cols})
+	p, err := c.s.plan(planKey{op: elementwise[T]{row: op}, typ: element.TypeOf[T](), m: rows, n: cols})
 	if err != nil {
 		return err
 	}

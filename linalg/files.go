@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/internal/tiles"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -118,7 +119,7 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 	if err != nil {
 		return err
 	}
-	h := &npy.Header{Type: kernels.TypeOf[T](), Shape: shape, Fortran: o.Fortran}
+	h := &npy.Header{Type: element.TypeOf[T](), Shape: shape, Fortran: o.Fortran}
 	if f.out, err = npy.CreateBlocks[T](c, h); err != nil || f.m == 0 || f.n == 0 {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -49,7 +50,7 @@ func encoded[T linalg.Element](t *testing.T, m linalg.Matrix[T], fortran, big bo
 		shape = []int{m.Rows, m.Cols}
 	}
 	var b bytes.Buffer
-	h := &npy.Header{Type: kernels.TypeOf[T](), BigEndian: big, Fortran: fortran, Shape: shape}
+	h := &npy.Header{Type: element.TypeOf[T](), BigEndian: big, Fortran: fortran, Shape: shape}
 	if err := npy.Write(&b, h, m.Packed().Data); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -121,7 +122,7 @@ func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a
 			return err
 		}
 		n := min(most, all-i)
-		key := planKey{op: product[T]{}, typ: kernels.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
+		key := planKey{op: product[T]{}, typ: element.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
 		if x.count == 1 {
 			key.m, key.count = n, 1
 		}

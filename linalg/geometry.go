@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -71,7 +72,7 @@ func (m Matrix[T]) memory() []T { return m.Data[:span(m.Rows, m.Cols, m.Stride)]
 // bytes is the same memory as bytes.
 func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
 
-func (m Matrix[T]) elem() string { return kernels.TypeOf[T]().String() }
+func (m Matrix[T]) elem() string { return element.TypeOf[T]().String() }
 
 // overlap tells whether two matrices of one memory share an element: off is the distance in
 // elements from the first element of x to that of y.

@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // Element is the type of a matrix's elements: float32, float64 or int32.
-type Element = kernels.Element
+type Element = element.Element
 
 // Matrix is a dense row-major matrix in host memory: element (i, j) is Data[i*Stride+j]. Rows and
 // Cols may be 0. The elements between Cols and Stride belong to nobody: they are neither read nor

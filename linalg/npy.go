@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a
@@ -51,7 +51,7 @@ func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
 
 // checkType refuses a file of another type.
 func checkType[T Element](h *npy.Header) error {
-	want := kernels.TypeOf[T]()
+	want := element.TypeOf[T]()
 	if h.Type == want {
 		return nil
 	}
@@ -69,7 +69,7 @@ func errNPY(err error) error {
 
 // readNew makes an array of what r holds.
 func readNew[T Element](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
-	if err := s.CanHold(rows, cols, kernels.TypeOf[T]()); err != nil {
+	if err := s.CanHold(rows, cols, element.TypeOf[T]()); err != nil {
 		return nil, err
 	}
 	a, err := NewArray[T](s, 0, 0)
@@ -131,7 +131,7 @@ func (a *Array[T]) WriteNPY(w io.Writer) error {
 	if err := a.s.open(); err != nil {
 		return err
 	}
-	if err := npy.WriteHeader(w, &npy.Header{Type: kernels.TypeOf[T](), Shape: []int{a.rows, a.cols}}); err != nil {
+	if err := npy.WriteHeader(w, &npy.Header{Type: element.TypeOf[T](), Shape: []int{a.rows, a.cols}}); err != nil {
 		return err
 	}
 	return a.WriteRaw(w)

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -48,7 +48,7 @@ func testNPY[T linalg.Element](t *testing.T, s *linalg.Session) {
 		m := random[T](rng, shape[0], shape[1], 0)
 		what := fmt.Sprintf("%s on %s", m, s.Info().Driver)
 		var file bytes.Buffer // as internal/npy writes it, which is what numpy.save writes
-		h := &npy.Header{Type: kernels.TypeOf[T](), Shape: []int{m.Rows, m.Cols}}
+		h := &npy.Header{Type: element.TypeOf[T](), Shape: []int{m.Rows, m.Cols}}
 		if err := npy.Write(&file, h, m.Data); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
@@ -21,7 +21,7 @@ type plan struct {
 // the shape.
 type planKey struct {
 	op      chooser
-	typ     kernels.Type
+	typ     element.Type
 	m, n, k int
 	count   int // of products
 }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -108,7 +109,7 @@ func TestSeedScale(t *testing.T) {
 			z := newTarget[float32](t, s, 1, n)
 			two := []backend.Arg{kernels.Scalar(float32(2))}
 			args := kernels.Scale.Args(two, 1, int64(n), operand(x), operand(z.out))
-			launchSource(t, s, kernels.Scale.Source(kernels.Float32), backend.Grid1((n+255)/256, 256), args)
+			launchSource(t, s, kernels.Scale.Source(element.Float32), backend.Grid1((n+255)/256, 256), args)
 			z.check(t, fmt.Sprint(n, " ones"), constant[float32](1, n, 2))
 			if err := x.Free(); err != nil {
 				t.Fatal(err)
@@ -120,7 +121,7 @@ func TestSeedScale(t *testing.T) {
 // productKernel is one of the two textbook products.
 type productKernel struct {
 	name   string
-	source func(kernels.Type) *backend.Source
+	source func(element.Type) *backend.Source
 }
 
 var (
@@ -137,7 +138,7 @@ func seedProduct[T linalg.Element](
 	x, y := upload(t, s, a), upload(t, s, b)
 	z := newTarget[T](t, s, a.Rows, b.Cols)
 	g := backend.Grid2((b.Cols+block-1)/block, (a.Rows+block-1)/block, block, block)
-	launchSource(t, s, kernel.source(kernels.TypeOf[T]()), g,
+	launchSource(t, s, kernel.source(element.TypeOf[T]()), g,
 		kernels.ProductArgs(nil, a.Rows, b.Cols, a.Cols, operand(x), operand(y), operand(z.out)))
 	z.check(t, fmt.Sprintf("%s, %s by %s on %s", kernel.name, a, b, g), want)
 	if err := errors.Join(x.Free(), y.Free()); err != nil {
@@ -266,7 +267,7 @@ func TestSeedAdd(t *testing.T) {
 			z := newTarget[int32](t, s, 1, n)
 			row := kernels.Operand{Buffer: x.Buffer(), Stride: n}
 			args := kernels.Add.Args(nil, 1, n, row, row, operand(z.out))
-			launchSource(t, s, kernels.Add.Source(kernels.Int32), g, args)
+			launchSource(t, s, kernels.Add.Source(element.Int32), g, args)
 			z.check(t, fmt.Sprintf("add on %s", g), linalg.NewMatrix(1, n, want.Data))
 		}
 	})
@@ -303,9 +304,9 @@ func seedTranspose(t *testing.T, s *linalg.Session, rows, cols int) {
 		grid   backend.Grid
 		args   func(args []backend.Arg, rows, cols int, a, c kernels.Operand) []backend.Arg
 	}{
-		{"naive", kernels.TransposeNaive(kernels.Int32), kernels.NaiveGrid(rows, cols), kernels.TransposeNaiveArgs},
+		{"naive", kernels.TransposeNaive(element.Int32), kernels.NaiveGrid(rows, cols), kernels.TransposeNaiveArgs},
 		{
-			"tiled", kernels.TransposeTiled(kernels.Int32),
+			"tiled", kernels.TransposeTiled(element.Int32),
 			kernels.TransposeGrid(kernels.TextbookTranspose, rows, cols), kernels.TransposeArgs,
 		},
 	} {
@@ -359,7 +360,7 @@ func TestSeedZeroCopy(t *testing.T) {
 			out := memory(func() float32 { return guard })
 			c := inside(out)
 			x, y, z := register(t, s, a), register(t, s, b), register(t, s, c)
-			k, err := s.CompileSource(kernel.source(kernels.Float32))
+			k, err := s.CompileSource(kernel.source(element.Float32))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A Session is an open device with a queue: its commands run in the order of the calls. It is safe
@@ -176,7 +176,7 @@ func (s *Session) Close() error {
 
 // CanHold says whether a result of rows by cols elements has room in the host's memory: ask before
 // making it, as Go does not return from a make that is too large.
-func (s *Session) CanHold(rows, cols int, t kernels.Type) error {
+func (s *Session) CanHold(rows, cols int, t element.Type) error {
 	n, err := elements(rows, cols)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/tiles"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -74,7 +75,7 @@ func (x *call[T]) fits(s *Session) bool {
 // computed its first tile alone, with all that is done once.
 type rateKey struct {
 	op  chooser
-	typ kernels.Type
+	typ element.Type
 }
 
 // tileQuantum is what tiles are cut at multiples of. Tests make it small.
@@ -166,12 +167,12 @@ type job[T Element] struct {
 func (j *job[T]) run(ctx context.Context, s *Session) error {
 	var devices []*Session
 	for _, d := range s.devices() {
-		if d.supports(kernels.TypeOf[T]()) == nil {
+		if d.supports(element.TypeOf[T]()) == nil {
 			devices = append(devices, d)
 		}
 	}
 	if len(devices) == 0 {
-		return s.supports(kernels.TypeOf[T]())
+		return s.supports(element.TypeOf[T]())
 	}
 	if d := devices[0]; len(devices) == 1 && !j.inCopies(d) { // there is nothing to share, nor to copy
 		x := j.call
@@ -184,7 +185,7 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if j.part != nil {
 		rows, cols, quantum = j.count, 1, 1
 	}
-	key := rateKey{j.op, kernels.TypeOf[T]()}
+	key := rateKey{j.op, element.TypeOf[T]()}
 	perElement := float64(j.k)
 	crews := make([]*crew[T], len(devices))
 	workers := make([]tiles.Worker, len(devices))

@@ -3,6 +3,7 @@ package linalg
 import (
 	"fmt"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -20,7 +21,7 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	if c.rows == 0 || c.cols == 0 {
 		return nil
 	}
-	p, err := c.s.plan(planKey{op: transposition[T]{}, typ: kernels.TypeOf[T](), m: a.rows, n: a.cols})
+	p, err := c.s.plan(planKey{op: transposition[T]{}, typ: element.TypeOf[T](), m: a.rows, n: a.cols})
 	if err != nil {
 		return err
 	}

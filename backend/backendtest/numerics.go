@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 var numericsCases = []testCase{
@@ -42,9 +43,7 @@ const (
 
 var opNames = [numOps]string{"fma(a, b, c)", "a*b + c", "a*b", "a + c", "b - c"}
 
-type element interface{ float32 | float64 | int32 }
-
-type operations[T element] func(a, b, c T) [numOps]T
+type operations[T element.Element] func(a, b, c T) [numOps]T
 
 // floatOps computes what the contract wants. The conversions keep Go from fusing.
 func floatOps[T float32 | float64](a, b, c T) [numOps]T {
@@ -80,7 +79,7 @@ func exactFMA[T float32 | float64](a, b, c T) T {
 }
 
 // opsSource is the ops kernel of T with a Go implementation that computes op.
-func opsSource[T element](op operations[T]) *backend.Source {
+func opsSource[T element.Element](op operations[T]) *backend.Source {
 	f := func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		out, in, n := backend.Mem[T](args[0]), backend.Mem[T](args[1]), int(args[2].Int32())
 		stride := g.Count() * g.Items()
@@ -103,10 +102,10 @@ func opsSource[T element](op operations[T]) *backend.Source {
 }
 
 // A vector is operands a, b, c.
-type vector[T element] [3]T
+type vector[T element.Element] [3]T
 
 // checkOps runs the ops kernel s on vectors and compares the results of some operations.
-func checkOps[T element](e *env, s *backend.Source, vectors []vector[T], want [][numOps]T, which ...int) {
+func checkOps[T element.Element](e *env, s *backend.Source, vectors []vector[T], want [][numOps]T, which ...int) {
 	in := make([]T, 0, 3*len(vectors))
 	for _, v := range vectors {
 		in = append(in, v[:]...)
@@ -132,7 +131,7 @@ func checkOps[T element](e *env, s *backend.Source, vectors []vector[T], want []
 }
 
 // bits is what two equal results have in common; any NaN is the same as any other.
-func bits[T element](x T) uint64 {
+func bits[T element.Element](x T) uint64 {
 	switch x := any(x).(type) {
 	case float32:
 		if x != x {
@@ -150,7 +149,7 @@ func bits[T element](x T) uint64 {
 	panic("not an element")
 }
 
-func show[T element](x T) string {
+func show[T element.Element](x T) string {
 	if _, ok := any(x).(int32); ok {
 		return fmt.Sprint(x)
 	}
@@ -231,7 +230,7 @@ func near[T float32 | float64](r *rand.Rand, random func(*rand.Rand) T) []vector
 	return vectors
 }
 
-func combinations[T element](values []T) []vector[T] {
+func combinations[T element.Element](values []T) []vector[T] {
 	var vectors []vector[T]
 	for _, a := range values {
 		for _, b := range values {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/model"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // benchFlags are the flags of tandem bench.
@@ -226,7 +226,7 @@ func (f *benchFlags) open(ctx context.Context) (files *benchFiles, err error) {
 	}
 	types := f.Types
 	if types == nil {
-		types = kernels.Types()
+		types = element.Types()
 	}
 	for _, name := range bench.PlotFiles(types) {
 		files.plots[name] = create("--plot", filepath.Join(f.plot, name))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -376,7 +377,7 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 func writeMatrix[T linalg.Element](ctx context.Context, out *output, shape []int, m linalg.Matrix[T], bar *progress,
 	rec *record,
 ) error {
-	h := &npy.Header{Type: kernels.TypeOf[T](), Shape: shape, Fortran: out.fortran}
+	h := &npy.Header{Type: element.TypeOf[T](), Shape: shape, Fortran: out.fortran}
 	w := &watchedWriter{ctx: ctx, w: out, size: h.Size(), p: bar}
 	bar.begin("writing " + out.path)
 	_, err := await(ctx, 0, func() (struct{}, error) { return struct{}{}, npy.Write(w, h, m.Packed().Data) })
@@ -404,7 +405,7 @@ func (p *plan[T]) bytes() float64 {
 // fits refuses what cannot be held, since Go ends a program that asks for more memory than there
 // is.
 func (p *plan[T]) fits(s *linalg.Session) error {
-	if err := s.CanHold(p.rows, p.cols, kernels.TypeOf[T]()); err != nil {
+	if err := s.CanHold(p.rows, p.cols, element.TypeOf[T]()); err != nil {
 		return err
 	}
 	return fitsHost(int64(min(p.bytes(), math.MaxInt64/2)))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -96,7 +97,7 @@ func matMulBits[T linalg.Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, s := range shapes {
 		for _, kind := range kinds {
-			if kernels.TypeOf[T]() == kernels.Int32 && (kind == "subnormal" || kind == "underflow") {
+			if element.TypeOf[T]() == element.Int32 && (kind == "subnormal" || kind == "underflow") {
 				continue
 			}
 			a, b := values[T](kind, s[0], s[1], false, rng), values[T](kind, s[1], s[2], true, rng)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -53,7 +53,7 @@ func cudasim[T linalg.Element](t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, kind := range kinds {
-		if kernels.TypeOf[T]() == kernels.Int32 && (kind == "subnormal" || kind == "underflow") {
+		if element.TypeOf[T]() == element.Int32 && (kind == "subnormal" || kind == "underflow") {
 			continue
 		}
 		for _, shape := range shapes {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A kernelArg is one parsed --arg: a scalar, a file, or an array of zeros.
@@ -17,7 +17,7 @@ type kernelArg struct {
 	kind   string       // of a scalar: "i32", ...
 	scalar backend.Arg  // Size is 0 for what is not a scalar
 	path   string       // the .npy file; "" for an array of zeros
-	typ    kernels.Type // of an array of zeros
+	typ    element.Type // of an array of zeros
 	shape  []int        // of an array of zeros
 	result bool         // written to a file of -o after the run
 }
@@ -63,12 +63,12 @@ func parseKernelArg(text string) (kernelArg, error) {
 }
 
 // parseZeros reads TYPE:SHAPE.
-func parseZeros(text string) (typ kernels.Type, shape []int, err error) {
+func parseZeros(text string) (typ element.Type, shape []int, err error) {
 	name, dims, ok := strings.Cut(text, ":")
 	if !ok {
 		return 0, nil, errors.New("an array of zeros is out:TYPE:SHAPE, as in out:f4:64x64")
 	}
-	if typ, err = kernels.ParseType(name); err != nil {
+	if typ, err = element.ParseType(name); err != nil {
 		return 0, nil, err
 	}
 	shape, err = parseDims(dims, 2, 0)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 func TestParseKernelArg(t *testing.T) {
@@ -23,10 +23,10 @@ func TestParseKernelArg(t *testing.T) {
 		{"in:/dev/fd/63", kernelArg{path: "/dev/fd/63"}},
 		{"in:i32:7.npy", kernelArg{path: "i32:7.npy"}},
 		{"inout:x.npy", kernelArg{path: "x.npy", result: true}},
-		{"out:f4:64x32", kernelArg{typ: kernels.Float32, shape: []int{64, 32}, result: true}},
-		{"out:f8:7", kernelArg{typ: kernels.Float64, shape: []int{7}, result: true}},
-		{"out:i4:0x5", kernelArg{typ: kernels.Int32, shape: []int{0, 5}, result: true}},
-		{"out:i4:2147483647", kernelArg{typ: kernels.Int32, shape: []int{math.MaxInt32}, result: true}},
+		{"out:f4:64x32", kernelArg{typ: element.Float32, shape: []int{64, 32}, result: true}},
+		{"out:f8:7", kernelArg{typ: element.Float64, shape: []int{7}, result: true}},
+		{"out:i4:0x5", kernelArg{typ: element.Int32, shape: []int{0, 5}, result: true}},
+		{"out:i4:2147483647", kernelArg{typ: element.Int32, shape: []int{math.MaxInt32}, result: true}},
 		{"i32:-2147483648", kernelArg{scalar: backend.Int32(math.MinInt32)}},
 		{"i32:0x7fffffff", kernelArg{scalar: backend.Int32(math.MaxInt32)}},
 		{"u32:4294967295", kernelArg{scalar: backend.Uint32(math.MaxUint32)}},

@@ -16,8 +16,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
-	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -108,7 +108,7 @@ func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
 	}
 	fortran := map[bool]string{false: "False", true: "True"}[l.fortran]
 	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
-		mark, kernels.TypeOf[T]().NumPy(), fortran, m.Rows, m.Cols)
+		mark, element.TypeOf[T]().NumPy(), fortran, m.Rows, m.Cols)
 	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
 	b, err := binary.Append(append(b, header...), order, data)
 	if err != nil {
@@ -120,7 +120,7 @@ func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
 // whole is the file that the program should write for m.
 func whole[T linalg.Element](shape []int, m linalg.Matrix[T]) []byte {
 	var b bytes.Buffer
-	if err := npy.Write(&b, &npy.Header{Type: kernels.TypeOf[T](), Shape: shape}, m.Packed().Data); err != nil {
+	if err := npy.Write(&b, &npy.Header{Type: element.TypeOf[T](), Shape: shape}, m.Packed().Data); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
@@ -146,7 +146,7 @@ func readMatrix[T linalg.Element](t *testing.T, path string) (linalg.Matrix[T], 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := kernels.TypeOf[T](); h.Type != want {
+	if want := element.TypeOf[T](); h.Type != want {
 		t.Fatalf("%s holds %s, want %s", path, h.Type, want)
 	}
 	data, err := npy.Read[T](r, h)

@@ -9,6 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/cluster"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -208,7 +209,7 @@ func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 		bar.begin("computing")
 		digests, info, cases := map[string]string{}, s.Info(), conformance.Cases()
 		for i, x := range cases {
-			if x.Kernel != "matmul" || quick && !x.Quick || !x.Type.Supported(&info) {
+			if x.Kernel != "matmul" || quick && !x.Quick || !kernels.Supports(&info, x.Type) {
 				continue
 			}
 			if digests[x.Name()], err = operationsIn(x.Type).clusterCase(ctx, s, g, x); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
@@ -85,9 +85,9 @@ func (f *tuneFlags) check() (err error) {
 }
 
 // typesOf reads the flag --type; nil is all types.
-func typesOf(names []string) (types []kernels.Type, err error) {
+func typesOf(names []string) (types []element.Type, err error) {
 	for _, name := range names {
-		t, err := kernels.ParseType(name)
+		t, err := element.ParseType(name)
 		if err != nil {
 			return nil, usagef("--type %v", err)
 		}
@@ -191,7 +191,7 @@ func writeTuning(b *strings.Builder, d *tuning.Record, before func(kernel, typ s
 	}
 	for _, x := range d.Transpose {
 		bytes := 8.0
-		if x.Type == kernels.Float64.String() {
+		if x.Type == element.Float64.String() {
 			bytes = 16
 		}
 		line("transpose", x.Type, x.N, len(x.Trials), paramsText(x.Params),

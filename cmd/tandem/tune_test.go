@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
@@ -44,7 +44,7 @@ func TestTune(t *testing.T) {
 	if err != nil || name != file || all.Find(&r.Device) == nil || len(all.Find(&r.Device).MatMul) != 2 {
 		t.Fatalf("the process uses %q, %+v, %v", name, all, err)
 	}
-	if p := tuning.ChooseMatMul(&r.Device, kernels.Int32, 40, 40, 40); p != r.Tuning.MatMul[0].Params {
+	if p := tuning.ChooseMatMul(&r.Device, element.Int32, 40, 40, 40); p != r.Tuning.MatMul[0].Params {
 		t.Errorf("it chooses %+v, not %+v", p, r.Tuning.MatMul[0].Params)
 	}
 	if out := must(t, "tune", "--show"); !strings.Contains(out, file+"\n") ||

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -42,15 +43,15 @@ func operationsOf[T linalg.Element]() operations {
 }
 
 // operationsIn chooses the operations of a type.
-func operationsIn(t kernels.Type) operations {
-	return kernels.ByType(t, operationsOf[float32], operationsOf[float64], operationsOf[int32])()
+func operationsIn(t element.Type) operations {
+	return element.ByType(t, operationsOf[float32], operationsOf[float64], operationsOf[int32])()
 }
 
 // parseNumber reads a number of type T.
 func parseNumber[T linalg.Element](text string) (T, error) {
 	var t T
 	size := int(8 * unsafe.Sizeof(t))
-	if kernels.TypeOf[T]().Integer() {
+	if element.TypeOf[T]().Integer() {
 		v, err := strconv.ParseInt(text, 0, size)
 		if err != nil {
 			most := int64(math.MaxInt64) >> (64 - size)

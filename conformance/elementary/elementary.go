@@ -5,18 +5,18 @@ package elementary
 import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
 
 // Kernel is the kernel for type t, nil for int32: what Options.Elementary takes.
-func Kernel(t kernels.Type) *backend.Source {
+func Kernel(t element.Type) *backend.Source {
 	switch t {
-	case kernels.Float32:
+	case element.Float32:
 		return elementaryFloat32Kernel
-	case kernels.Float64:
+	case element.Float64:
 		return elementaryFloat64Kernel
 	}
 	return nil

@@ -34,10 +34,11 @@ type rule struct {
 // rules are the arrows of the design, from the bottom up. The last rule that fits a package holds,
 // and every package needs one.
 var rules = []rule{
+	{pkg: "element"},           // what an element type is called
 	{pkg: "backend"},           // the contract imports the standard library alone
 	{pkg: "internal/host/..."}, // generators
 	// the bits that every device must produce
-	{pkg: "internal/host", mods: []string{"golang.org/x/sys/cpu"}},
+	{pkg: "internal/host", may: []string{"element"}, mods: []string{"golang.org/x/sys/cpu"}},
 	// what drivers are made of
 	{pkg: "backend/driverkit", may: []string{"backend", "backend/driverkit/diskcache"}},
 	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
@@ -55,7 +56,7 @@ var rules = []rule{
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
 	{pkg: "gpu/compile", may: []string{"internal/compiler"}},
-	{pkg: "internal/compiler", may: []string{"backend", "gpu/support", "internal/ptxgen"}},
+	{pkg: "internal/compiler", may: []string{"backend", "element", "gpu/support", "internal/ptxgen"}},
 	{pkg: "internal/compiler/mistakes", may: []string{"backend", "gpu", "gpu/support", "linalg"}}, // for tests
 
 	// Elementary functions, and their generator and proof.
@@ -94,31 +95,33 @@ var rules = []rule{
 	}},
 	{pkg: "backend/cudasim/ptxsim", may: []string{"internal/host"}},
 
-	{pkg: "backend/backendtest", may: []string{"backend", "conformance"}},
+	{pkg: "backend/backendtest", may: []string{"backend", "element", "conformance"}},
 	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
-	{pkg: "kernels", may: []string{"backend", "gpu", "gpu/support", "internal/host"}},
-	{pkg: "kernels/tuning", may: []string{"backend", "kernels", "internal/host"}},
+	{pkg: "kernels", may: []string{"backend", "element", "gpu", "gpu/support", "internal/host"}},
+	{pkg: "kernels/tuning", may: []string{"backend", "element", "kernels", "internal/host"}},
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
-	{pkg: "conformance", may: []string{"backend", "kernels/...", "gpu", "internal/host"}},
-	{pkg: "conformance/elementary", may: []string{"backend", "conformance", "kernels", "gpu", "gpu/support"}},
+	{pkg: "conformance", may: []string{"backend", "element", "kernels/...", "gpu", "internal/host"}},
+	{pkg: "conformance/elementary", may: []string{"backend", "conformance", "element", "gpu", "gpu/support"}},
 
-	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},
+	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
 	{
 		pkg:  "linalg",
-		may:  []string{"backend", "kernels/...", "internal/host", "internal/npy", "internal/tiles"},
+		may:  []string{"backend", "element", "kernels/...", "internal/host", "internal/npy", "internal/tiles"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{
 		pkg:  "linalg/gonumblas",
-		may:  []string{"backend", "kernels/...", "linalg", "internal/host"},
+		may:  []string{"backend", "element", "kernels/...", "linalg", "internal/host"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	// MPI's functions, and matrices over them
 	{pkg: "cluster/internal/mpi", may: []string{"backend/driverkit/dl"}},
 	{
-		pkg:  "cluster",
-		may:  []string{"backend", "cluster/internal/mpi", "kernels", "linalg", "internal/host", "internal/npy"},
+		pkg: "cluster",
+		may: []string{
+			"backend", "cluster/internal/mpi", "element", "kernels", "linalg", "internal/host", "internal/npy",
+		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	// for tests
@@ -134,14 +137,14 @@ var rules = []rule{
 	{
 		pkg: "bench/...",
 		may: []string{
-			"backend", "kernels/...", "linalg/...", "backend/driverkit/dl", "internal/host",
+			"backend", "element", "kernels/...", "linalg/...", "backend/driverkit/dl", "internal/host",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
 	{
 		pkg: "cmd/...",
 		may: []string{
-			"backend", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
+			"backend", "element", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
 			"internal/model", "internal/npy", "internal/compiler", "backend/driverkit/diskcache",
 		},
 		mods: []string{

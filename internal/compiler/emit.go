@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
@@ -356,9 +357,6 @@ func paramsOf(k *kernel) (list []textParam) {
 	return list
 }
 
-// elements are the types that linalg has arrays of.
-var elements = []string{"float32", "float64", "int32"}
-
 // A launcher prints the function that launches a kernel.
 type launcher struct {
 	*emitter
@@ -495,7 +493,8 @@ func (e *emitter) isElement(k *kernelDecl, i int) bool {
 		} else {
 			elem = types.Unalias(t).(*types.Named).TypeArgs().At(0)
 		}
-		if !slices.Contains(elements, e.typeName(elem)) {
+		name := e.typeName(elem)
+		if !slices.ContainsFunc(element.Types(), func(t element.Type) bool { return t.String() == name }) {
 			return false
 		}
 	}

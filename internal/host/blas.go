@@ -1,5 +1,7 @@
 package host
 
+import "github.com/tandem-gpu/tandem/element"
+
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
 // results of which one triangle is kept. Where matrices have few elements, plain loops of small.go
 // compute them, with the same bits.
@@ -143,7 +145,7 @@ func GemmTriangle[T Float](
 
 // Finish is C = alpha*P + beta*C, of m by n, where the chains of a product have ended in P: what
 // [Gemm] does after the last of them.
-func Finish[T Element](m, n int, alpha T, p []T, ldp int, beta T, c []T, ldc int) {
+func Finish[T element.Element](m, n int, alpha T, p []T, ldp int, beta T, c []T, ldc int) {
 	check("P", m, n, ldp, len(p))
 	check("C", m, n, ldc, len(c))
 	if m > 0 && n > 0 {

@@ -1,6 +1,10 @@
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
 
 // Gemm computes C = alpha*A*B + beta*C for A of m by k, B of k by n and C of m by n, which overlaps
 // neither.
@@ -10,7 +14,7 @@ import "unsafe"
 // read C, and the result is alpha*acc, rounded once. alpha == 0 or k == 0 reads neither A nor B and
 // gives beta*C, or +0 where beta == 0. Large products are spread over the cores; the bits depend on
 // nothing but the operands.
-func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	check("C", m, n, ldc, len(c))
 	if m == 0 || n == 0 {
 		return
@@ -34,16 +38,16 @@ func Gemm[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta 
 // neither: every element is acc = fma(a[i,p], b[p,j], acc) for p = 0 ... k-1, from c[i,j]. k == 0
 // reads neither A nor B, and leaves C as it is. So a product may be cut anywhere in k: its parts,
 // one after the other, have the bits of the whole.
-func AddMul[T Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func AddMul[T element.Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	addMul(false, m, n, k, a, lda, b, ldb, c, ldc)
 }
 
 // SubMul is [AddMul] for C - A*B: every element is acc = fma(-a[i,p], b[p,j], acc), from c[i,j].
-func SubMul[T Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func SubMul[T element.Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	addMul(true, m, n, k, a, lda, b, ldb, c, ldc)
 }
 
-func addMul[T Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func addMul[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	check("C", m, n, ldc, len(c))
 	if m == 0 || n == 0 || k == 0 {
 		return
@@ -88,7 +92,7 @@ func (kern *microKernel[T]) negate(rows, cols int, src []T, lds int, dst []T, ld
 }
 
 // scaleC is C = beta*C, and zero where beta is zero.
-func scaleC[T Element](m, n int, beta T, c []T, ldc int) {
+func scaleC[T element.Element](m, n int, beta T, c []T, ldc int) {
 	if beta != 0 {
 		ScaleMatrix(m, n, beta, c, ldc, c, ldc)
 		return
@@ -103,7 +107,7 @@ func scaleC[T Element](m, n int, beta T, c []T, ldc int) {
 var maxTemp = 1 << 20
 
 // gemm is Gemm by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
-func gemm[T Element](
+func gemm[T element.Element](
 	kern *microKernel[T], m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	p := product[T]{
@@ -174,7 +178,7 @@ const thinBytes = 128
 // part of B's block into panels of the tile's columns, and multiplies it by A's panels from the top
 // to the bottom: so a panel of A, used by one panel of B after the other, is in a near cache, B's
 // part is in the second level, and C is read along its rows.
-type product[T Element] struct {
+type product[T element.Element] struct {
 	kern          *microKernel[T]
 	m, n, k       int
 	alpha, beta   T
@@ -282,7 +286,7 @@ func (p *product[T]) packA(chunk int) {
 }
 
 // packPanelA packs m rows of A into a panel.
-func packPanelA[T Element](kern *microKernel[T], m, kc int, a []T, lda int, dst []T) {
+func packPanelA[T element.Element](kern *microKernel[T], m, kc int, a []T, lda int, dst []T) {
 	size, done := int(unsafe.Sizeof(T(0))), 0
 	if tile := kern.tile; kern.transpose != nil && m == kern.rows && kc >= tile {
 		for i := 0; i < m; i += tile {
@@ -307,7 +311,7 @@ func packPanelA[T Element](kern *microKernel[T], m, kc int, a []T, lda int, dst 
 }
 
 // pack6 interleaves six rows: d[k*step] to d[k*step+5] are their elements k.
-func pack6[T Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
+func pack6[T element.Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
 	n := len(r0)
 	r1, r2, r3, r4, r5 = r1[:n], r2[:n], r3[:n], r4[:n], r5[:n]
 	_ = d[(n-1)*step+5]

@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A matrix is a test operand in a slice with guard elements before, after and between its rows.
-type matrix[T Element] struct {
+type matrix[T element.Element] struct {
 	rows, cols, ld int
 	all            []T // guards included
 	data           []T // from element (0, 0) to the end of the last row, no further
@@ -18,9 +20,9 @@ type matrix[T Element] struct {
 const guardSize = 37
 
 // guard is what the elements around a matrix hold.
-func guard[T Element](i int) T { return T(1000003 + i%7) }
+func guard[T element.Element](i int) T { return T(1000003 + i%7) }
 
-func newMatrix[T Element](rows, cols, gap int, fill func(i, j int) T) matrix[T] {
+func newMatrix[T element.Element](rows, cols, gap int, fill func(i, j int) T) matrix[T] {
 	ld := cols + gap
 	m := matrix[T]{rows: rows, cols: cols, ld: ld, all: make([]T, rows*ld+2*guardSize)}
 	for i := range m.all {
@@ -60,7 +62,7 @@ func (m matrix[T]) diff(want matrix[T]) error {
 }
 
 // An input is a kind of operand.
-type input[T Element] struct {
+type input[T element.Element] struct {
 	name string
 	next func(*rand.Rand) T
 }
@@ -71,7 +73,7 @@ func pick[T any](values ...T) func(*rand.Rand) T {
 
 // inputs are operands whose chains are ordinary, cancel, underflow, are subnormal all along, or
 // meet infinities and NaN.
-func inputs[T Element]() []input[T] {
+func inputs[T element.Element]() []input[T] {
 	var list any
 	switch any(T(0)).(type) {
 	case float32:
@@ -118,7 +120,7 @@ func forEachKernel(t *testing.T, f32, f64, i32 func(t *testing.T)) {
 	force(t, "int32", &kernelsI32, i32)
 }
 
-func force[T Element](t *testing.T, typ string, list *[]*microKernel[T], f func(t *testing.T)) {
+func force[T element.Element](t *testing.T, typ string, list *[]*microKernel[T], f func(t *testing.T)) {
 	all := *list
 	defer func() { *list = all }()
 	for _, k := range all {
@@ -129,7 +131,7 @@ func force[T Element](t *testing.T, typ string, list *[]*microKernel[T], f func(
 
 // checkGemm compares Gemm with GemmReference. Elements of C that beta == 0 does not read start as
 // NaN.
-func checkGemm[T Element](t *testing.T, in input[T], m, n, k, gap int, alpha, beta T) {
+func checkGemm[T element.Element](t *testing.T, in input[T], m, n, k, gap int, alpha, beta T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
 	a, b := in.matrix(rng, m, k, gap), in.matrix(rng, k, n, gap*2)
@@ -146,7 +148,7 @@ func checkGemm[T Element](t *testing.T, in input[T], m, n, k, gap int, alpha, be
 }
 
 // poison is NaN, or an unlikely integer.
-func poison[T Element]() T {
+func poison[T element.Element]() T {
 	var p any = int32(0x5a5a5a5a)
 	switch any(T(0)).(type) {
 	case float32:
@@ -204,7 +206,7 @@ func TestGemmEdges(t *testing.T) {
 	forEachKernel(t, gemmEdges[float32], gemmEdges[float64], gemmEdges[int32])
 }
 
-func gemmEdges[T Element](t *testing.T) {
+func gemmEdges[T element.Element](t *testing.T) {
 	kern := kernels[T]()[0]
 	turn := 0
 	for m := 1; m <= 2*kern.rows+1; m++ {
@@ -240,7 +242,7 @@ func TestGemmScalars(t *testing.T) {
 	forEachKernel(t, gemmScalars[float32], gemmScalars[float64], gemmScalars[int32])
 }
 
-func gemmScalars[T Element](t *testing.T) {
+func gemmScalars[T element.Element](t *testing.T) {
 	kern := kernels[T]()[0]
 	scalars := []T{0, 1, -1, 3}
 	if third := T(1) / 3; third != 0 {
@@ -263,7 +265,7 @@ func TestGemmBlocks(t *testing.T) {
 	forEachKernel(t, gemmBlocks[float32], gemmBlocks[float64], gemmBlocks[int32])
 }
 
-func gemmBlocks[T Element](t *testing.T) {
+func gemmBlocks[T element.Element](t *testing.T) {
 	kern := kernels[T]()[0]
 	in := inputs[T]()[0]
 	for _, s := range [][3]int{{130, 70, 257}, {5, 1030, 410}, {1030, 5, 410}, {1, 1, 5000}} {
@@ -296,7 +298,7 @@ func TestGemmBands(t *testing.T) {
 	forEachKernel(t, gemmBands[float32], gemmBands[float64], gemmBands[int32])
 }
 
-func gemmBands[T Element](t *testing.T) {
+func gemmBands[T element.Element](t *testing.T) {
 	k := kernels[T]()[0].kc + 1
 	for _, s := range [][2]int{{50, 41}, {3, 999}, {2, 1000}, {3, 1001}} {
 		checkGemm(t, inputs[T]()[0], s[0], s[1], k, 1, 2, 3)
@@ -309,7 +311,7 @@ func TestGemmThin(t *testing.T) {
 	forEachKernel(t, gemmThin[float32], gemmThin[float64], gemmThin[int32])
 }
 
-func gemmThin[T Element](t *testing.T) {
+func gemmThin[T element.Element](t *testing.T) {
 	for i, in := range inputs[T]() {
 		for thin := 1; thin <= 9; thin += 2 {
 			checkGemm(t, in, thin, 130, 35+i, 1, 1, 0)
@@ -391,7 +393,7 @@ func benchmarkShape(b *testing.B, name string, m, n, k int) {
 	b.Run("int32/"+name, benchmarkGemm[int32](m, n, k))
 }
 
-func benchmarkGemm[T Element](m, n, k int) func(*testing.B) {
+func benchmarkGemm[T element.Element](m, n, k int) func(*testing.B) {
 	return func(b *testing.B) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		in := inputs[T]()[0]
@@ -412,7 +414,7 @@ func BenchmarkTile(b *testing.B) {
 	b.Run("int32", benchmarkTile[int32])
 }
 
-func benchmarkTile[T Element](b *testing.B) {
+func benchmarkTile[T element.Element](b *testing.B) {
 	kern := kernels[T]()[0]
 	rows, cols, near := kern.rows, kern.cols, 64
 	s, memory := Take[T](kern.kc*(rows+kern.nc) + rows*kern.nc)
@@ -437,7 +439,7 @@ func benchmarkTile[T Element](b *testing.B) {
 
 // checkAddMul compares AddMul and SubMul, done in two parts at each of the cuts, with their
 // reference. A cut at 0 has no first part.
-func checkAddMul[T Element](t *testing.T, in input[T], m, n, k, gap int, cuts ...int) {
+func checkAddMul[T element.Element](t *testing.T, in input[T], m, n, k, gap int, cuts ...int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
 	a, b := in.matrix(rng, m, k, gap), in.matrix(rng, k, n, gap*2)
@@ -508,7 +510,7 @@ func TestAddMul(t *testing.T) {
 	forEachKernel(t, testAddMul[float32], testAddMul[float64], testAddMul[int32])
 }
 
-func testAddMul[T Element](t *testing.T) {
+func testAddMul[T element.Element](t *testing.T) {
 	kern := kernels[T]()[0]
 	rows, cols, kc := kern.rows, kern.cols, kern.kc
 	for i, in := range inputs[T]() {

@@ -24,13 +24,12 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
-// An Element is a type that matrices can have.
-type Element interface{ float32 | float64 | int32 }
-
 // FMA is a*b + c, rounded once, to nearest with ties to even. An int32 wraps modulo 2^32.
-func FMA[T Element](a, b, c T) T {
+func FMA[T element.Element](a, b, c T) T {
 	switch a := any(a).(type) {
 	case float32:
 		return any(FMA32(a, any(b).(float32), any(c).(float32))).(T)
@@ -48,16 +47,8 @@ var (
 )
 
 // kernels is the list for T.
-func kernels[T Element]() []*microKernel[T] {
-	var list any
-	switch any(T(0)).(type) {
-	case float32:
-		list = &kernelsF32
-	case float64:
-		list = &kernelsF64
-	case int32:
-		list = &kernelsI32
-	}
+func kernels[T element.Element]() []*microKernel[T] {
+	list := element.ByType[any](element.TypeOf[T](), &kernelsF32, &kernelsF64, &kernelsI32)
 	return *list.(*[]*microKernel[T])
 }
 
@@ -108,13 +99,13 @@ func roundToOdd32(a, b, c float32) float32 {
 
 // Mul is a*b, rounded on its own: the conversion keeps the compiler from fusing it with an
 // addition.
-func Mul[T Element](a, b T) T { return T(a * b) }
+func Mul[T element.Element](a, b T) T { return T(a * b) }
 
 // Add is a + b.
-func Add[T Element](a, b T) T { return a + b }
+func Add[T element.Element](a, b T) T { return a + b }
 
 // negZero is -0, the addend that leaves every number as it is, -0 included; plain 0 for int32.
-func negZero[T Element]() T { return T(math.Copysign(0, -1)) }
+func negZero[T element.Element]() T { return T(math.Copysign(0, -1)) }
 
 // Fits tells whether n elements hold a matrix of the shape, whose leading dimension is at least
 // cols: whether n >= (rows-1)*ld+cols, or rows is 0.

@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // bitsOf is x as comparable bits, all NaN alike.
-func bitsOf[T Element](x T) uint64 {
+func bitsOf[T element.Element](x T) uint64 {
 	switch x := any(x).(type) {
 	case float32:
 		if x != x {

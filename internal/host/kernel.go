@@ -1,11 +1,15 @@
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
 
 //go:generate go run ./gen
 
 // A microKernel computes tiles of C.
-type microKernel[T Element] struct {
+type microKernel[T element.Element] struct {
 	name       string // instruction set, for tests
 	rows, cols int    // of the largest tile
 	run        tileProduct[T]
@@ -31,13 +35,13 @@ type microKernel[T Element] struct {
 // apart. So it takes operands that are packed into panels, and operands where they are. rows, cols
 // and kc are at least 1. next is the tile that comes after this one: a full tile asks for its
 // memory, which is there when its turn comes.
-type tileProduct[T Element] func(
+type tileProduct[T element.Element] func(
 	rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, next *T)
 
 // A tileFinish makes C what [Gemm] says, for any number of rows and columns whose chains have ended
 // in acc: fma(alpha, acc, beta*C), or alpha*acc where C is not to be read. rows and cols are at
 // least 1.
-type tileFinish[T Element] func(rows, cols int, alpha T, acc *T, ldacc int, beta T, c *T, ldc int, readC bool)
+type tileFinish[T element.Element] func(rows, cols int, alpha T, acc *T, ldacc int, beta T, c *T, ldc int, readC bool)
 
 // A panelCopy packs rows of B into panels of a tile's columns: panel i of src follows panel i-1 in
 // the same rows, and in dst it is i*ldd bytes further, its rows side by side. lds and ldd are in

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 //go:noescape
@@ -143,7 +145,7 @@ func nativeI32() []*microKernel[int32] {
 }
 
 // available is those of the two that this processor can run.
-func available[T Element](avx512, avx2 *microKernel[T]) []*microKernel[T] {
+func available[T element.Element](avx512, avx2 *microKernel[T]) []*microKernel[T] {
 	var list []*microKernel[T]
 	if hasAVX512 {
 		list = append(list, avx512)

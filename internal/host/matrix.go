@@ -1,6 +1,10 @@
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
 
 // Sizes below which one goroutine is faster than several.
 const (
@@ -9,13 +13,13 @@ const (
 )
 
 // isSmall tells whether one goroutine is best for a matrix.
-func isSmall[T Element](rows, cols int) bool {
+func isSmall[T element.Element](rows, cols int) bool {
 	return rows == 0 || cols == 0 || rows <= serialBytes/int(unsafe.Sizeof(T(0)))/cols
 }
 
 // bands calls f(lo, hi) for consecutive ranges of rows that make up 0 ... rows, over the cores
 // where the matrix is large. Ranges start at multiples of unit.
-func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
+func bands[T element.Element](rows, cols, unit int, f func(lo, hi int)) {
 	if isSmall[T](rows, cols) {
 		f(0, rows)
 		return
@@ -25,7 +29,7 @@ func bands[T Element](rows, cols, unit int, f func(lo, hi int)) {
 }
 
 // CopyMatrix copies src, of rows by cols, to dst, which must not overlap it.
-func CopyMatrix[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func CopyMatrix[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	check("src", rows, cols, lds, len(src))
 	check("dst", rows, cols, ldd, len(dst))
 	if isSmall[T](rows, cols) { // no closure, which is an allocation
@@ -37,7 +41,7 @@ func CopyMatrix[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 
 // AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y
 // itself, with the same leading dimension.
-func AddMatrix[T Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T, ldz int) {
+func AddMatrix[T element.Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T, ldz int) {
 	check("x", rows, cols, ldx, len(x))
 	check("y", rows, cols, ldy, len(y))
 	check("z", rows, cols, ldz, len(z))
@@ -56,7 +60,7 @@ func AddMatrix[T Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T,
 
 // ScaleMatrix computes z = alpha*x, element by element, for matrices of rows by cols. z may be x
 // itself, with the same leading dimension.
-func ScaleMatrix[T Element](rows, cols int, alpha T, x []T, ldx int, z []T, ldz int) {
+func ScaleMatrix[T element.Element](rows, cols int, alpha T, x []T, ldx int, z []T, ldz int) {
 	check("x", rows, cols, ldx, len(x))
 	check("z", rows, cols, ldz, len(z))
 	if rows == 0 || cols == 0 {

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // shapes has every kind of edge, and sizes on both sides of where several goroutines start.
@@ -57,7 +59,7 @@ func TestTransposeStreams(t *testing.T) {
 	testTypes(t, testTransposeStreams[float32], testTransposeStreams[float64], testTransposeStreams[int32])
 }
 
-func testTransposeStreams[T Element](t *testing.T) {
+func testTransposeStreams[T element.Element](t *testing.T) {
 	size := int(unsafe.Sizeof(T(0)))
 	for _, s := range [][2]int{{1500, 1000}, {37, 40_000}, {70_000, 19}, {1024, 2048}} {
 		rows, cols := s[0], s[1]
@@ -88,7 +90,7 @@ func testTransposeStreams[T Element](t *testing.T) {
 	}
 }
 
-func testTranspose[T Element](t *testing.T) {
+func testTranspose[T element.Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	in := input[T]{"bits", randomBits[T]}
 	for _, s := range shapes {
@@ -108,7 +110,7 @@ func testTranspose[T Element](t *testing.T) {
 }
 
 // randomBits is any number, NaN of every payload included.
-func randomBits[T Element](rng *rand.Rand) T {
+func randomBits[T element.Element](rng *rand.Rand) T {
 	u := rng.Uint64()
 	return *(*T)(unsafe.Pointer(&u))
 }
@@ -117,7 +119,7 @@ func TestAddAndScale(t *testing.T) {
 	testTypes(t, testAddAndScale[float32], testAddAndScale[float64], testAddAndScale[int32])
 }
 
-func testAddAndScale[T Element](t *testing.T) {
+func testAddAndScale[T element.Element](t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n, in := range inputs[T]() {
 		for _, s := range shapes {
@@ -181,7 +183,7 @@ func BenchmarkTranspose(b *testing.B) {
 	}
 }
 
-func benchmarkTranspose[T Element](n int) func(*testing.B) {
+func benchmarkTranspose[T element.Element](n int) func(*testing.B) {
 	return func(b *testing.B) {
 		x, y := make([]T, n*n), make([]T, n*n)
 		b.SetBytes(2 * int64(n*n) * int64(unsafe.Sizeof(T(0))))

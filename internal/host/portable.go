@@ -3,14 +3,18 @@ package host
 import (
 	"math"
 	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A fullTile is a [tileProduct] of one size alone: that of its kernel's tile.
-type fullTile[T Element] func(kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool)
+type fullTile[T element.Element] func(kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool)
 
 // withEdges is a micro-kernel that has no code for a part of a tile: it computes a whole one beside
 // C, from operands padded with zeros. What is computed from the padding is not used.
-func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int) *microKernel[T] {
+func withEdges[T element.Element](
+	name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int,
+) *microKernel[T] {
 	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, _ *T) {
 		if rows == tileRows && cols == tileCols {
 			full(kc, a, aRow, aStep, b, bStep, c, ldc, zero)
@@ -43,7 +47,7 @@ func withEdges[T Element](name string, tileRows, tileCols int, full fullTile[T],
 }
 
 // padRows packs rows of A into a panel, and zeros below them.
-func padRows[T Element](rows, kc int, a []T, aRow, aStep int, dst []T, step int) {
+func padRows[T element.Element](rows, kc int, a []T, aRow, aStep int, dst []T, step int) {
 	clear(dst)
 	for k := range kc {
 		for i := range rows {
@@ -53,7 +57,7 @@ func padRows[T Element](rows, kc int, a []T, aRow, aStep int, dst []T, step int)
 }
 
 // copyRows is [CopyMatrix] in this goroutine.
-func copyRows[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func copyRows[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	if lds == cols && ldd == cols {
 		copy(dst, src[:rows*cols])
 		return
@@ -64,7 +68,7 @@ func copyRows[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 }
 
 // finishGo is a [tileFinish].
-func finishGo[T Element](rows, cols int, alpha T, acc *T, ldacc int, beta T, c *T, ldc int, readC bool) {
+func finishGo[T element.Element](rows, cols int, alpha T, acc *T, ldacc int, beta T, c *T, ldc int, readC bool) {
 	accs, cs := unsafe.Slice(acc, (rows-1)*ldacc+cols), unsafe.Slice(c, (rows-1)*ldc+cols)
 	for i := range rows {
 		acc, c := accs[i*ldacc:][:cols], cs[i*ldc:][:cols]
@@ -86,7 +90,7 @@ func finishGo[T Element](rows, cols int, alpha T, acc *T, ldacc int, beta T, c *
 }
 
 // portable is the micro-kernel in Go.
-func portable[T Element](full fullTile[T]) *microKernel[T] {
+func portable[T element.Element](full fullTile[T]) *microKernel[T] {
 	return withEdges("go", 2, 4, full, 256, 1024, 512)
 }
 
@@ -139,7 +143,7 @@ func portableF64(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *
 	*c0, *c1 = [4]float64{c00, c01, c02, c03}, [4]float64{c10, c11, c12, c13}
 }
 
-func portableInteger[T Element](kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
+func portableInteger[T element.Element](kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
 	c0, c1 := (*[4]T)(unsafe.Pointer(c)), (*[4]T)(unsafe.Add(unsafe.Pointer(c), ldc*int(unsafe.Sizeof(*c))))
 	var r0, r1 [4]T
 	if !zero {

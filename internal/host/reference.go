@@ -1,7 +1,9 @@
 package host
 
+import "github.com/tandem-gpu/tandem/element"
+
 // GemmReference computes what [Gemm] does by the definition: three plain loops in one goroutine.
-func GemmReference[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func GemmReference[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	for i := range m {
 		for j := range n {
 			var old T // beta*C
@@ -25,7 +27,7 @@ func GemmReference[T Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb i
 }
 
 // AddMulReference computes what [AddMul], or with negate [SubMul], does by the definition.
-func AddMulReference[T Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func AddMulReference[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	for i := range m {
 		for j := range n {
 			acc := c[i*ldc+j]

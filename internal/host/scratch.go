@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync"
 	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // Scratch is working memory that is used again: a product allocates nothing once the pools are
@@ -19,7 +21,7 @@ var pools [bits.UintSize]sync.Pool
 const cacheLine = 64
 
 // Take is memory of n elements of any values, aligned to a cache line, until Give.
-func Take[T Element](n int) (*Scratch, []T) {
+func Take[T element.Element](n int) (*Scratch, []T) {
 	size := n*int(unsafe.Sizeof(T(0))) + cacheLine
 	class := bits.Len(uint(size - 1))
 	s, _ := pools[class].Get().(*Scratch)

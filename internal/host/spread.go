@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A team computes a product on several cores. Its work is a list: block by block, the chunks of A
@@ -11,7 +13,7 @@ import (
 // that it builds on. Those come earlier in the list, so that a worker has them in hand. Nobody
 // waits for the end of a block: who finds no task of it left packs A for the next one, into other
 // memory.
-type team[T Element] struct {
+type team[T element.Element] struct {
 	stages []stage[T]
 	tasks  []task         // of all stages
 	ends   []atomic.Int32 // 1 for each task that has returned
@@ -26,7 +28,7 @@ type team[T Element] struct {
 }
 
 // A stage is the work on a block of the product.
-type stage[T Element] struct {
+type stage[T element.Element] struct {
 	product[T]
 	first int // index of the first item
 	packs int // calls of packA
@@ -39,7 +41,7 @@ type stage[T Element] struct {
 // teams keeps a team, with the memory of its lists, for later products.
 var teams sync.Pool
 
-func newTeam[T Element]() *team[T] {
+func newTeam[T element.Element]() *team[T] {
 	if w, ok := teams.Get().(*team[T]); ok {
 		return w
 	}

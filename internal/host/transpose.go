@@ -1,10 +1,14 @@
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
 
 // Transpose writes the transpose of src, of rows by cols, to dst, of cols by rows: dst[j*ldd+i] =
 // src[i*lds+j]. They must not overlap.
-func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	check("src", rows, cols, lds, len(src))
 	check("dst", cols, rows, ldd, len(dst))
 	if rows == 0 || cols == 0 {
@@ -35,7 +39,7 @@ func Transpose[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 }
 
 // transposeFew transposes few elements by plain loops, four rows at a time.
-func transposeFew[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func transposeFew[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	i := 0
 	for ; i+4 <= rows; i += 4 {
 		r0, r1, r2, r3 := src[i*lds:][:cols], src[(i+1)*lds:][:cols], src[(i+2)*lds:][:cols], src[(i+3)*lds:][:cols]
@@ -50,7 +54,7 @@ func transposeFew[T Element](rows, cols int, src []T, lds int, dst []T, ldd int)
 }
 
 // transposeRows transposes the rows from i on, an element at a time.
-func transposeRows[T Element](i, rows, cols int, src []T, lds int, dst []T, ldd int) {
+func transposeRows[T element.Element](i, rows, cols int, src []T, lds int, dst []T, ldd int) {
 	for ; i < rows; i++ {
 		at := i
 		for _, x := range src[i*lds:][:cols] {
@@ -67,7 +71,7 @@ const (
 )
 
 // streams tells whether transposeStream is for dst.
-func streams[T Element](rows, cols int, dst []T, ldd int) bool {
+func streams[T element.Element](rows, cols int, dst []T, ldd int) bool {
 	size := int(unsafe.Sizeof(T(0)))
 	run, _ := transposer().stream(size)
 	aligned := (uintptr(unsafe.Pointer(&dst[0]))|uintptr(ldd*size))%cacheLine == 0
@@ -76,7 +80,7 @@ func streams[T Element](rows, cols int, dst []T, ldd int) bool {
 
 // transposeStream transposes to rows that are aligned to a cache line: it writes whole lines, past
 // the caches.
-func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func transposeStream[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	run, tile := transposer().stream(size)
 	h, w := rows/tile*tile, cols/tile*tile
@@ -96,7 +100,7 @@ func transposeStream[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 
 // transposeBlocks transposes in square blocks, or at once where dst is so small that it stays in
 // the first-level cache.
-func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func transposeBlocks[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	if ldd <= directBytes/size/cols {
 		transposeTiles(rows, cols, src, lds, dst, ldd)
@@ -115,7 +119,7 @@ func transposeBlocks[T Element](rows, cols int, src []T, lds int, dst []T, ldd i
 // transposeBlock transposes a block by way of temp, which stays in the first-level cache. src and
 // dst are read and written a row at a time: along the columns, rows of an unlucky leading dimension
 // push each other out of the caches.
-func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst []T, ldd int) {
+func transposeBlock[T element.Element](rows, cols int, src []T, lds int, temp []T, dst []T, ldd int) {
 	ldt := blockBytes / int(unsafe.Sizeof(T(0)))
 	transposeTiles(rows, cols, src, lds, temp, ldt)
 	for j := range cols {
@@ -124,7 +128,7 @@ func transposeBlock[T Element](rows, cols int, src []T, lds int, temp []T, dst [
 }
 
 // transposeTiles transposes in the processor's tiles, and what is left an element at a time.
-func transposeTiles[T Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+func transposeTiles[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
 	i := 0
 	if run, tile := transposer().tiles(size); run != nil && cols >= tile {

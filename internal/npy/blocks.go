@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // Blocks are the parts of a .npy file, read or written where they lie. One goroutine uses it.
-type Blocks[T kernels.Element] struct {
+type Blocks[T element.Element] struct {
 	*Header
 	Rows, Cols int   // as Dims has them. A vector's may be exchanged: it lies as its column does
 	start      int64 // of the data
@@ -29,7 +29,7 @@ const streams = 4
 // OpenBlocks reads the header of a file, which is to hold elements of type T: that is the caller's
 // to look at. The error matches ErrFormat, also where r holds less or more than the header says,
 // ErrType or ErrDims, or is r's own.
-func OpenBlocks[T kernels.Element](r io.ReaderAt) (*Blocks[T], error) {
+func OpenBlocks[T element.Element](r io.ReaderAt) (*Blocks[T], error) {
 	section := io.NewSectionReader(r, 0, math.MaxInt64)
 	h, err := ReadHeader(section)
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenBlocks[T kernels.Element](r io.ReaderAt) (*Blocks[T], error) {
 }
 
 // CreateBlocks writes the header of a file.
-func CreateBlocks[T kernels.Element](w io.WriterAt, h *Header) (*Blocks[T], error) {
+func CreateBlocks[T element.Element](w io.WriterAt, h *Header) (*Blocks[T], error) {
 	b := &Blocks[T]{Header: h, w: w}
 	b.Rows, b.Cols = h.Dims()
 	o := io.NewOffsetWriter(w, 0)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // A file that is written in blocks of several pieces is the one that Write writes, and reading it
@@ -20,7 +20,7 @@ func TestBlocks(t *testing.T) {
 			data[i] = float32(i)
 		}
 		for form := range 4 {
-			h := &Header{Type: kernels.Float32, BigEndian: form&1 > 0, Fortran: form&2 > 0, Shape: dims[:]}
+			h := &Header{Type: element.Float32, BigEndian: form&1 > 0, Fortran: form&2 > 0, Shape: dims[:]}
 			what := fmt.Sprintf("%+v", h)
 			var want bytes.Buffer
 			if err := Write(&want, h, data); err != nil {

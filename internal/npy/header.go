@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 var (
@@ -26,7 +26,7 @@ var (
 
 // A Header is what a file tells about the data that follow it.
 type Header struct {
-	Type kernels.Type
+	Type element.Type
 	// BigEndian tells the byte order of an element.
 	BigEndian bool
 	// Fortran tells that the data lie column by column.
@@ -153,7 +153,7 @@ func parse(text []byte) (*Header, error) {
 	}
 	name := string(typ[2])
 	var err error
-	if h.Type, err = kernels.ParseType(name); err != nil {
+	if h.Type, err = element.ParseType(name); err != nil {
 		return nil, fmt.Errorf("%w: %w: convert with numpy's astype", ErrType, err)
 	}
 	if n := len(h.Shape); n > 2 {

@@ -15,8 +15,8 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // Room is how many elements a reader makes room for when need of all have come: at most 16 times as
@@ -35,7 +35,7 @@ const piece = 256 << 10
 
 // Read reads the rest of r, whose header was read and has the type of T: the elements row by row.
 // The error matches ErrFormat where r holds less or more than the header says, or is r's own.
-func Read[T kernels.Element](r io.Reader, h *Header) ([]T, error) {
+func Read[T element.Element](r io.Reader, h *Header) ([]T, error) {
 	rows, cols := h.Dims()
 	data := []T{}
 	for n := rows * cols; len(data) < n; {
@@ -73,7 +73,7 @@ func errMore(h *Header) error {
 // Write writes a file of the elements of data, which come row by row: in the order and the byte
 // order of h. The type of h is that of data, its shape has as many elements. The error is w's own,
 // or io.ErrShortWrite.
-func Write[T kernels.Element](w io.Writer, h *Header, data []T) error {
+func Write[T element.Element](w io.Writer, h *Header, data []T) error {
 	if err := WriteHeader(w, h); err != nil {
 		return err
 	}
@@ -100,17 +100,17 @@ func WriteFull(w io.Writer, b []byte) error {
 }
 
 // Reorder brings elements from a byte order into the machine's own, or back.
-func Reorder[T kernels.Element](x []T, order binary.ByteOrder) {
+func Reorder[T element.Element](x []T, order binary.ByteOrder) {
 	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
 		return
 	}
-	for e := range slices.Chunk(backend.Bytes(x), kernels.TypeOf[T]().Size()) {
+	for e := range slices.Chunk(backend.Bytes(x), element.TypeOf[T]().Size()) {
 		slices.Reverse(e)
 	}
 }
 
 // transposed is the transpose of a packed rows by cols matrix.
-func transposed[T kernels.Element](src []T, rows, cols int) []T {
+func transposed[T element.Element](src []T, rows, cols int) []T {
 	dst := make([]T, len(src))
 	host.Transpose(rows, cols, src, cols, dst, rows)
 	return dst

@@ -18,7 +18,7 @@ import (
 	"testing/iotest"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // file makes a .npy file of the given format version with this header text.
@@ -50,11 +50,11 @@ func readAll(r io.Reader) (*Header, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := kernels.ByType(h.Type, readAny[float32], readAny[float64], readAny[int32])(r, h)
+	data, err := element.ByType(h.Type, readAny[float32], readAny[float64], readAny[int32])(r, h)
 	return h, data, err
 }
 
-func readAny[T kernels.Element](r io.Reader, h *Header) (any, error) { return Read[T](r, h) }
+func readAny[T element.Element](r io.Reader, h *Header) (any, error) { return Read[T](r, h) }
 
 func TestRead(t *testing.T) {
 	le, be := binary.LittleEndian, binary.BigEndian
@@ -243,20 +243,20 @@ func TestWrite(t *testing.T) {
 		const length = 118
 		return "\x93NUMPY\x01\x00\x76\x00" + dict + strings.Repeat(" ", length-1-len(dict)) + "\n"
 	}
-	i4 := func(shape ...int) *Header { return &Header{Type: kernels.Int32, Shape: shape} }
+	i4 := func(shape ...int) *Header { return &Header{Type: element.Int32, Shape: shape} }
 	for _, test := range []struct {
 		write func(io.Writer) error
 		want  string
 	}{
 		{
 			func(w io.Writer) error {
-				return Write(w, &Header{Type: kernels.Float32, Shape: []int{2, 1}}, []float32{1, -2})
+				return Write(w, &Header{Type: element.Float32, Shape: []int{2, 1}}, []float32{1, -2})
 			},
 			numpy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }") + "\x00\x00\x80\x3f\x00\x00\x00\xc0",
 		},
 		{
 			func(w io.Writer) error {
-				return Write(w, &Header{Type: kernels.Float64, Shape: []int{1, 2}}, []float64{1, 2})
+				return Write(w, &Header{Type: element.Float64, Shape: []int{1, 2}}, []float64{1, 2})
 			},
 			numpy("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }") +
 				"\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\x40",
@@ -275,7 +275,7 @@ func TestWrite(t *testing.T) {
 		},
 		{
 			func(w io.Writer) error {
-				h := &Header{Type: kernels.Int32, Shape: []int{2, 3}, Fortran: true}
+				h := &Header{Type: element.Int32, Shape: []int{2, 3}, Fortran: true}
 				return Write(w, h, []int32{1, 2, 3, 4, 5, 6})
 			},
 			numpy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }") +
@@ -283,7 +283,7 @@ func TestWrite(t *testing.T) {
 		},
 		{ // a single row lies in both orders
 			func(w io.Writer) error {
-				return Write(w, &Header{Type: kernels.Int32, Shape: []int{1, 2}, Fortran: true}, []int32{1, 2})
+				return Write(w, &Header{Type: element.Int32, Shape: []int{1, 2}, Fortran: true}, []int32{1, 2})
 			},
 			numpy("{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }") + "\x01\x00\x00\x00\x02\x00\x00\x00",
 		},
@@ -301,7 +301,7 @@ func TestRoundTrip(t *testing.T) {
 		data[i] = math.Float64frombits(uint64(i) * 0x9e3779b97f4a7c15)
 	}
 	for _, h := range []Header{{}, {Fortran: true}, {BigEndian: true}, {Fortran: true, BigEndian: true}} {
-		h.Type, h.Shape = kernels.Float64, []int{700, 401}
+		h.Type, h.Shape = element.Float64, []int{700, 401}
 		before := slices.Clone(data)
 		var b bytes.Buffer
 		if err := Write(&b, &h, data); err != nil {
@@ -339,7 +339,7 @@ for name in sys.argv[1:]:
 		{Header{Shape: []int{}}, "<i4 () False [1]"},
 		{Header{Shape: []int{0, 3}}, "<i4 (0, 3) False []"},
 	} {
-		test.h.Type = kernels.Int32
+		test.h.Type = element.Int32
 		n := int(test.h.Size() / 4)
 		var b bytes.Buffer
 		if err := Write(&b, &test.h, []int32{1, 2, 3, 4, 5, 6}[:n]); err != nil {
@@ -370,7 +370,7 @@ for name in sys.argv[1:]:
 
 // A full disk is an error wherever it shows, also where the writer does not say so.
 func TestWriteError(t *testing.T) {
-	h, data, full := &Header{Type: kernels.Int32, Shape: []int{10, 10}}, make([]int32, 100), errors.New("disk full")
+	h, data, full := &Header{Type: element.Int32, Shape: []int{10, 10}}, make([]int32, 100), errors.New("disk full")
 	for room := range 528 {
 		if err := Write(&limited{room, full}, h, data); !errors.Is(err, full) {
 			t.Fatalf("room for %d bytes: %v", room, err)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -93,7 +94,7 @@ func User() (d *Data, file string, err error) {
 }
 
 // choiceOf is the choice for a device and type.
-func choiceOf(info *backend.Info, t kernels.Type) *choice {
+func choiceOf(info *backend.Info, t element.Type) *choice {
 	c := current.Load()
 	d := c.last.Load()
 	if d == nil || d.info != *info {
@@ -131,7 +132,7 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 		}
 	}
 	d := &device{info: *info}
-	for _, t := range kernels.Types() {
+	for _, t := range element.Types() {
 		c := choice{
 			matmul:    newOffer(own.MatMul, builtin.MatMul, info, t),
 			transpose: newOffer(own.Transpose, builtin.Transpose, info, t),
@@ -147,7 +148,7 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 }
 
 // newOffer is what the user tuned for t that the device can run, and what comes with the program.
-func newOffer[P params](user []Tuned[P], rules []rule[P], info *backend.Info, t kernels.Type) offer[P] {
+func newOffer[P params](user []Tuned[P], rules []rule[P], info *backend.Info, t element.Type) offer[P] {
 	var o offer[P]
 	o.shipped, o.cycles = closest(rules, info, t, "", 0)
 	for _, w := range user {
@@ -220,12 +221,12 @@ func enough(info *backend.Info) int {
 // tuning file has for exactly this device and driver, at the size nearest to the harmonic mean of
 // m, n and k, and else what comes with the program for the device, its architecture, its vendor, or
 // any. The file is read once in a process.
-func ChooseMatMul(info *backend.Info, t kernels.Type, m, n, k int) kernels.MatMulParams {
+func ChooseMatMul(info *backend.Info, t element.Type, m, n, k int) kernels.MatMulParams {
 	return ChooseMatMulBatch(info, t, 1, m, n, k)
 }
 
 // ChooseMatMulBatch is [ChooseMatMul] for count products of one shape.
-func ChooseMatMulBatch(info *backend.Info, t kernels.Type, count, m, n, k int) kernels.MatMulParams {
+func ChooseMatMulBatch(info *backend.Info, t element.Type, count, m, n, k int) kernels.MatMulParams {
 	c, units := choiceOf(info, t), max(info.ComputeUnits, 1)
 	tiles := func(p kernels.MatMulParams) int { return kernels.MatMulGrid(p, m, n).Count() * max(count, 1) }
 	p, ok := largest(c.thin(m, n, k), 2*units, tiles)
@@ -265,7 +266,7 @@ func (c *choice) thin(m, n, k int) []kernels.MatMulParams {
 
 // ChooseTranspose chooses the parameters of [kernels.Transpose] for the device of info and an A of
 // rows by cols, as [ChooseMatMul] does. They are valid for t, and fit the device.
-func ChooseTranspose(info *backend.Info, t kernels.Type, rows, cols int) kernels.TransposeParams {
+func ChooseTranspose(info *backend.Info, t element.Type, rows, cols int) kernels.TransposeParams {
 	size := 2 / (1/float64(rows) + 1/float64(cols))
 	o := &choiceOf(info, t).transpose
 	p, ok := o.measured(size)

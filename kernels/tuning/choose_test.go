@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -50,10 +51,10 @@ func TestTuneJSON(t *testing.T) {
 	}
 }
 
-func checkMatch(t *testing.T, name string, m *match) (types []kernels.Type) {
+func checkMatch(t *testing.T, name string, m *match) (types []element.Type) {
 	t.Helper()
 	for _, n := range m.Types {
-		typ, err := kernels.ParseType(n)
+		typ, err := element.ParseType(n)
 		if err != nil || typ.String() != n {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -67,7 +68,7 @@ func checkMatch(t *testing.T, name string, m *match) (types []kernels.Type) {
 
 func checkRule[P interface {
 	params
-	Validate(kernels.Type) error
+	Validate(element.Type) error
 }](t *testing.T, name string, r *rule[P], isCPU func(P) bool) {
 	t.Helper()
 	if len(r.Params) == 0 || r.Thin != "" && r.Thin != "tall" && r.Thin != "wide" || (r.Thin != "") != (r.UpTo > 0) ||
@@ -106,7 +107,7 @@ func TestChoicesAreValidOnEveryDevice(t *testing.T) {
 	for range 20_000 {
 		info := randomInfo(rng)
 		rows, cols, k := dim(), dim(), dim()
-		for _, typ := range kernels.Types() {
+		for _, typ := range element.Types() {
 			p := ChooseMatMul(&info, typ, rows, cols, k)
 			if err := p.Validate(typ); err != nil {
 				t.Fatalf("%+v: %v", info, err)
@@ -169,22 +170,22 @@ func TestChooseOrder(t *testing.T) {
 	}
 	for _, c := range []struct {
 		info  backend.Info
-		typ   kernels.Type
+		typ   element.Type
 		tiles int // of 16x16
 		want  int
 	}{
-		{backend.Info{GPU: true}, kernels.Int32, 1, 1},
-		{backend.Info{GPU: true, Vendor: "ACME Inc."}, kernels.Int32, 1, 2},
-		{backend.Info{GPU: true, Vendor: "ACME Inc.", Arch: "AC100"}, kernels.Int32, 1, 3},
-		{backend.Info{GPU: true, Vendor: "ACME Inc.", Arch: "AC100", Name: "The Rocket"}, kernels.Int32, 1, 4},
-		{backend.Info{VectorInt32: 8}, kernels.Int32, 1, 5},
-		{backend.Info{VectorInt32: 4}, kernels.Int32, 1, 6},
-		{backend.Info{GPU: true, ComputeUnits: 10}, kernels.Float32, 160, 64},
-		{backend.Info{GPU: true, ComputeUnits: 10}, kernels.Float32, 10, 16},
-		{backend.Info{GPU: true, ComputeUnits: 10}, kernels.Float32, 1, 8},
-		{backend.Info{GPU: true, ComputeUnits: 10, MaxGroup: 20}, kernels.Float32, 160, 16}, // 64 do not fit
-		{backend.Info{GPU: true, Arch: "big"}, kernels.Float64, 1, 200},
-		{backend.Info{GPU: true, Arch: "big", MaxGroup: 100}, kernels.Float64, 1, 7}, // too large
+		{backend.Info{GPU: true}, element.Int32, 1, 1},
+		{backend.Info{GPU: true, Vendor: "ACME Inc."}, element.Int32, 1, 2},
+		{backend.Info{GPU: true, Vendor: "ACME Inc.", Arch: "AC100"}, element.Int32, 1, 3},
+		{backend.Info{GPU: true, Vendor: "ACME Inc.", Arch: "AC100", Name: "The Rocket"}, element.Int32, 1, 4},
+		{backend.Info{VectorInt32: 8}, element.Int32, 1, 5},
+		{backend.Info{VectorInt32: 4}, element.Int32, 1, 6},
+		{backend.Info{GPU: true, ComputeUnits: 10}, element.Float32, 160, 64},
+		{backend.Info{GPU: true, ComputeUnits: 10}, element.Float32, 10, 16},
+		{backend.Info{GPU: true, ComputeUnits: 10}, element.Float32, 1, 8},
+		{backend.Info{GPU: true, ComputeUnits: 10, MaxGroup: 20}, element.Float32, 160, 16}, // 64 do not fit
+		{backend.Info{GPU: true, Arch: "big"}, element.Float64, 1, 200},
+		{backend.Info{GPU: true, Arch: "big", MaxGroup: 100}, element.Float64, 1, 7}, // too large
 	} {
 		list, _ := closest(rules, &c.info, c.typ, "", 0)
 		got, ok := largest(list, enough(&c.info),
@@ -193,7 +194,7 @@ func TestChooseOrder(t *testing.T) {
 			t.Errorf("%+v, %s, %d tiles: chose %+v, %v, want tile %d", c.info, c.typ, c.tiles, got, ok, c.want)
 		}
 	}
-	if got, _ := closest(rules, &backend.Info{GPU: true, MaxGroup: 1}, kernels.Float64, "", 0); got != nil {
+	if got, _ := closest(rules, &backend.Info{GPU: true, MaxGroup: 1}, element.Float64, "", 0); got != nil {
 		t.Errorf("%+v do not fit", got)
 	}
 	if p, ok := largest[kernels.TransposeParams](nil, 1, nil); ok {
@@ -207,7 +208,7 @@ func TestChooseOnRealDevices(t *testing.T) {
 		Driver: "opencl", ComputeUnits: 2, LocalMemory: 512 << 10, MaxGroup: 4096, VectorFloat32: 8,
 		VectorFloat64: 4, VectorInt32: 8,
 	}
-	for _, typ := range kernels.Types() {
+	for _, typ := range element.Types() {
 		p := ChooseMatMul(&pocl, typ, 1024, 1024, 1024)
 		if !p.CPU || p.VW != 32/typ.Size() || p.BK != 256 || p.Whole {
 			t.Errorf("PoCL with 32-byte vectors, %s: %+v", typ, p)
@@ -224,14 +225,14 @@ func TestChooseOnRealDevices(t *testing.T) {
 		MaxGroup: 256,
 	}
 	for _, c := range []struct {
-		typ       kernels.Type
+		typ       element.Type
 		n, bm, bn int
 	}{
-		{kernels.Float32, 4096, 128, 256},
-		{kernels.Float32, 1024, 64, 64},
-		{kernels.Float32, 256, 32, 32},
-		{kernels.Float64, 4096, 128, 128},
-		{kernels.Int32, 4096, 64, 64},
+		{element.Float32, 4096, 128, 256},
+		{element.Float32, 1024, 64, 64},
+		{element.Float32, 256, 32, 32},
+		{element.Float64, 4096, 128, 128},
+		{element.Int32, 4096, 64, 64},
 	} {
 		if p := ChooseMatMul(&amd, c.typ, c.n, c.n, c.n); p.CPU || p.BM != c.bm || p.BN != c.bn {
 			t.Errorf("gfx90a, %d in %s: %+v", c.n, c.typ, p)
@@ -243,34 +244,34 @@ func TestChooseOnRealDevices(t *testing.T) {
 	}
 	// Few tiles are spread over the multiprocessors; many are as large as the registers allow.
 	for _, c := range []struct {
-		typ             kernels.Type
+		typ             element.Type
 		count, n        int
 		bm, bn, threads int
 	}{
-		{kernels.Float32, 1, 4096, 128, 128, 128},
-		{kernels.Float32, 1, 1024, 64, 64, 256},
-		{kernels.Float32, 1, 512, 32, 64, 128},
-		{kernels.Float32, 1, 256, 32, 64, 128},
-		{kernels.Float32, 1000, 32, 32, 32, 64},
-		{kernels.Float32, 1000, 128, 128, 128, 128},
-		{kernels.Int32, 1, 4096, 128, 128, 128},
-		{kernels.Float64, 1, 4096, 128, 64, 128},
-		{kernels.Float64, 1, 512, 32, 32, 64},
+		{element.Float32, 1, 4096, 128, 128, 128},
+		{element.Float32, 1, 1024, 64, 64, 256},
+		{element.Float32, 1, 512, 32, 64, 128},
+		{element.Float32, 1, 256, 32, 64, 128},
+		{element.Float32, 1000, 32, 32, 32, 64},
+		{element.Float32, 1000, 128, 128, 128, 128},
+		{element.Int32, 1, 4096, 128, 128, 128},
+		{element.Float64, 1, 4096, 128, 64, 128},
+		{element.Float64, 1, 512, 32, 32, 64},
 	} {
 		p := ChooseMatMulBatch(&nvidia, c.typ, c.count, c.n, c.n, c.n)
 		if p.CPU || p.BM != c.bm || p.BN != c.bn || p.BM/p.TM*(p.BN/p.TN) != c.threads {
 			t.Errorf("sm_90, %d products of %d in %s: %+v", c.count, c.n, c.typ, p)
 		}
 	}
-	if q := ChooseTranspose(&nvidia, kernels.Float64, 4096, 4096); q != kernels.TextbookTranspose {
+	if q := ChooseTranspose(&nvidia, element.Float64, 4096, 4096); q != kernels.TextbookTranspose {
 		t.Errorf("sm_90: %+v", q)
 	}
 	host := backend.Info{Host: true}
-	p := ChooseMatMul(&host, kernels.Float64, 4096, 4096, 4096)
+	p := ChooseMatMul(&host, element.Float64, 4096, 4096, 4096)
 	if !p.Whole || kernels.MatMulGrid(p, 4096, 4096).Count() != 1 {
 		t.Errorf("cpu: %+v", p)
 	}
-	q := ChooseTranspose(&host, kernels.Float64, 4096, 4096)
+	q := ChooseTranspose(&host, element.Float64, 4096, 4096)
 	if !q.Whole || kernels.TransposeGrid(q, 4096, 4096).Count() != 1 {
 		t.Errorf("cpu: %+v", q)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // Crossover is the size from which a product in type t, of operands in host memory, is not slower
@@ -17,13 +17,13 @@ import (
 // since the work grows with m*n*k and the copies with m*k + k*n + m*n. math.MaxInt stands for
 // never. It looks in the user's tuning file, and then in the data that come with the program. ok is
 // false where neither knows.
-func Crossover(info *backend.Info, t kernels.Type) (size int, ok bool) {
+func Crossover(info *backend.Info, t element.Type) (size int, ok bool) {
 	c := choiceOf(info, t)
 	return c.crossover, c.crossed
 }
 
 // findCrossover is [Crossover], for the caches.
-func findCrossover(user []Crossing, rules []crossRule, info *backend.Info, t kernels.Type) (size int, ok bool) {
+func findCrossover(user []Crossing, rules []crossRule, info *backend.Info, t element.Type) (size int, ok bool) {
 	for _, c := range user {
 		if c.Type == t.String() && c.Host == HostName() && (c.Never || c.N > 0) {
 			return c.Size(), true
@@ -65,7 +65,7 @@ const (
 // host: the first of two of the sizes in a row at which it is not. product gives the two ways to
 // compute a product of n by n by n, from host memory to host memory. done is false where late said
 // that the time was over before all that matters was known; c is then what is known so far.
-func FindCrossing(t kernels.Type, sizes []int, product func(n int) (device, host func() error),
+func FindCrossing(t element.Type, sizes []int, product func(n int) (device, host func() error),
 	late func() bool,
 ) (c Crossing, done bool, err error) {
 	c, done, err = findCrossing(sizes, func(n int) (CrossingPair, error) {

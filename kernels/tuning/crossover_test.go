@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // The crossover is the first of two sizes in a row at which the device is not slower.
@@ -89,7 +89,7 @@ func TestCrossingOfFewSizes(t *testing.T) {
 // A crossing is timed on both sides, and says of what and beside which host.
 func TestFindCrossing(t *testing.T) {
 	var ran [2]int
-	c, done, err := FindCrossing(kernels.Float64, []int{3, 4}, func(n int) (device, host func() error) {
+	c, done, err := FindCrossing(element.Float64, []int{3, 4}, func(n int) (device, host func() error) {
 		way := func(i int, d time.Duration) func() error {
 			return func() error { ran[i]++; time.Sleep(d); return nil }
 		}
@@ -105,7 +105,7 @@ func TestFindCrossing(t *testing.T) {
 		}
 	}
 	lost := errors.New("lost")
-	if _, _, err := FindCrossing(kernels.Float32, []int{3}, func(int) (device, host func() error) {
+	if _, _, err := FindCrossing(element.Float32, []int{3}, func(int) (device, host func() error) {
 		return func() error { return lost }, func() error { return nil }
 	}, func() bool { return false }); err != lost {
 		t.Error(err)

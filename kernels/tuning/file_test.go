@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -67,8 +68,8 @@ func fileOf(t *testing.T, devices ...Record) string {
 // The user's parameters come before all others, on their device alone, at the nearest size.
 func TestUser(t *testing.T) {
 	useFile(t, "off")
-	shippedLarge, shippedMoved := ChooseMatMul(&gpu, kernels.Float32, 4096, 4096, 4096),
-		ChooseTranspose(&gpu, kernels.Int32, 4096, 4096)
+	shippedLarge, shippedMoved := ChooseMatMul(&gpu, element.Float32, 4096, 4096, 4096),
+		ChooseTranspose(&gpu, element.Int32, 4096, 4096)
 	useFile(t, fileOf(t,
 		Record{
 			Device: DeviceID{Name: "another"},
@@ -86,20 +87,20 @@ func TestUser(t *testing.T) {
 		{128, 128, 128, small},
 		{1 << 20, 1 << 20, 100, small}, // harmonic mean 300
 	} {
-		if p := ChooseMatMul(&gpu, kernels.Float32, c.m, c.n, c.k); p != c.want {
+		if p := ChooseMatMul(&gpu, element.Float32, c.m, c.n, c.k); p != c.want {
 			t.Errorf("%dx%dx%d: %+v, want %+v", c.m, c.k, c.n, p, c.want)
 		}
 	}
-	if p := ChooseMatMul(&gpu, kernels.Float32, 127, 127, 127); p == small || p == large {
+	if p := ChooseMatMul(&gpu, element.Float32, 127, 127, 127); p == small || p == large {
 		t.Errorf("below half of all measured sizes: %+v", p)
 	}
-	if p := ChooseMatMul(&gpu, kernels.Float32, 0, 5, 5); p.Validate(kernels.Float32) != nil {
+	if p := ChooseMatMul(&gpu, element.Float32, 0, 5, 5); p.Validate(element.Float32) != nil {
 		t.Errorf("of nothing: %+v", p)
 	}
-	if p := ChooseTranspose(&gpu, kernels.Int32, 4096, 4096); p != moved {
+	if p := ChooseTranspose(&gpu, element.Int32, 4096, 4096); p != moved {
 		t.Errorf("transpose: %+v", p)
 	}
-	if p := ChooseTranspose(&gpu, kernels.Float32, 4096, 4096); p == moved {
+	if p := ChooseTranspose(&gpu, element.Float32, 4096, 4096); p == moved {
 		t.Errorf("a type that was not tuned: %+v", p)
 	}
 	for name, other := range map[string]func(*backend.Info){
@@ -109,16 +110,16 @@ func TestUser(t *testing.T) {
 	} {
 		info := gpu
 		other(&info)
-		if p, q := ChooseMatMul(&info, kernels.Float32, 4096, 4096, 4096),
-			ChooseTranspose(&info, kernels.Int32, 4096, 4096); p != shippedLarge || q != shippedMoved {
+		if p, q := ChooseMatMul(&info, element.Float32, 4096, 4096, 4096),
+			ChooseTranspose(&info, element.Int32, 4096, 4096); p != shippedLarge || q != shippedMoved {
 			t.Errorf("another %s: %+v, %+v", name, p, q)
 		}
 	}
-	if all := TunedMatMul(&gpu, kernels.Float32); !slices.Contains(all, small) || !slices.Contains(all, large) ||
+	if all := TunedMatMul(&gpu, element.Float32); !slices.Contains(all, small) || !slices.Contains(all, large) ||
 		!slices.Contains(all, shippedLarge) {
 		t.Errorf("all parameters are %+v", all)
 	}
-	if all := TunedTranspose(&gpu, kernels.Int32); !slices.Contains(all, moved) || !slices.Contains(all, shippedMoved) {
+	if all := TunedTranspose(&gpu, element.Int32); !slices.Contains(all, moved) || !slices.Contains(all, shippedMoved) {
 		t.Errorf("all parameters are %+v", all)
 	}
 }
@@ -126,7 +127,7 @@ func TestUser(t *testing.T) {
 // Parameters that are not valid, or do not fit the device, are as if they were not there.
 func TestUserThatDoesNotFit(t *testing.T) {
 	useFile(t, "off")
-	want := ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512)
+	want := ChooseMatMul(&gpu, element.Float32, 512, 512, 512)
 	for name, p := range map[string]kernels.MatMulParams{
 		"zero":         {},
 		"huge":         {BM: math.MaxInt, BN: 16, BK: 4, TM: 4, TN: 4, KU: 1},
@@ -136,7 +137,7 @@ func TestUserThatDoesNotFit(t *testing.T) {
 		d := gpuOwn
 		d.MatMul = []Tuned[kernels.MatMulParams]{{Type: "float32", N: 512, Params: p}}
 		useFile(t, fileOf(t, d))
-		if got := ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512); got != want {
+		if got := ChooseMatMul(&gpu, element.Float32, 512, 512, 512); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -146,7 +147,7 @@ func TestUserThatDoesNotFit(t *testing.T) {
 		{Type: "float33", N: 512, Params: small},
 	}
 	useFile(t, fileOf(t, d))
-	if got := ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512); got != want {
+	if got := ChooseMatMul(&gpu, element.Float32, 512, 512, 512); got != want {
 		t.Errorf("no size, no type: %+v", got)
 	}
 }
@@ -160,12 +161,12 @@ func TestForget(t *testing.T) {
 	useFile(t, fileOf(t, gpuOwn, own))
 	Forget(&gpu)
 	Forget(&gpu)
-	if ChooseMatMul(&gpu, kernels.Float32, 4096, 4096, 4096) == large ||
-		ChooseMatMul(&other, kernels.Float32, 4096, 4096, 4096) != large {
+	if ChooseMatMul(&gpu, element.Float32, 4096, 4096, 4096) == large ||
+		ChooseMatMul(&other, element.Float32, 4096, 4096, 4096) != large {
 		t.Error("forgotten on another device, or not at all")
 	}
 	Reload()
-	if ChooseMatMul(&gpu, kernels.Float32, 4096, 4096, 4096) != large {
+	if ChooseMatMul(&gpu, element.Float32, 4096, 4096, 4096) != large {
 		t.Error("forgotten for ever")
 	}
 }
@@ -173,7 +174,7 @@ func TestForget(t *testing.T) {
 // A file that is none breaks nothing; UserTuning says what is wrong with it.
 func TestUserBroken(t *testing.T) {
 	useFile(t, "off")
-	want := ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512)
+	want := ChooseMatMul(&gpu, element.Float32, 512, 512, 512)
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"empty": "", "text": "hello", "list": "[]", "cut": `{"format": 1, "devices": [{"device": {"na`,
@@ -186,7 +187,7 @@ func TestUserBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 		useFile(t, file)
-		if got := ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512); got != want {
+		if got := ChooseMatMul(&gpu, element.Float32, 512, 512, 512); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if _, got, err := User(); err == nil || got != file || !strings.Contains(err.Error(), file) {
@@ -194,12 +195,12 @@ func TestUserBroken(t *testing.T) {
 		}
 	}
 	useFile(t, dir)
-	if _, _, err := User(); err == nil || ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512) != want {
+	if _, _, err := User(); err == nil || ChooseMatMul(&gpu, element.Float32, 512, 512, 512) != want {
 		t.Errorf("a folder: error %v", err)
 	}
 	useFile(t, filepath.Join(dir, "missing"))
 	if d, _, err := User(); err != nil || len(d.Devices) != 0 ||
-		ChooseMatMul(&gpu, kernels.Float32, 512, 512, 512) != want {
+		ChooseMatMul(&gpu, element.Float32, 512, 512, 512) != want {
 		t.Errorf("no file: error %v", err)
 	}
 }
@@ -289,7 +290,7 @@ func TestCrossover(t *testing.T) {
 		Driver: "opencl", Name: "pthread-skylake", ComputeUnits: 2, VectorFloat32: 16,
 		VectorFloat64: 8,
 	}
-	for _, typ := range kernels.Types() {
+	for _, typ := range element.Types() {
 		if size, ok := Crossover(&gpu, typ); ok {
 			t.Errorf("%s on an unknown GPU: %d", typ, size)
 		}
@@ -307,20 +308,20 @@ func TestCrossover(t *testing.T) {
 	useFile(t, fileOf(t, gpuOwn, own))
 	for _, c := range []struct {
 		info *backend.Info
-		typ  kernels.Type
+		typ  element.Type
 		size int
 		ok   bool
 	}{
-		{&gpu, kernels.Float32, 300, true},
-		{&gpu, kernels.Float64, math.MaxInt, true},
-		{&gpu, kernels.Int32, 0, false},
-		{&pocl, kernels.Float32, 77, true},
+		{&gpu, element.Float32, 300, true},
+		{&gpu, element.Float64, math.MaxInt, true},
+		{&gpu, element.Int32, 0, false},
+		{&pocl, element.Float32, 77, true},
 	} {
 		if size, ok := Crossover(c.info, c.typ); size != c.size || ok != c.ok {
 			t.Errorf("%s on %s: %d, %v, want %d, %v", c.typ, c.info.Name, size, ok, c.size, c.ok)
 		}
 	}
-	if size, ok := Crossover(&pocl, kernels.Float64); ok != assembly || size == -5 {
+	if size, ok := Crossover(&pocl, element.Float64); ok != assembly || size == -5 {
 		t.Errorf("no size: %d, %v", size, ok)
 	}
 }
@@ -330,10 +331,10 @@ func TestChooseAgain(t *testing.T) {
 	useFile(t, fileOf(t, gpuOwn))
 	info := gpu
 	if n := testing.AllocsPerRun(100, func() {
-		ChooseMatMul(&info, kernels.Float32, 512, 512, 512)
-		ChooseMatMul(&info, kernels.Float64, 512, 512, 512)
-		ChooseTranspose(&info, kernels.Int32, 512, 512)
-		Crossover(&info, kernels.Float32)
+		ChooseMatMul(&info, element.Float32, 512, 512, 512)
+		ChooseMatMul(&info, element.Float64, 512, 512, 512)
+		ChooseTranspose(&info, element.Int32, 512, 512)
+		Crossover(&info, element.Float32)
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -343,7 +344,7 @@ func TestChooseAgain(t *testing.T) {
 			for i := range 100 {
 				other := gpu
 				other.ComputeUnits = 10 + i%2
-				if p := ChooseMatMul(&other, kernels.Float32, 4096, 4096, 4096); (p == large) != (i%2 == 0) {
+				if p := ChooseMatMul(&other, element.Float32, 4096, 4096, 4096); (p == large) != (i%2 == 0) {
 					t.Errorf("%d units: %+v", other.ComputeUnits, p)
 				}
 				if i%10 == 0 {
@@ -358,7 +359,7 @@ func TestChooseAgain(t *testing.T) {
 func BenchmarkChooseMatMul(b *testing.B) {
 	info := gpu
 	for b.Loop() {
-		ChooseMatMul(&info, kernels.Float32, 64, 64, 64)
+		ChooseMatMul(&info, element.Float32, 64, 64, 64)
 	}
 }
 
@@ -368,7 +369,7 @@ func TestDevicesAreBounded(t *testing.T) {
 	info := gpu
 	for i := range 3 * maxDevices {
 		info.Memory = int64(i)
-		ChooseMatMul(&info, kernels.Float32, 64, 64, 64)
+		ChooseMatMul(&info, element.Float32, 64, 64, 64)
 	}
 	if n := len(current.Load().devices); n > maxDevices {
 		t.Errorf("%d devices are kept", n)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -69,7 +70,7 @@ const maxLevel = 4
 
 // level is how closely a rule matches a device: 4 by its name, 3 by its architecture, 2 by its
 // vendor, 1 by nothing in particular, 0 not at all.
-func (m *match) level(info *backend.Info, t kernels.Type) int {
+func (m *match) level(info *backend.Info, t element.Type) int {
 	has := func(s, part string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) }
 	switch {
 	case m.Kind != kind(info) || !m.has(t) || m.Vector != 0 && m.Vector != vector(info, t):
@@ -86,7 +87,7 @@ func (m *match) level(info *backend.Info, t kernels.Type) int {
 	return 1
 }
 
-func (m *match) has(t kernels.Type) bool { return slices.Contains(m.Types, t.String()) }
+func (m *match) has(t element.Type) bool { return slices.Contains(m.Types, t.String()) }
 
 func kind(info *backend.Info) string {
 	if info.GPU {
@@ -96,8 +97,8 @@ func kind(info *backend.Info) string {
 }
 
 // vector is the native vector width of a device in type t, as OpenCL C has it.
-func vector(info *backend.Info, t kernels.Type) int {
-	native := t.Vector(info)
+func vector(info *backend.Info, t element.Type) int {
+	native := kernels.VectorWidth(info, t)
 	w := 1
 	for 2*w <= min(native, 16) {
 		w *= 2
@@ -108,13 +109,13 @@ func vector(info *backend.Info, t kernels.Type) int {
 // params are the parameters of a kernel.
 type params interface {
 	comparable
-	Runs(info *backend.Info, t kernels.Type) bool
+	Runs(info *backend.Info, t element.Type) bool
 }
 
 // closest is the parameters that the device can run of the rule that matches it most closely and
 // has any, among those for a thin C, "tall" or "wide", of n columns or rows, or for all others, "".
 // Of rules that have cycles those come with the parameters.
-func closest[P params](rules []rule[P], info *backend.Info, t kernels.Type, thin string, n int,
+func closest[P params](rules []rule[P], info *backend.Info, t element.Type, thin string, n int,
 ) (list []P, cycles [][]float64) {
 	for level := maxLevel; level > 0; level-- {
 		for i := range rules {

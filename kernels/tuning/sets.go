@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -11,24 +12,24 @@ import (
 // user's, that the device of info can run in type t, whether it would be chosen there or not: what
 // must give the same bits. GPUs get GPU shapes alone, since CUDA cannot compile the others; CPUs
 // get both.
-func TunedMatMul(info *backend.Info, t kernels.Type) []kernels.MatMulParams {
+func TunedMatMul(info *backend.Info, t element.Type) []kernels.MatMulParams {
 	return distinct(append(ruled(builtin.MatMul, info, t), choiceOf(info, t).matmul.all()...))
 }
 
 // TunedTranspose is [TunedMatMul] for transposes.
-func TunedTranspose(info *backend.Info, t kernels.Type) []kernels.TransposeParams {
+func TunedTranspose(info *backend.Info, t element.Type) []kernels.TransposeParams {
 	return distinct(append(ruled(builtin.Transpose, info, t), choiceOf(info, t).transpose.all()...))
 }
 
 // OfferedMatMul lists the sets of parameters that [ChooseMatMul] chooses among for the device of
 // info in type t, but for thin products: the user's, and those of the rule that matches the device
 // most closely.
-func OfferedMatMul(info *backend.Info, t kernels.Type) []kernels.MatMulParams {
+func OfferedMatMul(info *backend.Info, t element.Type) []kernels.MatMulParams {
 	return distinct(choiceOf(info, t).matmul.all())
 }
 
 // ThinMatMul is [OfferedMatMul] for thin products.
-func ThinMatMul(info *backend.Info, t kernels.Type) (list []kernels.MatMulParams) {
+func ThinMatMul(info *backend.Info, t element.Type) (list []kernels.MatMulParams) {
 	c := choiceOf(info, t)
 	for n := range c.tall {
 		list = slices.Concat(list, c.tall[n], c.wide[n])
@@ -37,7 +38,7 @@ func ThinMatMul(info *backend.Info, t kernels.Type) (list []kernels.MatMulParams
 }
 
 // OfferedTranspose is [OfferedMatMul] for transposes.
-func OfferedTranspose(info *backend.Info, t kernels.Type) []kernels.TransposeParams {
+func OfferedTranspose(info *backend.Info, t element.Type) []kernels.TransposeParams {
 	return distinct(choiceOf(info, t).transpose.all())
 }
 
@@ -51,7 +52,7 @@ func (o *offer[P]) all() []P {
 }
 
 // ruled is the parameters of all rules, as far as the device can run them.
-func ruled[P params](rules []rule[P], info *backend.Info, t kernels.Type) (list []P) {
+func ruled[P params](rules []rule[P], info *backend.Info, t element.Type) (list []P) {
 	for i := range rules {
 		for _, p := range rules[i].Params {
 			if rules[i].has(t) && p.Runs(info, t) {
@@ -79,7 +80,7 @@ func PTXSources() map[string]*backend.Source {
 	all := map[string]*backend.Source{}
 	add := func(s *backend.Source) { all[kernels.PTXFile(s)] = s }
 	gpu := &backend.Info{GPU: true}
-	for _, t := range kernels.Types() {
+	for _, t := range element.Types() {
 		for _, o := range kernels.Elementwises() {
 			add(o.Source(t))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -13,16 +14,16 @@ import (
 // MatMulSeeds lists parameters of [kernels.MatMul] from which a search for the fastest ones starts,
 // on the device of info for products of n by n by n: what [ChooseMatMul] chooses, then all other
 // tuned ones of the shape that suits the device, but for thin products.
-func MatMulSeeds(info *backend.Info, t kernels.Type, n int) []kernels.MatMulParams {
+func MatMulSeeds(info *backend.Info, t element.Type, n int) []kernels.MatMulParams {
 	return seeds(ChooseMatMul(info, t, n, n, n), builtin.MatMul, &choiceOf(info, t).matmul, info, t)
 }
 
 // TransposeSeeds is [MatMulSeeds] for [kernels.Transpose] of n by n.
-func TransposeSeeds(info *backend.Info, t kernels.Type, n int) []kernels.TransposeParams {
+func TransposeSeeds(info *backend.Info, t element.Type, n int) []kernels.TransposeParams {
 	return seeds(ChooseTranspose(info, t, n, n), builtin.Transpose, &choiceOf(info, t).transpose, info, t)
 }
 
-func seeds[P params](chosen P, rules []rule[P], o *offer[P], info *backend.Info, t kernels.Type) []P {
+func seeds[P params](chosen P, rules []rule[P], o *offer[P], info *backend.Info, t element.Type) []P {
 	suit := slices.DeleteFunc(slices.Clone(rules),
 		func(r rule[P]) bool { return r.Thin != "" || r.Kind != kind(info) })
 	return distinct(slices.Concat([]P{chosen}, ruled(suit, info, t), o.all()))
@@ -31,7 +32,7 @@ func seeds[P params](chosen P, rules []rule[P], o *offer[P], info *backend.Info,
 // MatMulNeighbours lists the parameters that are one step away from p, are valid for t and fit the
 // device of info. A step changes one parameter, or on GPUs, where a tile and its blocks decide the
 // size of a group together, two.
-func MatMulNeighbours(info *backend.Info, t kernels.Type, p kernels.MatMulParams) []kernels.MatMulParams {
+func MatMulNeighbours(info *backend.Info, t element.Type, p kernels.MatMulParams) []kernels.MatMulParams {
 	steps := gpuSteps()
 	if p.CPU {
 		steps = cpuSteps(p)
@@ -40,7 +41,7 @@ func MatMulNeighbours(info *backend.Info, t kernels.Type, p kernels.MatMulParams
 }
 
 // TransposeNeighbours is [MatMulNeighbours] for transposes.
-func TransposeNeighbours(info *backend.Info, t kernels.Type, p kernels.TransposeParams) []kernels.TransposeParams {
+func TransposeNeighbours(info *backend.Info, t element.Type, p kernels.TransposeParams) []kernels.TransposeParams {
 	double, halve := func(v *int) { *v *= 2 }, func(v *int) { *v /= 2 }
 	other := func(q *kernels.TransposeParams) *int { return &q.Step }
 	if p.CPU {
@@ -56,7 +57,7 @@ func TransposeNeighbours(info *backend.Info, t kernels.Type, p kernels.Transpose
 	return neighbours(p, steps, info, t)
 }
 
-func neighbours[P params](p P, steps []func(*P), info *backend.Info, t kernels.Type) (list []P) {
+func neighbours[P params](p P, steps []func(*P), info *backend.Info, t element.Type) (list []P) {
 	for _, step := range steps {
 		q := p
 		if step(&q); q != p && q.Runs(info, t) && !slices.Contains(list, q) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -20,7 +21,7 @@ func TestSearchSpace(t *testing.T) {
 		MaxGroup: 256,
 	}
 	for _, info := range []*backend.Info{&pocl, &amd, &gpu} {
-		for _, typ := range kernels.Types() {
+		for _, typ := range element.Types() {
 			if p := MatMulSeeds(info, typ, 512); p[0] != ChooseMatMul(info, typ, 512, 512, 512) || len(p) < 2 {
 				t.Errorf("%s on %+v: seeds %+v", typ, info, p)
 			} else if n := reach(t, p,

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // Thin products get parameters of their own where the large operand is worth it; tiles of GPUs are
@@ -22,29 +22,29 @@ func TestChooseThin(t *testing.T) {
 	small.LocalMemory = 9 << 10
 	for _, c := range []struct {
 		info           backend.Info
-		typ            kernels.Type
+		typ            element.Type
 		count, m, n, k int
 		bm, bn, tm, tn int
 	}{
-		{pocl, kernels.Float32, 1, 4096, 1, 4096, 64, 4, 8, 4},
-		{pocl, kernels.Float32, 1, 4096, 8, 4096, 64, 8, 8, 8},
-		{pocl, kernels.Float32, 1, 64, 8, 4096, 16, 8, 8, 8},
-		{pocl, kernels.Float32, 64, 64, 8, 4096, 64, 8, 8, 8},
-		{pocl, kernels.Float32, 1, 1, 8192, 4096, 1, 1536, 1, 192},
-		{pocl, kernels.Float32, 1, 8, 8192, 4096, 8, 1536, 8, 48},
-		{pocl, kernels.Float64, 1, 5, 4096, 4096, 8, 768, 8, 24},
-		{h200, kernels.Float32, 1, 4096, 3, 4096, 32, 8, 2, 1},
-		{h200, kernels.Float64, 1, 4096, 3, 4096, 32, 8, 2, 1},
-		{h200, kernels.Float64, 1, 3, 4096, 4096, 8, 32, 2, 1},
-		{h200, kernels.Float32, 1, 40_000, 3, 4096, 64, 8, 2, 2},
-		{h200, kernels.Float32, 1, 9, 100_000, 4096, 16, 32, 2, 2},
-		{h200, kernels.Float32, 1, 17, 100_000, 4096, 32, 64, 4, 4},
-		{h200, kernels.Float32, 1, 128, 100_000, 4096, 128, 128, 8, 16},
-		{h200, kernels.Float32, 1, 1024, 1024, 1024, 64, 64, 4, 4},
-		{h200, kernels.Float32, 4, 1024, 1024, 1024, 128, 128, 8, 16},
-		{h200, kernels.Float32, 1000, 32, 32, 32, 32, 32, 4, 4},
-		{h200, kernels.Float32, 1000, 8, 8, 8, 32, 32, 4, 4},
-		{small, kernels.Float64, 1, 4096, 3, 4096, 32, 32, 4, 4}, // the thin tile does not fit
+		{pocl, element.Float32, 1, 4096, 1, 4096, 64, 4, 8, 4},
+		{pocl, element.Float32, 1, 4096, 8, 4096, 64, 8, 8, 8},
+		{pocl, element.Float32, 1, 64, 8, 4096, 16, 8, 8, 8},
+		{pocl, element.Float32, 64, 64, 8, 4096, 64, 8, 8, 8},
+		{pocl, element.Float32, 1, 1, 8192, 4096, 1, 1536, 1, 192},
+		{pocl, element.Float32, 1, 8, 8192, 4096, 8, 1536, 8, 48},
+		{pocl, element.Float64, 1, 5, 4096, 4096, 8, 768, 8, 24},
+		{h200, element.Float32, 1, 4096, 3, 4096, 32, 8, 2, 1},
+		{h200, element.Float64, 1, 4096, 3, 4096, 32, 8, 2, 1},
+		{h200, element.Float64, 1, 3, 4096, 4096, 8, 32, 2, 1},
+		{h200, element.Float32, 1, 40_000, 3, 4096, 64, 8, 2, 2},
+		{h200, element.Float32, 1, 9, 100_000, 4096, 16, 32, 2, 2},
+		{h200, element.Float32, 1, 17, 100_000, 4096, 32, 64, 4, 4},
+		{h200, element.Float32, 1, 128, 100_000, 4096, 128, 128, 8, 16},
+		{h200, element.Float32, 1, 1024, 1024, 1024, 64, 64, 4, 4},
+		{h200, element.Float32, 4, 1024, 1024, 1024, 128, 128, 8, 16},
+		{h200, element.Float32, 1000, 32, 32, 32, 32, 32, 4, 4},
+		{h200, element.Float32, 1000, 8, 8, 8, 32, 32, 4, 4},
+		{small, element.Float64, 1, 4096, 3, 4096, 32, 32, 4, 4}, // the thin tile does not fit
 	} {
 		p := ChooseMatMulBatch(&c.info, c.typ, c.count, c.m, c.n, c.k)
 		if p.BM != c.bm || p.BN != c.bn || p.TM != c.tm || p.TN != c.tn {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -36,7 +37,7 @@ func toDevice[T float](e *engine, m, n, k int) bool {
 	if size > 0 && 3/(1/float64(m)+1/float64(n)+1/float64(k)) < float64(size) {
 		return false
 	}
-	return kernels.TypeOf[T]().Supported(&e.info)
+	return kernels.Supports(&e.info, element.TypeOf[T]())
 }
 
 // A crossing is the crossover of a device and this host, in one type. It is looked up in the tuning
@@ -51,11 +52,11 @@ type crossing struct {
 // crossover is that of the device, as far as a product of m, n and k needs to know it.
 func crossover[T float](e *engine, m, n, k int) int {
 	c := crossingOf[T](e)
-	c.lookUp.Do(func() { c.size, c.known = tuning.Crossover(&e.info, kernels.TypeOf[T]()) })
+	c.lookUp.Do(func() { c.size, c.known = tuning.Crossover(&e.info, element.TypeOf[T]()) })
 	if c.known {
 		return c.size
 	}
-	if !kernels.TypeOf[T]().Supported(&e.info) || 3/(1/float64(m)+1/float64(n)+1/float64(k)) < firstSize {
+	if !kernels.Supports(&e.info, element.TypeOf[T]()) || 3/(1/float64(m)+1/float64(n)+1/float64(k)) < firstSize {
 		return never
 	}
 	c.measure.Do(func() { c.size = measure[T](e) })
@@ -74,7 +75,7 @@ func crossingOf[T float](e *engine) *crossing {
 // measures again: no result depends on it.
 func measure[T float](e *engine) int {
 	start := time.Now()
-	c, done, err := tuning.FindCrossing(kernels.TypeOf[T](), crossingSizes, func(n int) (device, host func() error) {
+	c, done, err := tuning.FindCrossing(element.TypeOf[T](), crossingSizes, func(n int) (device, host func() error) {
 		return products[T](e, n)
 	}, func() bool { return time.Since(start) > measuringTime })
 	switch {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // matrix is rows by cols numbers with leading dimension ld, behind off others, with special ones
 // among them.
-func matrix[T host.Element](rows, cols, off, ld int, seed uint64) []T {
+func matrix[T element.Element](rows, cols, off, ld int, seed uint64) []T {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	x := make([]T, off+rows*ld)
 	for i := range x {
@@ -38,7 +39,7 @@ func matrix[T host.Element](rows, cols, off, ld int, seed uint64) []T {
 	return x
 }
 
-func testMatmul[T host.Element](t *testing.T, kernel, typ string, tile, block [3]int) {
+func testMatmul[T element.Element](t *testing.T, kernel, typ string, tile, block [3]int) {
 	p := load(t, Config{Workers: 4}, readPTX(t, "testdata/clang/"+kernel+"."+typ+".ptx.gz"))
 	for _, s := range [][3]int{{1, 1, 1}, {5, 7, 23}, {33, 65, 17}, {40, 24, 130}, {128, 128, 16}} {
 		m, n, k := s[0], s[1], s[2]
@@ -84,7 +85,7 @@ func TestMatmulNaive(t *testing.T) {
 	testMatmul[int32](t, "matmul_naive", "int32", [3]int{16, 8}, [3]int{16, 8, 1})
 }
 
-func testTransposeTiled[T host.Element](t *testing.T, typ string) {
+func testTransposeTiled[T element.Element](t *testing.T, typ string) {
 	const rows, cols, lda, ldc = 45, 20, 23, 50
 	a, c := matrix[T](rows, cols, 0, lda, 1), matrix[T](cols, rows, 5, ldc, 2)
 	want := slices.Clone(c)

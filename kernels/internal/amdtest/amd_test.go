@@ -17,6 +17,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/kernels/tuning"
@@ -31,7 +32,7 @@ type compiler struct {
 	tool    string // as TANDEM_REQUIRE names it
 	version string
 	archs   []string
-	types   []kernels.Type
+	types   []element.Type
 	compile func(dir, text, arch string) (assembly string, err error)
 }
 
@@ -42,7 +43,7 @@ func TestClang(t *testing.T) {
 		ptxtest.Missing(t, "clang", fmt.Sprintf("%v: install Debian's package clang-19, or run make setup", err))
 	}
 	c := &compiler{
-		tool: "clang", types: kernels.Types(),
+		tool: "clang", types: element.Types(),
 		archs: []string{"gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100"},
 	}
 	c.version = regexp.MustCompile(`clang version [\d.]+`).FindString(string(version))
@@ -79,7 +80,7 @@ func TestComgr(t *testing.T) {
 	}
 	var one sync.Mutex // LLVM's options are the process's
 	c := &compiler{
-		tool: "comgr", version: "comgr " + g.version(), types: []kernels.Type{kernels.Float32, kernels.Float64},
+		tool: "comgr", version: "comgr " + g.version(), types: []element.Type{element.Float32, element.Float64},
 		archs: []string{"gfx900", "gfx90a", "gfx1030"},
 	}
 	c.compile = func(_, text, arch string) (string, error) {
@@ -90,7 +91,7 @@ func TestComgr(t *testing.T) {
 	c.check(t)
 
 	// What has no float mode for subnormal numbers: the driver's probe refuses it.
-	code, err := c.compile("", text(t, kernels.Add.Source(kernels.Float32)), "gfx803")
+	code, err := c.compile("", text(t, kernels.Add.Source(element.Float32)), "gfx803")
 	if r := parse(code); err != nil || r["FloatMode"] != "192" {
 		t.Errorf("gfx803 has float mode %s, want 192: %v", r["FloatMode"], err)
 	}
@@ -159,7 +160,7 @@ func (c *compiler) check(t *testing.T) {
 }
 
 // sources is the kernels that a GPU is offered.
-func sources(info *backend.Info, types []kernels.Type) (all []*backend.Source) {
+func sources(info *backend.Info, types []element.Type) (all []*backend.Source) {
 	for _, t := range types {
 		for _, o := range kernels.Elementwises() {
 			all = append(all, o.Source(t))

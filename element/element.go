@@ -1,10 +1,10 @@
-package kernels
+// Package element is what is said of an element type: its names in Go, OpenCL C and NumPy, and its
+// size. All other packages may import it; it imports the standard library alone.
+package element
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/tandem-gpu/tandem/backend"
 )
 
 // Element lists the Go types of elements. For integers, arithmetic wraps around.
@@ -13,7 +13,7 @@ type Element interface{ float32 | float64 | int32 }
 // A Type is an element type.
 type Type uint8
 
-// The element types of every kernel.
+// The element types.
 const (
 	Float32 Type = iota
 	Float64
@@ -25,13 +25,12 @@ var types = [...]struct {
 	name    string // in Go
 	c       string // in OpenCL C
 	numpy   string // NumPy's short name
-	macro   string // what element.h asks for
 	size    int    // bytes
 	integer bool   // an integer, whose arithmetic wraps instead of rounding
 }{
-	Float32: {"float32", "float", "f4", "T_FLOAT32", 4, false},
-	Float64: {"float64", "double", "f8", "T_FLOAT64", 8, false},
-	Int32:   {"int32", "int", "i4", "T_INT32", 4, true},
+	Float32: {"float32", "float", "f4", 4, false},
+	Float64: {"float64", "double", "f8", 8, false},
+	Int32:   {"int32", "int", "i4", 4, true},
 }
 
 // ByType chooses among what there is for each type, mostly the instances of a generic function. A
@@ -88,40 +87,3 @@ func (t Type) NumPy() string { return types[t].numpy }
 
 // Integer tells whether the type is an integer.
 func (t Type) Integer() bool { return types[t].integer }
-
-// Supported tells whether the device of info keeps the numerics contract in type t.
-func (t Type) Supported(info *backend.Info) bool {
-	return ByType(t, info.Float32, info.Float64, true)
-}
-
-// Vector is the width of the device's vectors of the type in elements, 1 on GPUs.
-func (t Type) Vector(info *backend.Info) int {
-	return ByType(t, info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
-}
-
-// Scalar passes an element by value.
-func Scalar[T Element](v T) backend.Arg {
-	switch v := any(v).(type) {
-	case float32:
-		return backend.Float32(v)
-	case float64:
-		return backend.Float64(v)
-	case int32:
-		return backend.Int32(v)
-	}
-	panic("unreachable")
-}
-
-// scalarAt is the element that an argument holds.
-func scalarAt[T Element](a backend.Arg) T {
-	var v any
-	switch any(T(0)).(type) {
-	case float32:
-		v = a.Float32()
-	case float64:
-		v = a.Float64()
-	case int32:
-		v = a.Int32()
-	}
-	return v.(T)
-}
