@@ -106,8 +106,8 @@ func launchSim[T host.Element](k *simKernel, g backend.Grid, args []backend.Arg,
 }
 
 func TestPTXOnSimulator(t *testing.T) {
-	for file, s := range tuning.PTXSources() {
-		t.Run(strings.TrimSuffix(file, ".ptx"), func(t *testing.T) {
+	for name, s := range tuning.PTXSources() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := loadPTX(t, s, ptxOf(t, s))
 			for _, err := range runPTX(t, k) {
@@ -152,10 +152,10 @@ func TestPTXLoads(t *testing.T) {
 			t.Skip("takes no PTX")
 		}
 		sources := tuning.PTXSources()
-		for file, src := range sources {
+		for name, src := range sources {
 			k, err := d.Compile(src)
 			if err != nil {
-				t.Errorf("%s: %v", file, err)
+				t.Errorf("%s: %v", name, err)
 				continue
 			}
 			k.Release()
@@ -301,11 +301,14 @@ func runPTXShape[T host.Element](t *testing.T, k *simKernel, shape [3]int, l [3]
 		want := elementwise(a, a, out, func(x, _ T) T { return host.Mul(T(3), x) })
 		args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(T(3))}, int64(m), int64(n), pa, pc)
 		return launchSim(k, flat, args, pc, want)
-	case "add":
+	case "add", "sub":
 		b := newArray(m, n, l[1], values[T](rng, kind))
 		pa, pb, pc := place(t, k, a), place(t, k, b), place(t, k, out)
-		return launchSim(k, flat, kernels.Add.Args(nil, int64(m), int64(n), pa, pb, pc), pc,
-			elementwise(a, b, out, host.Add[T]))
+		op, f := kernels.Add, host.Add[T]
+		if name == "sub" {
+			op, f = kernels.Sub, func(x, y T) T { return x - y }
+		}
+		return launchSim(k, flat, op.Args(nil, int64(m), int64(n), pa, pb, pc), pc, elementwise(a, b, out, f))
 	case "transposeNaive", "transpose_tiled":
 		out = newArray(n, m, l[2], values[T](rng, plain))
 		want := out
