@@ -101,7 +101,9 @@ var rules = []rule{
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
 	{pkg: "conformance", may: []string{"backend", "kernels/...", "gpu", "internal/host"}},
-	{pkg: "conformance/elementary", may: []string{"backend", "conformance", "kernels", "gpu", "gpu/support"}},
+	{pkg: "conformance/elementary", may: []string{
+		"backend", "conformance", "kernels", "gpu", "gpu/support", "rmath", "rmath/f32",
+	}},
 
 	{pkg: "internal/npy", may: []string{"backend", "kernels", "internal/host"}},
 	{
