@@ -145,12 +145,13 @@ func (h *hunt[P]) over() bool {
 // try measures one candidate, and tells whether it is the new best.
 func (h *hunt[P]) try(p P) (won bool, err error) {
 	src := h.sp.source(p)
-	if h.r.prebuilt && src.PTX == nil {
-		return false, nil
+	ptx, err := src.Prebuilt()
+	if err != nil || h.r.prebuilt && ptx == nil {
+		return false, err
 	}
 	c := &candidate[P]{trial: &tuning.Trial[P]{Params: p}}
 	c.kernel, err = h.r.s.CompileSource(src)
-	if errors.Is(err, backend.ErrUnsupported) && src.PTX == nil {
+	if errors.Is(err, backend.ErrUnsupported) && ptx == nil {
 		h.r.prebuilt = true
 		h.r.note("only kernels that come compiled were searched: %v", err)
 		return false, nil

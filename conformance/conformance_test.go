@@ -104,14 +104,14 @@ func TestOptions(t *testing.T) {
 }
 
 // A full run on an NVIDIA GPU takes every kernel that comes with PTX.
-func TestEveryPTXFile(t *testing.T) {
+func TestEveryPTX(t *testing.T) {
 	taken := conformance.SourcesOf(&backend.Info{
 		Driver: "cuda", GPU: true, Arch: "sm_90", Float32: true, Float64: true,
 		ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,
 	})
-	for file, s := range tuning.PTXSources() {
+	for name, s := range tuning.PTXSources() {
 		if !taken[s] {
-			t.Errorf("no case takes %s", file)
+			t.Errorf("no case takes %s", name)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func cached(k key, fill func(s *backend.Source)) *backend.Source {
 	s.Text = fmt.Sprintf("#line 1 \"element.h\"\n%s#line 1 %q\n%s", file("element.h"), s.File, file(s.File))
 	fill(s)
 	s.Macros[macro(k.typ)] = "1"
-	s.PTX = prebuilt(s)
+	s.Packed = openclPTX(PTXName(s))
 	first, _ := sources.LoadOrStore(k, s)
 	return first.(*backend.Source)
 }

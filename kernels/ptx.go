@@ -1,26 +1,30 @@
 package kernels
 
 import (
-	"embed"
+	_ "embed"
 	"slices"
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
 //go:generate go run ./internal/ptxgen
 
-//go:embed ptx
-var ptxFiles embed.FS
+// The PTX of the kernels in OpenCL C. That of those in Go lies in kernels_tandem.zip.
+//
+//go:embed opencl_tandem.zip
+var openclFile string
 
-// PTXFile is the name of the file of a kernel's PTX: the kernel, its type and all its other macros,
-// so that parameters without PTX get none. That of a kernel in Go lies with its text, and has no
-// file.
-func PTXFile(s *backend.Source) string {
+var openclPTX = support.PTX(openclFile)
+
+// PTXName is the name of a kernel's PTX: the kernel, its type and all its other macros, so that
+// parameters without PTX get none.
+func PTXName(s *backend.Source) string {
 	if s.Macros == nil {
-		return s.Name + ".ptx"
+		return s.Name // written in Go
 	}
 	parts := []string{s.Name, ""}
 	types := element.Types()
@@ -32,14 +36,5 @@ func PTXFile(s *backend.Source) string {
 			parts = append(parts, strings.ToLower(name)+value)
 		}
 	}
-	return strings.Join(parts, "_") + ".ptx"
-}
-
-// prebuilt is the PTX of a kernel; nil where there is none.
-func prebuilt(s *backend.Source) []byte {
-	ptx, err := ptxFiles.ReadFile("ptx/" + PTXFile(s))
-	if err != nil {
-		return nil // the only error: no such file
-	}
-	return ptx
+	return strings.Join(parts, "_")
 }

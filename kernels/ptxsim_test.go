@@ -106,8 +106,8 @@ func launchSim[T element.Element](k *simKernel, g backend.Grid, args []backend.A
 }
 
 func TestPTXOnSimulator(t *testing.T) {
-	for file, s := range tuning.PTXSources() {
-		t.Run(strings.TrimSuffix(file, ".ptx"), func(t *testing.T) {
+	for name, s := range tuning.PTXSources() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := loadPTX(t, s, ptxOf(t, s))
 			for _, err := range runPTX(t, k) {
@@ -152,10 +152,10 @@ func TestPTXLoads(t *testing.T) {
 			t.Skip("takes no PTX")
 		}
 		sources := tuning.PTXSources()
-		for file, src := range sources {
+		for name, src := range sources {
 			k, err := d.Compile(src)
 			if err != nil {
-				t.Errorf("%s: %v", file, err)
+				t.Errorf("%s: %v", name, err)
 				continue
 			}
 			k.Release()

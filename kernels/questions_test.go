@@ -163,7 +163,7 @@ func ask[T element.Element](t *testing.T, d *device) {
 		old = kernels.MatMulParams{BM: 64, BN: 64, BK: 8, TM: 4, TN: 8, KU: 8}
 	}
 	late := *kernels.MatMul(typ, old)
-	late.PTX, late.Text = nil, strings.Replace(late.Text, "define AHEAD (VECW == 4)", "define AHEAD 0", 1)
+	late.Packed, late.Text = nil, strings.Replace(late.Text, "define AHEAD (VECW == 4)", "define AHEAD 0", 1)
 	if late.Text == kernels.MatMul(typ, old).Text {
 		t.Fatal("matmul.cl defines AHEAD in another way")
 	}

@@ -47,7 +47,7 @@ func counts(t testing.TB) func(name string) int64 {
 // text is a source without its PTX.
 func text(s *backend.Source) *backend.Source {
 	t := *s
-	t.PTX = nil
+	t.PTX, t.Packed = nil, nil
 	return &t
 }
 

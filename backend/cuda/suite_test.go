@@ -37,6 +37,6 @@ func (d textDriver) Open(i int) (backend.Device, error) {
 
 func (d textDevice) Compile(s *backend.Source) (backend.Kernel, error) {
 	text := *s
-	text.PTX = nil
+	text.PTX, text.Packed = nil, nil
 	return d.Device.Compile(&text)
 }

@@ -1,11 +1,28 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
+
+// The PTX of every built-in kernel can be read, of those in Go and of those in OpenCL C.
+func TestShowBuiltIn(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(tuning.PTXSources())) {
+		if got := must(t, "kernels", "--show", name, "../../kernels"); !strings.Contains(got, ".visible .entry ") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	fails(t, "../../kernels", 1, "has no PTX of a kernel nothing; it has that of scale_float32, ",
+		"kernels", "--show", "nothing", "../../kernels")
+	dir := t.TempDir()
+	fails(t, dir, 1, " has no PTX of kernels", "kernels", "--show", "nothing", dir)
+}
 
 // The command writes a kernel's file, tells a stale one, leaves out what it is told to, and reports
 // mistakes with their place.

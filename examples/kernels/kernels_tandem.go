@@ -8,6 +8,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath/f32"
 	"math"
 )
 
@@ -1862,12 +1863,6 @@ type gpu_body struct {
 
 var gpu_roundConstants = [64]uint32{0: uint32(1116352408), 1: uint32(1899447441), 2: uint32(3049323471), 3: uint32(3921009573), 4: uint32(961987163), 5: uint32(1508970993), 6: uint32(2453635748), 7: uint32(2870763221), 8: uint32(3624381080), 9: uint32(310598401), 10: uint32(607225278), 11: uint32(1426881987), 12: uint32(1925078388), 13: uint32(2162078206), 14: uint32(2614888103), 15: uint32(3248222580), 16: uint32(3835390401), 17: uint32(4022224774), 18: uint32(264347078), 19: uint32(604807628), 20: uint32(770255983), 21: uint32(1249150122), 22: uint32(1555081692), 23: uint32(1996064986), 24: uint32(2554220882), 25: uint32(2821834349), 26: uint32(2952996808), 27: uint32(3210313671), 28: uint32(3336571891), 29: uint32(3584528711), 30: uint32(113926993), 31: uint32(338241895), 32: uint32(666307205), 33: uint32(773529912), 34: uint32(1294757372), 35: uint32(1396182291), 36: uint32(1695183700), 37: uint32(1986661051), 38: uint32(2177026350), 39: uint32(2456956037), 40: uint32(2730485921), 41: uint32(2820302411), 42: uint32(3259730800), 43: uint32(3345764771), 44: uint32(3516065817), 45: uint32(3600352804), 46: uint32(4094571909), 47: uint32(275423344), 48: uint32(430227734), 49: uint32(506948616), 50: uint32(659060556), 51: uint32(883997877), 52: uint32(958139571), 53: uint32(1322822218), 54: uint32(1537002063), 55: uint32(1747873779), 56: uint32(1955562222), 57: uint32(2024104815), 58: uint32(2227730452), 59: uint32(2361852424), 60: uint32(2428436474), 61: uint32(2756734187), 62: uint32(3204031479), 63: uint32(3329325298)}
 
-var gpu_logInv = [64]float64{0: float64(1.41064453125), 1: float64(1.39501953125), 2: float64(1.3798828125), 3: float64(1.365234375), 4: float64(1.35107421875), 5: float64(1.3369140625), 6: float64(1.32275390625), 7: float64(1.3095703125), 8: float64(1.29638671875), 9: float64(1.283203125), 10: float64(1.2705078125), 11: float64(1.2578125), 12: float64(1.24560546875), 13: float64(1.23388671875), 14: float64(1.22216796875), 15: float64(1.21044921875), 16: float64(1.19921875), 17: float64(1.18798828125), 18: float64(1.17724609375), 19: float64(1.16650390625), 20: float64(1.15576171875), 21: float64(1.1455078125), 22: float64(1.13525390625), 23: float64(1.12548828125), 24: float64(1.115234375), 25: float64(1.10595703125), 26: float64(1.09619140625), 27: float64(1.0869140625), 28: float64(1.078125), 29: float64(1.06884765625), 30: float64(1.06005859375), 31: float64(1.05126953125), 32: float64(1.04296875), 33: float64(1.0341796875), 34: float64(1.02587890625), 35: float64(1.01806640625), 36: float64(1.009765625), 37: float64(1), 38: float64(0.98828125), 39: float64(0.97314453125), 40: float64(0.958984375), 41: float64(0.94482421875), 42: float64(0.93115234375), 43: float64(0.91748046875), 44: float64(0.90478515625), 45: float64(0.89208984375), 46: float64(0.8798828125), 47: float64(0.86767578125), 48: float64(0.85595703125), 49: float64(0.8447265625), 50: float64(0.833984375), 51: float64(0.8232421875), 52: float64(0.8125), 53: float64(0.802734375), 54: float64(0.79248046875), 55: float64(0.78271484375), 56: float64(0.7734375), 57: float64(0.76416015625), 58: float64(0.75537109375), 59: float64(0.74658203125), 60: float64(0.73779296875), 61: float64(0.7294921875), 62: float64(0.72119140625), 63: float64(0.712890625)}
-
-var gpu_logTable = [64][2]float64{0: [2]float64{0: float64(-0.34404671430684175), 1: float64(4.9060301731121814e-15)}, 1: [2]float64{0: float64(-0.33290841607140464), 1: float64(2.997618872124983e-14)}, 2: [2]float64{0: float64(-0.32199857708496893), 1: float64(-1.0541721284768572e-13)}, 3: [2]float64{0: float64(-0.31132611719431225), 1: float64(9.774341135269335e-15)}, 4: [2]float64{0: float64(-0.30089999362758135), 1: float64(5.385005056620337e-14)}, 5: [2]float64{0: float64(-0.2903640196889228), 1: float64(-7.301364870667009e-14)}, 6: [2]float64{0: float64(-0.2797158559255877), 1: float64(-1.0903247777429084e-13)}, 7: [2]float64{0: float64(-0.26969907768216217), 1: float64(-6.326024352256793e-14)}, 8: [2]float64{0: float64(-0.25958094751672434), 1: float64(8.353189254295542e-14)}, 9: [2]float64{0: float64(-0.24935939344504732), 1: float64(-5.541005476110028e-14)}, 10: [2]float64{0: float64(-0.23941667291296653), 1: float64(-8.564781363740399e-14)}, 11: [2]float64{0: float64(-0.22937410106487732), 1: float64(3.149265065191484e-14)}, 12: [2]float64{0: float64(-0.21962173198244272), 1: float64(2.973359583633644e-14)}, 13: [2]float64{0: float64(-0.2101691212287733), 1: float64(-2.2529146949912314e-14)}, 14: [2]float64{0: float64(-0.200626305272408), 1: float64(3.217901777705314e-14)}, 15: [2]float64{0: float64(-0.1909915458757041), 1: float64(-8.799532008019315e-14)}, 16: [2]float64{0: float64(-0.18167030310769405), 1: float64(5.937506333384701e-14)}, 17: [2]float64{0: float64(-0.1722613566241762), 1: float64(5.1978318265086657e-14)}, 18: [2]float64{0: float64(-0.1631778920218494), 1: float64(7.67560913659992e-14)}, 19: [2]float64{0: float64(-0.15401116116640878), 1: float64(-2.3468748504405123e-15)}, 20: [2]float64{0: float64(-0.14475962335450276), 1: float64(-8.276587279881585e-14)}, 21: [2]float64{0: float64(-0.1358480430540112), 1: float64(-1.1154453195880403e-14)}, 22: [2]float64{0: float64(-0.12685633186197265), 1: float64(-8.563416955177892e-14)}, 23: [2]float64{0: float64(-0.11821696927131597), 1: float64(-3.451461847397754e-14)}, 24: [2]float64{0: float64(-0.10906458461658985), 1: float64(8.742272933901982e-14)}, 25: [2]float64{0: float64(-0.10071105175779849), 1: float64(6.249530294754912e-14)}, 26: [2]float64{0: float64(-0.09184181401701608), 1: float64(5.981256735060927e-14)}, 27: [2]float64{0: float64(-0.08334254567603239), 1: float64(-5.934963615007151e-14)}, 28: [2]float64{0: float64(-0.07522342123752424), 1: float64(-6.329065958724544e-14)}, 29: [2]float64{0: float64(-0.06658111136357547), 1: float64(1.1093777809163184e-13)}, 30: [2]float64{0: float64(-0.05832418371892345), 1: float64(3.0010491103435413e-14)}, 31: [2]float64{0: float64(-0.049998511204876195), 1: float64(-8.843202469858348e-14)}, 32: [2]float64{0: float64(-0.04207121392073532), 1: float64(4.826314000551128e-14)}, 33: [2]float64{0: float64(-0.033608540001978326), 1: float64(2.4961853809633493e-14)}, 34: [2]float64{0: float64(-0.025549714685666913), 1: float64(6.489996071731672e-14)}, 35: [2]float64{0: float64(-0.01790514807339605), 1: float64(-1.0737073740568814e-13)}, 36: [2]float64{0: float64(-0.009718249468960494), 1: float64(3.914755880381555e-14)}, 37: [2]float64{0: float64(0), 1: float64(0)}, 38: [2]float64{0: float64(0.011787955751970003), 1: float64(7.223757580209288e-14)}, 39: [2]float64{0: float64(0.02722266594651046), 1: float64(9.322449043091372e-14)}, 40: [2]float64{0: float64(0.041880497245074366), 1: float64(-8.71601984429868e-14)}, 41: [2]float64{0: float64(0.05675638069556044), 1: float64(-4.421501809101351e-14)}, 42: [2]float64{0: float64(0.07133238055894253), 1: float64(3.680542940214689e-14)}, 43: [2]float64{0: float64(0.08612398674586075), 1: float64(7.234062836286854e-14)}, 44: [2]float64{0: float64(0.10005775987406196), 1: float64(-2.3334853891083023e-14)}, 45: [2]float64{0: float64(0.11418842978127941), 1: float64(1.122782748543042e-13)}, 46: [2]float64{0: float64(0.12796654799103635), 1: float64(7.882963796938086e-14)}, 47: [2]float64{0: float64(0.14193715800479367), 1: float64(-4.660276120271181e-14)}, 48: [2]float64{0: float64(0.1555351012382289), 1: float64(-6.498497574514755e-14)}, 49: [2]float64{0: float64(0.16874229866766655), 1: float64(-9.277331460878325e-14)}, 50: [2]float64{0: float64(0.18154061181098768), 1: float64(-1.0445339530284443e-13)}, 51: [2]float64{0: float64(0.19450484759749997), 1: float64(9.766301638152113e-14)}, 52: [2]float64{0: float64(0.20763936477828793), 1: float64(-4.3425422595242564e-14)}, 53: [2]float64{0: float64(0.2197314105433179), 1: float64(-4.472851385991314e-14)}, 54: [2]float64{0: float64(0.23258741864469812), 1: float64(1.0907218238429827e-13)}, 55: [2]float64{0: float64(0.24498683354977402), 1: float64(7.143099534707638e-14)}, 56: [2]float64{0: float64(0.25691041378513546), 1: float64(-1.0822171646799124e-13)}, 57: [2]float64{0: float64(0.2689778831852436), 1: float64(-9.881463003543866e-14)}, 58: [2]float64{0: float64(0.2805461355862917), 1: float64(4.057052014520081e-14)}, 59: [2]float64{0: float64(0.29224978023034964), 1: float64(-1.3540467861621773e-14)}, 60: [2]float64{0: float64(0.3040920238865965), 1: float64(6.232683426499504e-14)}, 61: [2]float64{0: float64(0.3154066204665469), 1: float64(8.890479826418284e-14)}, 62: [2]float64{0: float64(0.32685070362799706), 1: float64(2.1539292660379483e-14)}, 63: [2]float64{0: float64(0.33842727145702156), 1: float64(-5.280156204729064e-15)}}
-
-var gpu_expTable = [64][2]float64{0: [2]float64{0: float64(1), 1: float64(0)}, 1: [2]float64{0: float64(1.0108892860517005), 1: float64(-1.5234778603368577e-17)}, 2: [2]float64{0: float64(1.0218971486541166), 1: float64(5.109225028973444e-17)}, 3: [2]float64{0: float64(1.0330248790212284), 1: float64(7.600838874027088e-18)}, 4: [2]float64{0: float64(1.0442737824274138), 1: float64(8.551889705537965e-17)}, 5: [2]float64{0: float64(1.0556451783605572), 1: float64(1.759325738772092e-18)}, 6: [2]float64{0: float64(1.0671404006768237), 1: float64(-7.899853966841582e-17)}, 7: [2]float64{0: float64(1.0787607977571199), 1: float64(-6.656660436056593e-17)}, 8: [2]float64{0: float64(1.0905077326652577), 1: float64(-3.046782079812471e-17)}, 9: [2]float64{0: float64(1.102382583307841), 1: float64(5.2660368715706944e-17)}, 10: [2]float64{0: float64(1.1143867425958924), 1: float64(1.0410278456845571e-16)}, 11: [2]float64{0: float64(1.1265216186082418), 1: float64(5.165856758795457e-17)}, 12: [2]float64{0: float64(1.1387886347566916), 1: float64(8.912812676025408e-17)}, 13: [2]float64{0: float64(1.1511892299529827), 1: float64(3.250710218863827e-17)}, 14: [2]float64{0: float64(1.1637248587775775), 1: float64(3.8292048369240935e-17)}, 15: [2]float64{0: float64(1.1763969916502812), 1: float64(5.554203254218079e-17)}, 16: [2]float64{0: float64(1.189207115002721), 1: float64(3.982015231465646e-17)}, 17: [2]float64{0: float64(1.202156731452703), 1: float64(6.644981499252301e-17)}, 18: [2]float64{0: float64(1.215247359980469), 1: float64(-7.712630692681488e-17)}, 19: [2]float64{0: float64(1.22848053610687), 1: float64(-1.89878163130253e-17)}, 20: [2]float64{0: float64(1.241857812073484), 1: float64(4.658027591836937e-17)}, 21: [2]float64{0: float64(1.255380757024691), 1: float64(-6.7113898212968784e-18)}, 22: [2]float64{0: float64(1.2690509571917332), 1: float64(2.667932131342186e-18)}, 23: [2]float64{0: float64(1.2828700160787783), 1: float64(1.713594918243561e-17)}, 24: [2]float64{0: float64(1.2968395546510096), 1: float64(2.5382502794888315e-17)}, 25: [2]float64{0: float64(1.3109612115247644), 1: float64(-7.181536135519454e-17)}, 26: [2]float64{0: float64(1.3252366431597413), 1: float64(-2.8587312100388614e-17)}, 27: [2]float64{0: float64(1.339667524053303), 1: float64(8.927282594831732e-17)}, 28: [2]float64{0: float64(1.3542555469368927), 1: float64(7.70094837980299e-17)}, 29: [2]float64{0: float64(1.3690024229745905), 1: float64(9.593797919118849e-17)}, 30: [2]float64{0: float64(1.383909881963832), 1: float64(-6.770511658794786e-17)}, 31: [2]float64{0: float64(1.3989796725383112), 1: float64(-9.614213209051323e-17)}, 32: [2]float64{0: float64(1.4142135623730951), 1: float64(-9.667293313452913e-17)}, 33: [2]float64{0: float64(1.42961333839197), 1: float64(-1.2031642489053655e-17)}, 34: [2]float64{0: float64(1.4451808069770467), 1: float64(-3.0237581349939873e-17)}, 35: [2]float64{0: float64(1.460917794180647), 1: float64(-5.600377186075216e-17)}, 36: [2]float64{0: float64(1.4768261459394993), 1: float64(-3.483994556892796e-17)}, 37: [2]float64{0: float64(1.4929077282912648), 1: float64(1.4192920154284036e-17)}, 38: [2]float64{0: float64(1.5091644275934228), 1: float64(-1.016455327754295e-16)}, 39: [2]float64{0: float64(1.5255981507445384), 1: float64(-1.1024941712342561e-16)}, 40: [2]float64{0: float64(1.5422108254079407), 1: float64(7.949834809697621e-17)}, 41: [2]float64{0: float64(1.559004400237837), 1: float64(3.7812070533575275e-17)}, 42: [2]float64{0: float64(1.5759808451078865), 1: float64(-1.0136916471278304e-17)}, 43: [2]float64{0: float64(1.593142151342267), 1: float64(-1.0094406542311964e-16)}, 44: [2]float64{0: float64(1.6104903319492543), 1: float64(2.4707192569797888e-17)}, 45: [2]float64{0: float64(1.6280274218573478), 1: float64(-6.712955084707084e-17)}, 46: [2]float64{0: float64(1.645755478153965), 1: float64(-1.0125679913674773e-16)}, 47: [2]float64{0: float64(1.6636765803267364), 1: float64(5.8909926967131e-17)}, 48: [2]float64{0: float64(1.681792830507429), 1: float64(8.199010020581497e-17)}, 49: [2]float64{0: float64(1.7001063537185235), 1: float64(-8.0237193703977e-18)}, 50: [2]float64{0: float64(1.718619298122478), 1: float64(-1.851380418263111e-17)}, 51: [2]float64{0: float64(1.7373338352737062), 1: float64(3.164389299292957e-17)}, 52: [2]float64{0: float64(1.7562521603732995), 1: float64(2.960140695448873e-17)}, 53: [2]float64{0: float64(1.7753764925265212), 1: float64(6.429731796556572e-17)}, 54: [2]float64{0: float64(1.7947090750031072), 1: float64(1.8227458427912087e-17)}, 55: [2]float64{0: float64(1.8142521755003989), 1: float64(-9.969531538920349e-17)}, 56: [2]float64{0: float64(1.8340080864093424), 1: float64(3.283107224245627e-17)}, 57: [2]float64{0: float64(1.8539791250833855), 1: float64(9.761887490727594e-17)}, 58: [2]float64{0: float64(1.8741676341103), 1: float64(-6.122763413004143e-17)}, 59: [2]float64{0: float64(1.8945759815869656), 1: float64(3.4034035352165297e-17)}, 60: [2]float64{0: float64(1.9152065613971474), 1: float64(-1.0619946056195963e-16)}, 61: [2]float64{0: float64(1.9360617934922943), 1: float64(1.0332385960676326e-16)}, 62: [2]float64{0: float64(1.9571441241754002), 1: float64(8.960767791036668e-17)}, 63: [2]float64{0: float64(1.978456026387951), 1: float64(4.0388753109278167e-17)}}
-
 func blackScholesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
 		blackScholes(it, support.Slice[float32](args[0:]), support.Slice[float32](args[3:]), support.Slice[option](args[6:]), float32(args[9].Float32()), float32(args[10].Float32()))
@@ -1910,11 +1905,11 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line blackscholes.go:44
 								drift_ := support.FMA32(volatility_, volatility_/float32(2), rate_)
 //line blackscholes.go:45
-								d1_ := support.FMA32(drift_, o_.years_, gpu_Log(o_.price_/o_.strike_)) / spread_
+								d1_ := support.FMA32(drift_, o_.years_, f32.Log(o_.price_/o_.strike_)) / spread_
 //line blackscholes.go:46
 								d2_ := d1_ - spread_
 //line blackscholes.go:47
-								later_ := float32(o_.strike_ * gpu_Exp(float32((-rate_)*o_.years_)))
+								later_ := float32(o_.strike_ * f32.Exp(float32((-rate_)*o_.years_)))
 //line blackscholes.go:48
 								calls_[i_] = support.FMA32(o_.price_, gpu_normal(d1_), -float32(later_*gpu_normal(d2_)))
 //line blackscholes.go:49
@@ -1925,7 +1920,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1929
+//line kernels_tandem.go:1924
 	}
 	return nil
 }
@@ -2044,7 +2039,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2048
+//line kernels_tandem.go:2043
 	}
 	return nil
 }
@@ -2123,7 +2118,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2122
 	}
 	return nil
 }
@@ -2253,7 +2248,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2252
 	}
 	return nil
 }
@@ -2309,7 +2304,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2313
+//line kernels_tandem.go:2308
 	}
 	return nil
 }
@@ -2435,7 +2430,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2439
+//line kernels_tandem.go:2434
 	}
 	return nil
 }
@@ -2561,7 +2556,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2565
+//line kernels_tandem.go:2560
 	}
 	return nil
 }
@@ -2687,7 +2682,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2691
+//line kernels_tandem.go:2686
 	}
 	return nil
 }
@@ -2798,7 +2793,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2802
+//line kernels_tandem.go:2797
 	}
 	return nil
 }
@@ -2896,7 +2891,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2900
+//line kernels_tandem.go:2895
 	}
 	return nil
 }
@@ -2939,7 +2934,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2943
+//line kernels_tandem.go:2938
 	}
 	return nil
 }
@@ -3048,7 +3043,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3052
+//line kernels_tandem.go:3047
 	}
 	return nil
 }
@@ -3238,7 +3233,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:3242
+//line kernels_tandem.go:3237
 	}
 	return nil
 }
@@ -3378,7 +3373,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3382
+//line kernels_tandem.go:3377
 	}
 	return nil
 }
@@ -3491,7 +3486,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3495
+//line kernels_tandem.go:3490
 	}
 	return nil
 }
@@ -3543,7 +3538,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3547
+//line kernels_tandem.go:3542
 	}
 	return nil
 }
@@ -3622,7 +3617,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3626
+//line kernels_tandem.go:3621
 	}
 	return nil
 }
@@ -3701,7 +3696,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3705
+//line kernels_tandem.go:3700
 	}
 	return nil
 }
@@ -3794,7 +3789,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3798
+//line kernels_tandem.go:3793
 	}
 	return nil
 }
@@ -3887,77 +3882,9 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3891
+//line kernels_tandem.go:3886
 	}
 	return nil
-}
-
-func gpu_Log(x_ float32) float32 {
-//line ../../rmath/f32/log.go:71
-	if !((x_ > float32(0)) && (x_ <= float32(3.4028235e+38))) {
-//line ../../rmath/f32/log.go:72
-		return gpu_logSpecial(x_)
-	}
-//line ../../rmath/f32/log.go:74
-	y_ := gpu_log(float64(x_))
-//line ../../rmath/f32/log.go:75
-	if gpu_middle(y_) {
-		{
-//line ../../rmath/f32/log.go:76
-			t_ := math.Float32bits(x_)
-//line ../../rmath/f32/log.go:77
-			if t_ == uint32(1010908474) {
-//line ../../rmath/f32/log.go:78
-				return float32(-4.4401317)
-			} else {
-//line ../../rmath/f32/log.go:79
-				if t_ == uint32(1092063211) {
-//line ../../rmath/f32/log.go:80
-					return float32(2.2484071)
-				} else {
-//line ../../rmath/f32/log.go:81
-					if t_ == uint32(1281189285) {
-//line ../../rmath/f32/log.go:82
-						return float32(17.876608)
-					} else {
-//line ../../rmath/f32/log.go:83
-						if t_ == uint32(1708691667) {
-//line ../../rmath/f32/log.go:84
-							return float32(53.20505)
-						} else {
-//line ../../rmath/f32/log.go:85
-							if t_ == uint32(1865525484) {
-//line ../../rmath/f32/log.go:86
-								return float32(66.17683)
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-//line ../../rmath/f32/log.go:89
-	return float32(y_)
-//line kernels_tandem.go:3942
-}
-
-func gpu_Exp(x_ float32) float32 {
-	{
-//line ../../rmath/f32/exp.go:45
-		if x_ < float32(-104) {
-//line ../../rmath/f32/exp.go:46
-			return float32(0)
-		} else {
-//line ../../rmath/f32/exp.go:47
-			if (x_ > float32(89)) || (x_ != x_) {
-//line ../../rmath/f32/exp.go:48
-				return float32(x_ * gpu_inf())
-			}
-		}
-	}
-//line ../../rmath/f32/exp.go:50
-	return float32(gpu_exp(float64(x_)))
-//line kernels_tandem.go:3961
 }
 
 func gpu_normal(x_ float32) float32 {
@@ -3974,7 +3901,7 @@ func gpu_normal(x_ float32) float32 {
 //line blackscholes.go:29
 	p_ = support.FMA32(t_, p_, float32(0.31938154))
 //line blackscholes.go:30
-	tail_ := float32(float32(float32(0.3989423)*gpu_Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
+	tail_ := float32(float32(float32(0.3989423)*f32.Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
 //line blackscholes.go:31
 	if x_ < float32(0) {
 //line blackscholes.go:32
@@ -3982,7 +3909,7 @@ func gpu_normal(x_ float32) float32 {
 	}
 //line blackscholes.go:34
 	return float32(1) - tail_
-//line kernels_tandem.go:3986
+//line kernels_tandem.go:3913
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3994,7 +3921,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3998
+//line kernels_tandem.go:3925
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -4006,7 +3933,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:4010
+//line kernels_tandem.go:3937
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -4042,7 +3969,7 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:4046
+//line kernels_tandem.go:3973
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
@@ -4050,13 +3977,13 @@ func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:4054
+//line kernels_tandem.go:3981
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:4060
+//line kernels_tandem.go:3987
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
@@ -4064,7 +3991,7 @@ func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:4068
+//line kernels_tandem.go:3995
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -4181,7 +4108,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:4185
+//line kernels_tandem.go:4112
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -4192,7 +4119,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:4196
+//line kernels_tandem.go:4123
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -4205,7 +4132,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:4209
+//line kernels_tandem.go:4136
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -4220,7 +4147,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:4224
+//line kernels_tandem.go:4151
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -4235,187 +4162,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:4239
-}
-
-func gpu_logSpecial(x_ float32) float32 {
-	{
-//line ../../rmath/f32/log.go:59
-		if x_ == float32(0) {
-//line ../../rmath/f32/log.go:60
-			return -gpu_inf()
-		} else {
-//line ../../rmath/f32/log.go:61
-			if x_ < float32(0) {
-//line ../../rmath/f32/log.go:62
-				return gpu_nan()
-			} else {
-//line ../../rmath/f32/log.go:63
-				if (x_ > float32(3.4028235e+38)) || (x_ != x_) {
-//line ../../rmath/f32/log.go:64
-					return x_
-				}
-			}
-		}
-	}
-//line ../../rmath/f32/log.go:66
-	return float32(0)
-//line kernels_tandem.go:4264
-}
-
-func gpu_log(z_ float64) float64 {
-//line ../../rmath/f32/log.go:15
-	var t_ float64
-//line ../../rmath/f32/log.go:15
-	var t2_ float64
-//line ../../rmath/f32/log.go:15
-	var t3_ uint64
-//line ../../rmath/f32/log.go:15
-	t_, t2_, t3_ = gpu_reduceLog(z_)
-//line ../../rmath/f32/log.go:15
-	e_ := t_
-//line ../../rmath/f32/log.go:15
-	m_ := t2_
-//line ../../rmath/f32/log.go:15
-	i_ := t3_
-//line ../../rmath/f32/log.go:16
-	return gpu_logSum(e_, i_, float64(m_*gpu_logInv[i_])-float64(1))
-//line kernels_tandem.go:4284
-}
-
-func gpu_middle(y_ float64) bool {
-//line ../../rmath/f32/f32.go:42
-	return (((math.Float64bits(y_) + uint64(8)) >> (4)) & uint64(33554431)) == uint64(16777216)
-//line kernels_tandem.go:4290
-}
-
-func gpu_inf() float32 {
-//line ../../rmath/f32/f32.go:27
-	return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:4296
-}
-
-func gpu_exp(z_ float64) float64 {
-//line ../../rmath/f32/exp.go:31
-	var t_ float64
-//line ../../rmath/f32/exp.go:31
-	var t2_ float64
-//line ../../rmath/f32/exp.go:31
-	var t3_ float64
-//line ../../rmath/f32/exp.go:31
-	t_, t2_, t3_ = gpu_reduceExp(z_)
-//line ../../rmath/f32/exp.go:31
-	t4_ := t_
-//line ../../rmath/f32/exp.go:31
-	u_ := t2_
-//line ../../rmath/f32/exp.go:31
-	s_ := t3_
-//line ../../rmath/f32/exp.go:32
-	return t4_ + gpu_mad(t4_, s_, u_)
-//line kernels_tandem.go:4316
-}
-
-func gpu_nan() float32 {
-//line ../../rmath/f32/f32.go:29
-	return math.Float32frombits(uint32(2143289344))
-//line kernels_tandem.go:4322
-}
-
-func gpu_reduceLog(z_ float64) (float64, float64, uint64) {
-//line ../../rmath/f32/log.go:7
-	var e_ float64
-	_ = e_
-//line ../../rmath/f32/log.go:7
-	var m_ float64
-	_ = m_
-//line ../../rmath/f32/log.go:7
-	var i_ uint64
-	_ = i_
-//line ../../rmath/f32/log.go:8
-	b_ := math.Float64bits(z_) - uint64(4604525998707310592)
-//line ../../rmath/f32/log.go:9
-	return float64((int64(b_) >> (52))), math.Float64frombits((b_ & uint64(4503599627370495)) + uint64(4604525998707310592)), (b_ >> (46)) & uint64(63)
-//line kernels_tandem.go:4339
-}
-
-func gpu_logSum(e_ float64, i_ uint64, r_ float64) float64 {
-//line ../../rmath/f32/log.go:21
-	large_ := gpu_mad(e_, float64(0.6931471805598903), gpu_logTable[i_&uint64(63)][0])
-//line ../../rmath/f32/log.go:22
-	small_ := gpu_mad(e_, float64(5.497923018708371e-14), gpu_logTable[i_&uint64(63)][1])
-//line ../../rmath/f32/log.go:23
-	s_ := large_ + r_
-//line ../../rmath/f32/log.go:24
-	return s_ + (((large_ - s_) + r_) + (gpu_logPoly(r_) + small_))
-//line kernels_tandem.go:4351
-}
-
-func gpu_reduceExp(z_ float64) (float64, float64, float64) {
-//line ../../rmath/f32/exp.go:7
-	var t_ float64
-//line ../../rmath/f32/exp.go:7
-	var u_ float64
-//line ../../rmath/f32/exp.go:7
-	var s_ float64
-	_ = s_
-//line ../../rmath/f32/exp.go:8
-	k_ := gpu_mad(z_, float64(92.33248261689366), float64(6.755399441055744e+15))
-//line ../../rmath/f32/exp.go:9
-	n_ := int64((math.Float64bits(k_) - uint64(4843621399236968448)))
-//line ../../rmath/f32/exp.go:10
-	k_ = k_ - float64(6.755399441055744e+15)
-//line ../../rmath/f32/exp.go:11
-	r_ := (z_ - float64(k_*float64(0.010830424696223417))) - float64(k_*float64(2.572804622327669e-14))
-//line ../../rmath/f32/exp.go:12
-	var t2_ float64
-//line ../../rmath/f32/exp.go:12
-	var t3_ float64
-//line ../../rmath/f32/exp.go:12
-	t2_, t3_ = gpu_powerOf2(n_)
-//line ../../rmath/f32/exp.go:12
-	t_ = t2_
-//line ../../rmath/f32/exp.go:12
-	u_ = t3_
-//line ../../rmath/f32/exp.go:13
-	return t_, u_, gpu_expm1Poly(r_)
-//line kernels_tandem.go:4382
-}
-
-func gpu_mad(x_ float64, y_ float64, z_ float64) float64 {
-//line ../../rmath/f32/f32.go:33
-	return float64(x_*y_) + z_
-//line kernels_tandem.go:4388
-}
-
-func gpu_logPoly(r_ float64) float64 {
-//line ../../rmath/f32/log.go:29
-	q_ := gpu_mad(gpu_mad(gpu_mad(gpu_mad(gpu_mad(gpu_mad(float64(-0.12501080738399248), r_, float64(0.14286915104753423)), r_, float64(-0.1666666663329687)), r_, float64(0.19999999962922504)), r_, float64(-0.25000000000000255)), r_, float64(0.3333333333333362)), r_, float64(-0.5))
-//line ../../rmath/f32/log.go:31
-	return float64(float64(r_*r_) * q_)
-//line kernels_tandem.go:4396
-}
-
-func gpu_powerOf2(n_ int64) (float64, float64) {
-//line ../../rmath/f32/exp.go:17
-	var t_ float64
-//line ../../rmath/f32/exp.go:17
-	var u_ float64
-	_ = u_
-//line ../../rmath/f32/exp.go:18
-	i_ := n_ & int64(63)
-//line ../../rmath/f32/exp.go:18
-	e_ := uint64((n_ >> (6))) << (52)
-//line ../../rmath/f32/exp.go:19
-	t_ = math.Float64frombits(math.Float64bits(gpu_expTable[i_][0]) + e_)
-//line ../../rmath/f32/exp.go:20
-	return t_, float64(gpu_expTable[i_][1] * math.Float64frombits(uint64(4607182418800017408)+e_))
-//line kernels_tandem.go:4413
-}
-
-func gpu_expm1Poly(r_ float64) float64 {
-//line ../../rmath/f32/exp.go:25
-	q_ := gpu_mad(gpu_mad(gpu_mad(gpu_mad(float64(0.0013888897981894695), r_, float64(0.008333340607738571)), r_, float64(0.041666666666659996)), r_, float64(0.16666666666661334)), r_, float64(0.5))
-//line ../../rmath/f32/exp.go:26
-	return gpu_mad(float64(r_*r_), q_, r_)
-//line kernels_tandem.go:4421
+//line kernels_tandem.go:4166
 }

@@ -21,7 +21,7 @@ func launchReverse[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 
 var reverseKernel = &backend.Source{
 	Name: "reverse_kernel", File: "reverse_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Group:  [3]int{64, 1, 1},
 	Go:     reverseGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: reversePlain},
@@ -33,11 +33,11 @@ typedef char size_a64_i32[sizeof(a64_i32) == 256 ? 1 : -1];
 ACCESS(l_i32, LOCALPTR, i32)
 ACCESS(g_i32, __global, i32)
 __kernel WG_SIZE(64, 1, 1)
-void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   LOCALMEM a64_i32 t_;
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   i64 l_ = (i64)get_local_id(0);
   STORE(l_i32, t_.v[AT(l_, 64, 14)], LOAD(g_i32, x_.p[AT(i_, x_.n, 14)]));
@@ -58,7 +58,7 @@ func launchRise[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *l
 
 var riseKernel = &backend.Source{
 	Name: "rise_kernel", File: "rise_kernel.cl",
-	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Go:     riseGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: risePlain},
 	Text: support.Head + `/* rise, from Go */
@@ -66,10 +66,10 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 __kernel
-void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
   i64 i_ = (i64)get_global_id(0);
   STORE(g_i32, out_.p[AT(i_, out_.n, 23)], (i32)((u32)LOAD(g_i32, x_.p[AT((i64)((u64)i_ + (u64)((i64)1)), x_.n, 23)]) - (u32)LOAD(g_i32, x_.p[AT(i_, x_.n, 23)])));
 }

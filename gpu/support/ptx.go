@@ -11,7 +11,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// PTX finds the PTX of kernels in a file that gpu/compile wrote, which is read when it is needed.
+// PTX finds the PTX of kernels in a file that package ptxgen wrote, which is read when it is
+// needed.
 func PTX(file string) func(kernel string) *backend.PackedPTX {
 	open := sync.OnceValues(func() (*zip.Reader, error) {
 		return zip.NewReader(strings.NewReader(file), int64(len(file)))
@@ -20,7 +21,7 @@ func PTX(file string) func(kernel string) *backend.PackedPTX {
 		find := func() (*zip.File, error) {
 			r, err := open()
 			if err != nil {
-				return nil, fmt.Errorf("kernels_tandem.zip: %w", err)
+				return nil, fmt.Errorf("embedded PTX: %w", err)
 			}
 			for _, f := range r.File {
 				if f.Name == kernel+".ptx" {
@@ -54,12 +55,12 @@ func unpack(f *zip.File, err error) ([]byte, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("kernels_tandem.zip: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("embedded PTX: %s: %w", f.Name, err)
 	}
 	defer r.Close()
 	ptx, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("kernels_tandem.zip: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("embedded PTX: %s: %w", f.Name, err)
 	}
 	return ptx, nil
 }

@@ -102,7 +102,9 @@ var rules = []rule{
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
 	{pkg: "conformance", may: []string{"backend", "element", "kernels/...", "gpu", "internal/host"}},
-	{pkg: "conformance/elementary", may: []string{"backend", "conformance", "element", "gpu", "gpu/support"}},
+	{pkg: "conformance/elementary", may: []string{
+		"backend", "conformance", "element", "gpu", "gpu/support", "rmath", "rmath/f32",
+	}},
 
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
 	{

@@ -22,6 +22,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
 // FileName is the generated file of a package.
@@ -66,7 +68,7 @@ func Compile(dir string, o Options) ([]byte, error) {
 	return text, err
 }
 
-func compile(dir string, o Options) ([]byte, []prebuilt, error) {
+func compile(dir string, o Options) ([]byte, []ptxgen.Prebuilt, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +81,7 @@ func compile(dir string, o Options) ([]byte, []prebuilt, error) {
 }
 
 // compile makes the generated file, and the PTX that lies beside it.
-func (l *loader) compile(o Options) (text []byte, ptx []prebuilt, err error) {
+func (l *loader) compile(o Options) (text []byte, ptx []ptxgen.Prebuilt, err error) {
 	err = l.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) (err error) {
 		text, ptx, err = l.emit(pkg, kernels, o)
 		return err

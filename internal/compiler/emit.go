@@ -76,7 +76,7 @@ type emitter struct {
 	pkg     *goPackage
 	o       Options
 	b       strings.Builder
-	ptx     []prebuilt
+	ptx     []ptxgen.Prebuilt
 	names   *names
 	imports map[string]string // the names of packages, by path
 }
@@ -97,7 +97,7 @@ func (e *emitter) typeName(t types.Type) string {
 	})
 }
 
-func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, []prebuilt, error) {
+func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, []ptxgen.Prebuilt, error) {
 	e := newEmitter(l, pkg, o)
 	e.reserve(kernels)
 	g := newGoPrinter(l, e.names)
@@ -291,9 +291,9 @@ func (e *emitter) prebuild(entry, text string) (err error) {
 		return fmt.Errorf("package %s is not listed", gpuPath)
 	}
 	root := filepath.Dir(gpu.Dir) // go list names no folder of a vendored module
-	p := prebuilt{name: entry, key: ptxgen.Key(root, text)}
+	p := ptxgen.Prebuilt{Name: entry, Key: ptxgen.Key(root, text)}
 	if e.o.PTX != nil {
-		if p.text, err = e.o.PTX(root, entry, text); err != nil {
+		if p.Text, err = e.o.PTX(root, entry, text); err != nil {
 			return err
 		}
 	}

@@ -197,7 +197,8 @@ type function struct {
 	calls   []*function
 	meeting map[string]*variable // for meetings, by their names and types
 
-	imported string // its name as Go has it, if it is of another package than the kernel
+	imported   string // its name as Go has it, if it is of another package than the kernel
+	elementary bool   // Go on the cpu device calls it where it is
 }
 
 // usesFloat64 tells whether f, or what it calls, computes with float64.

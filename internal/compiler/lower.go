@@ -273,6 +273,7 @@ func (l *lowerer) function(pkg *goPackage, decl *ast.FuncDecl, key string, e env
 	})
 	fn.done = true
 	fn.effects, fn.memory = effects(fn.body)
+	fn.elementary = elementary(pkg, decl, fn)
 	return fn
 }
 

@@ -54,6 +54,7 @@ var locals = []string{"s", "grid", "call", "it", "lo", "hi", "args"}
 var ownImports = map[string]string{
 	"math": "math", "bits": "math/bits", "embed": "embed", "gpu": gpuPath, "support": gpuPath + "/support",
 	"backend": modulePath + "backend", "linalg": modulePath + "linalg",
+	"rmath": modulePath + "rmath", "f32": modulePath + "rmath/f32",
 }
 
 // qualifier is the name of an imported package in the generated file.

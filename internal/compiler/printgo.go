@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"slices"
@@ -128,13 +129,27 @@ func (p *goPrinter) variable(v *variable) string {
 	return p.name(v) + "all[0]"
 }
 
-// function is the name of fn, which is printed later.
+// function is the name of fn, which is printed later, unless it is there already.
 func (p *goPrinter) function(fn *function) string {
+	if fn.elementary {
+		return fn.imported
+	}
 	if !p.done[fn] {
 		p.done[fn] = true
 		p.queue = append(p.queue, fn)
 	}
 	return p.global(fn, fn.name)
+}
+
+// elementary tells whether Go can call fn, which decl declares in package rmath, or f32, where it
+// is. Those with an int, which is an int64 here, are printed.
+func elementary(pkg *goPackage, decl *ast.FuncDecl, fn *function) bool {
+	if path := pkg.ImportPath; path != ownImports["rmath"] && path != ownImports["f32"] {
+		return false
+	}
+	other := func(t *typ) bool { return t.kind != kindFloat32 && t.kind != kindFloat64 }
+	return decl.Name.IsExported() && !slices.ContainsFunc(fn.results, other) &&
+		!slices.ContainsFunc(fn.params, func(v *variable) bool { return other(v.typ) })
 }
 
 // functions prints the functions that were called.

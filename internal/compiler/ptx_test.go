@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
 const twoKernels = `package main
@@ -50,11 +52,11 @@ func TestPTXFile(t *testing.T) {
 	}
 	has := func(names ...string) {
 		t.Helper()
-		list, err := readPTX(filepath.Join(dir, PTXName))
+		list, err := ptxgen.ReadFile(filepath.Join(dir, PTXName))
 		ok(err)
 		var got []string
 		for _, p := range list {
-			got = append(got, string(p.text))
+			got = append(got, string(p.Text))
 		}
 		if strings.Join(got, ", ") != strings.Join(names, ", ") {
 			t.Errorf("the file has %q, want %q", got, names)
@@ -97,7 +99,7 @@ func TestPTXFile(t *testing.T) {
 		}
 	}
 	if err := Show(new(bytes.Buffer), dir, "on"); err == nil ||
-		!strings.Contains(err.Error(), "it has one_float32, one_int8, two_kernel") {
+		!strings.Contains(err.Error(), "it has that of one_float32, one_int8, two_kernel") {
 		t.Errorf("PTX of what is no kernel: %v", err)
 	}
 
@@ -123,7 +125,7 @@ func TestPTXFile(t *testing.T) {
 	if err := Check(dir, none); err == nil || !strings.Contains(err.Error(), "zip: not a valid zip file") {
 		t.Errorf("with a damaged file: %v", err)
 	}
-	runs("\"\" kernels_tandem.zip: zip: not a valid")
+	runs("\"\" embedded PTX: zip: not a valid")
 	ok(Write(dir, Options{NoLaunch: true, NoPTX: true}))
 	if _, err := os.Stat(filepath.Join(dir, PTXName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without PTX the file is there: %v", err)

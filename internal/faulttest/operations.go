@@ -41,7 +41,7 @@ var UserKernel = Operation{"kernel", func(s *linalg.Session) ([]float32, error) 
 // TextKernel is UserKernel without PTX: on CUDA, NVRTC compiles the text.
 var TextKernel = Operation{"text", func(s *linalg.Session) ([]float32, error) {
 	text := *twice
-	text.PTX = nil
+	text.PTX, text.Packed = nil, nil
 	return userKernel(s, &text)
 }}
 

@@ -51,7 +51,7 @@ func Flags() []string {
 // .reqntid added where a kernel fixes its group. The first line says that generator, a command for
 // go run, wrote it. The same s gives the same bytes wherever clang is the same.
 func Compile(s *backend.Source, generator string) ([]byte, error) {
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +90,18 @@ func CompileIn(root string, s *backend.Source, generator string) ([]byte, error)
 	return append(head, ptx...), nil
 }
 
-// Key identifies what CompileIn makes PTX of, but for clang itself.
-func Key(root, text string) string {
+// Key identifies what CompileIn makes PTX of, but for clang itself: a text, with macros as
+// [backend.Source.Defines] gives them.
+func Key(root, text string, defines ...string) string {
 	h := sha256.New()
 	for _, name := range preludes(root) {
 		data, _ := os.ReadFile(name) // clang says what is missing
 		h.Write(data)
 	}
 	fmt.Fprint(h, Flags(), text)
+	for _, d := range defines {
+		fmt.Fprint(h, "\x00", d)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -107,8 +111,8 @@ func preludes(root string) []string {
 	}
 }
 
-// moduleRoot is the directory of go.mod, at or above the current directory.
-func moduleRoot() (string, error) {
+// ModuleRoot is the directory of go.mod, at or above the current directory.
+func ModuleRoot() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
 		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {

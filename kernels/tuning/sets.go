@@ -73,12 +73,12 @@ func distinct[P comparable](list []P) (once []P) {
 	return once
 }
 
-// PTXSources is the kernels that come with PTX, by the names of its files: every kernel for every
+// PTXSources is the kernels that come with PTX, by the names of it: every kernel for every
 // type, with every parameter set that the tuning data have for GPUs. An NVIDIA GPU gets no others;
 // those that the data name AMD for are there for tests. What has no PTX needs NVRTC.
 func PTXSources() map[string]*backend.Source {
 	all := map[string]*backend.Source{}
-	add := func(s *backend.Source) { all[kernels.PTXFile(s)] = s }
+	add := func(s *backend.Source) { all[kernels.PTXName(s)] = s }
 	gpu := &backend.Info{GPU: true}
 	for _, t := range element.Types() {
 		for _, o := range kernels.Elementwises() {

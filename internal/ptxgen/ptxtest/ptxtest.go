@@ -25,8 +25,9 @@ func Missing(t testing.TB, tool, why string) {
 	t.Skip(why)
 }
 
-// Generated fails when the PTX files in dir are not what compile gives. It needs clang.
-func Generated(t *testing.T, dir string, compile func() (map[string][]byte, error)) {
+// Clang is the version of clang. Without it, the test ends.
+func Clang(t *testing.T) string {
+	t.Helper()
 	if _, err := exec.LookPath(ptxgen.Clang); err != nil {
 		Missing(t, "clang", fmt.Sprintf("%v: install Debian's package %s, or run make setup", err, ptxgen.Clang))
 	}
@@ -34,6 +35,12 @@ func Generated(t *testing.T, dir string, compile func() (map[string][]byte, erro
 	if err != nil {
 		t.Fatal(err)
 	}
+	return version
+}
+
+// Generated fails when the PTX files in dir are not what compile gives. It needs clang.
+func Generated(t *testing.T, dir string, compile func() (map[string][]byte, error)) {
+	version := Clang(t)
 	files, err := compile()
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func (c *compiler) check(t *testing.T) {
 	t.Run("compile", func(t *testing.T) {
 		for i, arch := range c.archs {
 			for _, s := range sources(&backend.Info{GPU: true, Arch: arch}, c.types) {
-				name := strings.TrimSuffix(kernels.PTXFile(s), ".ptx")
+				name := kernels.PTXName(s)
 				t.Run(arch+"/"+name, func(t *testing.T) {
 					t.Parallel()
 					assembly, err := c.compile(t.TempDir(), text(t, s), arch)

@@ -1,11 +1,12 @@
-// Ptxgen writes the PTX of the built-in kernels into the folder ptx of package kernels: run go
-// generate there.
+// Ptxgen writes the PTX of the built-in kernels in OpenCL C into opencl_tandem.zip of package
+// kernels: run go generate there. tandem kernels --show, or gpu/compile -show, prints it.
 package main
 
 import (
 	"bytes"
 	"log"
 	"maps"
+	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
@@ -13,26 +14,54 @@ import (
 )
 
 func main() {
-	files, err := compile()
+	list, err := compile()
 	if err == nil {
-		err = ptxgen.Write("ptx", files)
+		err = ptxgen.WriteFile("opencl_tandem.zip", list)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// compile is what the folder should hold.
-func compile() (map[string][]byte, error) {
-	sources := tuning.PTXSources()
-	maps.DeleteFunc(sources, func(_ string, s *backend.Source) bool { return s.Macros == nil }) // written in Go
-	files, err := ptxgen.CompileAll(sources, "kernels/internal/ptxgen")
-	for name, text := range files {
-		if sources[name].Name == "matmul_thin" {
-			files[name] = bytes.Replace(text, []byte(groupSize), []byte(groupSize+twoGroups), 1)
-		}
+// sources is the kernels in OpenCL C that come with PTX, by the names of it.
+func sources() map[string]*backend.Source {
+	all := tuning.PTXSources()
+	maps.DeleteFunc(all, func(_ string, s *backend.Source) bool { return s.Macros == nil }) // written in Go
+	return all
+}
+
+// outline is what the file should hold, but for the PTX itself.
+func outline() (list []ptxgen.Prebuilt, err error) {
+	root, err := ptxgen.ModuleRoot()
+	if err != nil {
+		return nil, err
 	}
-	return files, err
+	all := sources()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, ptxgen.Prebuilt{Name: name, Key: ptxgen.Key(root, all[name].Text, all[name].Defines()...)})
+	}
+	return list, nil
+}
+
+// compile is what the file should hold.
+func compile() ([]ptxgen.Prebuilt, error) {
+	list, err := outline()
+	if err != nil {
+		return nil, err
+	}
+	all := sources()
+	texts, err := ptxgen.CompileAll(all, "kernels/internal/ptxgen")
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range list {
+		text := texts[p.Name]
+		if all[p.Name].Name == "matmul_thin" {
+			text = bytes.Replace(text, []byte(groupSize), []byte(groupSize+twoGroups), 1)
+		}
+		list[i].Text = text
+	}
+	return list, nil
 }
 
 // The work-items of matmul_thin that multiply are few, and must read local memory early. Unless
