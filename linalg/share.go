@@ -173,43 +173,71 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if len(devices) == 0 {
 		return s.supports(kernels.TypeOf[T]())
 	}
-	if d := devices[0]; len(devices) == 1 && !j.inCopies(d) { // there is nothing to share, nor to copy
-		x := j.call
-		x.makesC, x.isTile = false, true
-		c, err := x.run(ctx, d)
-		d.account(c.Rows*c.Cols, err)
-		return err
+	if len(devices) == 1 && !j.inCopies(devices[0]) { // there is nothing to share, nor to copy
+		return j.alone(ctx, devices[0])
 	}
+	crews, pool := j.crews(devices)
+	errs := j.work(ctx, crews, pool)
+	switch {
+	case len(errs) == 1 && errs[0] != nil:
+		return errs[0]
+	case pool.Left() > 0:
+		return cmp.Or(ctx.Err(), errors.Join(errs...))
+	}
+	j.keepRates(crews, pool)
+	return nil
+}
+
+// alone computes all on one device, which works on the host's memory.
+func (j *job[T]) alone(ctx context.Context, d *Session) error {
+	x := j.call
+	x.makesC, x.isTile = false, true
+	c, err := x.run(ctx, d)
+	d.account(c.Rows*c.Cols, err)
+	return err
+}
+
+// crews are the devices' parts of the job, and the pool of its tiles.
+func (j *job[T]) crews(devices []*Session) ([]*crew[T], *tiles.Pool) {
 	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
 	if j.part != nil {
 		rows, cols, quantum = j.count, 1, 1
 	}
-	key := rateKey{j.op, kernels.TypeOf[T]()}
-	perElement := float64(j.k)
-	crews := make([]*crew[T], len(devices))
-	workers := make([]tiles.Worker, len(devices))
+	crews, workers := make([]*crew[T], len(devices)), make([]tiles.Worker, len(devices))
 	for w, d := range devices {
 		crews[w] = &crew[T]{job: j, d: d, w: w}
-		if j.part != nil {
-			workers[w].MaxRows = j.most
-			continue
-		}
-		d.mu.RLock()
-		rate, used := d.rates[key]
-		d.mu.RUnlock()
-		workers[w].Rate, workers[w].Cold = rate/perElement, !used
-		if j.inCopies(d) {
-			budget := d.limit.of(d.info.Memory)
-			if d.sharesMemory() { // which the matrices are in as well
-				budget = min(budget, d.info.MaxAlloc/2)
-			}
-			g := fit(j, budget, d.info.MaxAlloc)
-			crews[w].geometry = &g
-			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
-		}
+		workers[w] = crews[w].limits()
 	}
-	pool := tiles.New(rows, cols, quantum, workers)
-	errs := make([]error, len(devices))
+	return crews, tiles.New(rows, cols, quantum, workers)
+}
+
+// limits is what the pool has to know of the device. For one that gets copies it chooses how.
+func (c *crew[T]) limits() (w tiles.Worker) {
+	d := c.d
+	if c.part != nil {
+		return tiles.Worker{MaxRows: c.most}
+	}
+	d.mu.RLock()
+	rate, used := d.rates[c.rateKey()]
+	d.mu.RUnlock()
+	w.Rate, w.Cold = rate/float64(c.k), !used
+	if c.inCopies(d) {
+		budget := d.limit.of(d.info.Memory)
+		if d.sharesMemory() { // which the matrices are in as well
+			budget = min(budget, d.info.MaxAlloc/2)
+		}
+		g := fit(c.job, budget, d.info.MaxAlloc)
+		c.geometry = &g
+		w.MaxRows, w.MaxCols = g.rows, g.cols
+	}
+	return w
+}
+
+// work lets the devices compute until there are no more tiles, and reports progress. It returns the
+// error of each.
+func (j *job[T]) work(ctx context.Context, crews []*crew[T], pool *tiles.Pool) []error {
+	report, all := progress(ctx), pool.Left()
+	errs := make([]error, len(crews))
 	tick, finished := make(chan struct{}, 1), make(chan struct{})
 	inner := WithProgress(ctx, nil)
 	var wait sync.WaitGroup
@@ -228,7 +256,6 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	}()
 	stop := context.AfterFunc(ctx, pool.Stop)
 	defer stop()
-	report, all := progress(ctx), rows*cols
 	for running := true; running; {
 		select {
 		case <-tick:
@@ -239,23 +266,24 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 			report(1 - float64(left)/float64(all))
 		}
 	}
-	switch {
-	case len(errs) == 1 && errs[0] != nil:
-		return errs[0]
-	case pool.Left() > 0:
-		return cmp.Or(ctx.Err(), errors.Join(errs...))
+	return errs
+}
+
+// keepRates notes the devices' rates for later calls.
+func (j *job[T]) keepRates(crews []*crew[T], pool *tiles.Pool) {
+	if j.part != nil {
+		return
 	}
-	if j.part == nil {
-		for w, d := range devices {
-			if r := pool.Rate(w); r > 0 || crews[w].elements > 0 {
-				d.mu.Lock()
-				d.rates[key] = r * perElement
-				d.mu.Unlock()
-			}
+	for w, c := range crews {
+		if r := pool.Rate(w); r > 0 || c.elements > 0 {
+			c.d.mu.Lock()
+			c.d.rates[j.rateKey()] = r * float64(j.k)
+			c.d.mu.Unlock()
 		}
 	}
-	return nil
 }
+
+func (j *job[T]) rateKey() rateKey { return rateKey{j.op, kernels.TypeOf[T]()} }
 
 // account notes what a device has done.
 func (s *core) account(elements int, err error) {
