@@ -176,15 +176,15 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if len(devices) == 1 && !j.inCopies(devices[0]) { // there is nothing to share, nor to copy
 		return j.alone(ctx, devices[0])
 	}
-	crews, pool := j.crews(devices)
-	errs := j.work(ctx, crews, pool)
+	workers, pool := j.workers(devices)
+	errs := j.work(ctx, workers, pool)
 	switch {
 	case len(errs) == 1 && errs[0] != nil:
 		return errs[0]
 	case pool.Left() > 0:
 		return cmp.Or(ctx.Err(), errors.Join(errs...))
 	}
-	j.keepRates(crews, pool)
+	j.keepRates(workers, pool)
 	return nil
 }
 
@@ -197,22 +197,22 @@ func (j *job[T]) alone(ctx context.Context, d *Session) error {
 	return err
 }
 
-// crews are the devices' parts of the job, and the pool of its tiles.
-func (j *job[T]) crews(devices []*Session) ([]*crew[T], *tiles.Pool) {
+// workers are the devices' parts of the job, and the pool of its tiles.
+func (j *job[T]) workers(devices []*Session) ([]*deviceWorker[T], *tiles.Pool) {
 	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
 	if j.part != nil {
 		rows, cols, quantum = j.count, 1, 1
 	}
-	crews, workers := make([]*crew[T], len(devices)), make([]tiles.Worker, len(devices))
+	workers, limits := make([]*deviceWorker[T], len(devices)), make([]tiles.Worker, len(devices))
 	for w, d := range devices {
-		crews[w] = &crew[T]{job: j, d: d, w: w}
-		workers[w] = crews[w].limits()
+		workers[w] = &deviceWorker[T]{job: j, d: d, w: w}
+		limits[w] = workers[w].limits()
 	}
-	return crews, tiles.New(rows, cols, quantum, workers)
+	return workers, tiles.New(rows, cols, quantum, limits)
 }
 
 // limits is what the pool has to know of the device. For one that gets copies it chooses how.
-func (c *crew[T]) limits() (w tiles.Worker) {
+func (c *deviceWorker[T]) limits() (w tiles.Worker) {
 	d := c.d
 	if c.part != nil {
 		return tiles.Worker{MaxRows: c.most}
@@ -235,13 +235,13 @@ func (c *crew[T]) limits() (w tiles.Worker) {
 
 // work lets the devices compute until there are no more tiles, and reports progress. It returns the
 // error of each.
-func (j *job[T]) work(ctx context.Context, crews []*crew[T], pool *tiles.Pool) []error {
+func (j *job[T]) work(ctx context.Context, workers []*deviceWorker[T], pool *tiles.Pool) []error {
 	report, all := progress(ctx), pool.Left()
-	errs := make([]error, len(crews))
+	errs := make([]error, len(workers))
 	tick, finished := make(chan struct{}, 1), make(chan struct{})
 	inner := WithProgress(ctx, nil)
 	var wait sync.WaitGroup
-	for w, c := range crews {
+	for w, c := range workers {
 		c.pool, c.tick = pool, tick
 		wait.Go(func() {
 			if errs[w] = c.serve(inner); errs[w] != nil {
@@ -270,11 +270,11 @@ func (j *job[T]) work(ctx context.Context, crews []*crew[T], pool *tiles.Pool) [
 }
 
 // keepRates notes the devices' rates for later calls.
-func (j *job[T]) keepRates(crews []*crew[T], pool *tiles.Pool) {
+func (j *job[T]) keepRates(workers []*deviceWorker[T], pool *tiles.Pool) {
 	if j.part != nil {
 		return
 	}
-	for w, c := range crews {
+	for w, c := range workers {
 		if r := pool.Rate(w); r > 0 || c.elements > 0 {
 			c.d.mu.Lock()
 			c.d.rates[j.rateKey()] = r * float64(j.k)
@@ -293,8 +293,8 @@ func (s *core) account(elements int, err error) {
 	s.failed = err
 }
 
-// A crew is what one device has of a job.
-type crew[T Element] struct {
+// A deviceWorker is what one device has of a job.
+type deviceWorker[T Element] struct {
 	*job[T]
 	d        *Session
 	w        int // its number in the pool
@@ -305,7 +305,7 @@ type crew[T Element] struct {
 	geometry *geometry // of tiles that come in copies; nil where the device works on the host's memory
 }
 
-func (c *crew[T]) serve(ctx context.Context) error {
+func (c *deviceWorker[T]) serve(ctx context.Context) error {
 	if c.geometry != nil {
 		return c.stream(ctx)
 	}
@@ -322,7 +322,7 @@ func (c *crew[T]) serve(ctx context.Context) error {
 }
 
 // width is the number of elements in a row of a tile.
-func (c *crew[T]) width(t tiles.Tile) int {
+func (c *deviceWorker[T]) width(t tiles.Tile) int {
 	if c.part != nil {
 		return c.matrices[0].Rows / c.count * c.matrices[0].Cols
 	}
@@ -330,7 +330,7 @@ func (c *crew[T]) width(t tiles.Tile) int {
 }
 
 // done says that the next rows of the first tile are in C.
-func (c *crew[T]) done(rows, width int) {
+func (c *deviceWorker[T]) done(rows, width int) {
 	c.elements += rows * width
 	c.pool.Done(c.w, rows)
 	select {
@@ -341,7 +341,7 @@ func (c *crew[T]) done(rows, width int) {
 
 // tile computes a tile by a call of its own, which leaves C as it was if it fails. A device that
 // has to be told of C's memory is not told of what others write to.
-func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
+func (c *deviceWorker[T]) tile(ctx context.Context, t tiles.Tile) error {
 	x := c.call
 	if c.part != nil {
 		x = c.part(t.Row, t.Rows)

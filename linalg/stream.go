@@ -244,7 +244,7 @@ type slot struct {
 
 // A streamed is a device's part of a job, in copies.
 type streamed[T Element] struct {
-	*crew[T]
+	*deviceWorker[T]
 	*stream
 	geometry
 	s       *Session // with the queue for work
@@ -262,12 +262,12 @@ type ready struct {
 }
 
 // stream computes tiles until there are no more.
-func (c *crew[T]) stream(ctx context.Context) (err error) {
+func (c *deviceWorker[T]) stream(ctx context.Context) (err error) {
 	st, err := c.d.takeStream(ctx)
 	if err != nil {
 		return err
 	}
-	u := &streamed[T]{crew: c, stream: st, geometry: *c.geometry, s: &Session{core: c.d.core, queue: st.work}}
+	u := &streamed[T]{deviceWorker: c, stream: st, geometry: *c.geometry, s: &Session{core: c.d.core, queue: st.work}}
 	defer func() {
 		if err != nil {
 			for _, q := range []backend.Queue{st.in, st.work, st.out} {
