@@ -14,7 +14,7 @@ func SmallChunks(n int64) (restore func()) {
 	return func() { chunkBytes = old }
 }
 
-// NothingSmall makes no operands small enough to go through the memory of a lane, until restore is
+// NothingSmall makes no operands small enough to go through staging memory, until restore is
 // called.
 func NothingSmall() (restore func()) {
 	old := smallBytes

@@ -42,11 +42,11 @@ type core struct {
 	stream  chan *stream
 	checked atomic.Bool
 
-	mu      sync.RWMutex
-	kernels map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
-	plans   map[planKey]plan
-	lanes   []*lane // that no call uses
-	closed  bool
+	mu         sync.RWMutex
+	kernels    map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
+	plans      map[planKey]plan
+	callQueues []*callQueue // that no call uses
+	closed     bool
 
 	rates    map[rateKey]float64 // of tiles, in multiply-adds or elements a second
 	elements int64               // of results that the device computed
@@ -157,7 +157,7 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
-	s.kernels, s.plans, s.lanes = nil, nil, nil // the device releases what they hold
+	s.kernels, s.plans, s.callQueues = nil, nil, nil // the device releases what they hold
 	s.mu.Unlock()
 	if closed {
 		return nil
