@@ -343,19 +343,19 @@ func (s *source[T]) read(ctx context.Context, t tiles.Tile) (Matrix[T], error) {
 // blocks.
 func (f *fileJob[T]) compute(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	type ready struct {
+	type loaded struct {
 		part
 		in  [2]Matrix[T]
 		err error
 	}
-	next := make(chan ready) // a send ends when the work before has ended: its panels are free then
+	next := make(chan loaded) // a send ends when the work before has ended: its panels are free then
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
 	reader.Go(func() {
 		defer close(next)
 		for p := range f.parts() {
-			r := ready{part: p}
+			r := loaded{part: p}
 			for i, in := range f.in {
 				if r.err == nil {
 					r.in[i], r.err = in.read(ctx, f.region(i, p))

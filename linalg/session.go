@@ -35,12 +35,12 @@ type Session struct {
 
 // core is what the queues of a session share.
 type core struct {
-	device  backend.Device
-	info    backend.Info
-	limit   memoryLimit
-	others  []*Session // on the other devices
-	stream  chan *stream
-	checked atomic.Bool
+	device   backend.Device
+	info     backend.Info
+	limit    memoryLimit
+	others   []*Session // on the other devices
+	pipeline chan *pipeline
+	checked  atomic.Bool
 
 	mu         sync.RWMutex
 	kernels    map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
@@ -83,10 +83,10 @@ func NewSession(device backend.Device, others ...backend.Device) (*Session, erro
 		return nil, err
 	}
 	c := &core{
-		device: device, info: device.Info(), limit: limit, stream: make(chan *stream, 1),
+		device: device, info: device.Info(), limit: limit, pipeline: make(chan *pipeline, 1),
 		kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{}, rates: map[rateKey]float64{},
 	}
-	c.stream <- nil
+	c.pipeline <- nil
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	for _, d := range others {
 		o, err := NewSession(d)

@@ -307,7 +307,7 @@ type deviceWorker[T Element] struct {
 
 func (c *deviceWorker[T]) serve(ctx context.Context) error {
 	if c.geometry != nil {
-		return c.stream(ctx)
+		return c.pipeline(ctx)
 	}
 	for {
 		t, ok := c.pool.Next(c.w)
