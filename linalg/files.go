@@ -165,17 +165,17 @@ func (f *fileJob[T]) region(i int, p part) tiles.Tile { return f.op.region(i+1, 
 // parts are all parts in their order. It turns at the edges, where what was read last is of use
 // again.
 func (f *fileJob[T]) parts() iter.Seq[part] {
-	bands, strips := ceil(f.m, f.rows), ceil(f.n, f.cols)
+	rows, cols := ceil(f.m, f.rows), ceil(f.n, f.cols)
 	return func(yield func(part) bool) {
-		for p := range bands * strips {
-			i, j := p/strips, p%strips
+		for p := range rows * cols {
+			i, j := p/cols, p%cols
 			if f.down {
-				i, j = p%bands, p/bands
+				i, j = p%rows, p/rows
 			}
 			if f.down && j%2 == 1 {
-				i = bands - 1 - i
+				i = rows - 1 - i
 			} else if !f.down && i%2 == 1 {
-				j = strips - 1 - j
+				j = cols - 1 - j
 			}
 			c := tiles.Tile{Row: i * f.rows, Col: j * f.cols}
 			c.Rows, c.Cols = min(f.rows, f.m-c.Row), min(f.cols, f.n-c.Col)

@@ -192,10 +192,10 @@ func fit[T Element](j *job[T], budget, largest int64) geometry {
 		if g.rows < 1 || g.cols < 1 || g.total() > most || max(g.rows*g.cols, g.a, g.b) > single {
 			return
 		}
-		strips, bands := math.Ceil(float64(n)/float64(g.cols)), math.Ceil(float64(m)/float64(g.rows))
-		copied := float64(m) * strips // per step of k
+		across, down := math.Ceil(float64(n)/float64(g.cols)), math.Ceil(float64(m)/float64(g.rows))
+		copied := float64(m) * across // per step of k
 		if g.keepB*g.depth < j.k {
-			copied += float64(n) * bands
+			copied += float64(n) * down
 		} else {
 			copied += float64(n)
 		}

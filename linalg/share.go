@@ -77,8 +77,8 @@ type rateKey struct {
 	typ kernels.Type
 }
 
-// tileQuantum is what tiles are cut at multiples of. Tests make it small.
-var tileQuantum = 64
+// tileGranularity is what tiles are cut at multiples of. Tests make it small.
+var tileGranularity = 64
 
 // share computes x by tiles of C. It has a copy of x, so that calls that are not shared stay off
 // the heap.
@@ -136,7 +136,7 @@ func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error 
 			most = min(most, int(min(d.limit.of(d.info.Memory), d.info.MaxAlloc)/max(one, 1)/4))
 		}
 	}
-	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*tileQuantum*tileQuantum {
+	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*tileGranularity*tileGranularity {
 		report := progress(ctx)
 		for z := range x.count {
 			p := part(z, 1)
@@ -199,16 +199,16 @@ func (j *job[T]) alone(ctx context.Context, d *Session) error {
 
 // workers are the devices' parts of the job, and the pool of its tiles.
 func (j *job[T]) workers(devices []*Session) ([]*deviceWorker[T], *tiles.Pool) {
-	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
+	rows, cols, granularity := j.matrices[0].Rows, j.matrices[0].Cols, tileGranularity
 	if j.part != nil {
-		rows, cols, quantum = j.count, 1, 1
+		rows, cols, granularity = j.count, 1, 1
 	}
 	workers, limits := make([]*deviceWorker[T], len(devices)), make([]tiles.Worker, len(devices))
 	for w, d := range devices {
 		workers[w] = &deviceWorker[T]{job: j, d: d, w: w}
 		limits[w] = workers[w].limits()
 	}
-	return workers, tiles.New(rows, cols, quantum, limits)
+	return workers, tiles.New(rows, cols, granularity, limits)
 }
 
 // limits is what the pool has to know of the device. For one that gets copies it chooses how.
