@@ -297,7 +297,7 @@ func (f *fileJob[T]) room(memory int64) (elements, copies int, stepCost float64)
 	for _, d := range devices {
 		switch {
 		case !d.sharesMemory():
-			program += int64(2 * stagingPieces * stagingBytes)
+			program += int64(2 * stagingBuffers * stagingBytes)
 			stepCost = 2
 		case len(devices) > 1:
 			copies, f.copied = 2, true

@@ -19,28 +19,28 @@ import (
 // same time. A session keeps one for each of its devices, which calls take in turn.
 type pipeline struct {
 	in, work, out backend.Queue
-	ins, outs     staging
+	ins, outs     stagingRing
 }
 
-// stagingPieces is how many pieces of stagingBytes are on their way at once, each way. Tests make
+// stagingBuffers is how many buffers of stagingBytes are on their way at once, each way. Tests make
 // them small.
-const stagingPieces = 4
+const stagingBuffers = 4
 
 var stagingBytes = 8 << 20
 
-// A staging is page-locked memory that copies of one queue go through, piece by piece.
-type staging struct {
-	pieces [stagingPieces]piece
-	next   int
+// A stagingRing is page-locked memory that copies of one queue go through, buffer by buffer.
+type stagingRing struct {
+	buffers [stagingBuffers]stagingBuffer
+	next    int
 }
 
-type piece struct {
+type stagingBuffer struct {
 	host backend.HostBuffer
 	done backend.Event // the end of the copy that uses it; nil: none does
 }
 
-// wait waits until no copy uses the piece.
-func (p *piece) wait() error {
+// wait waits until no copy uses the buffer.
+func (p *stagingBuffer) wait() error {
 	if p.done == nil {
 		return nil
 	}
@@ -49,10 +49,10 @@ func (p *piece) wait() error {
 	return errors.Join(e.Wait(), e.Release())
 }
 
-// take is the next piece, free, with room for n bytes.
-func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
-	p = &g.pieces[g.next]
-	g.next = (g.next + 1) % len(g.pieces)
+// take is the next buffer, free, with room for n bytes.
+func (g *stagingRing) take(d backend.Device, n int64) (p *stagingBuffer, err error) {
+	p = &g.buffers[g.next]
+	g.next = (g.next + 1) % len(g.buffers)
 	if err := p.wait(); err != nil {
 		return nil, err
 	}
@@ -66,27 +66,27 @@ func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
 	return p, err
 }
 
-// idle waits until no copy uses the memory. The next call begins with its first piece again.
-func (g *staging) idle() (err error) {
+// idle waits until no copy uses the memory. The next call begins with its first buffer again.
+func (g *stagingRing) idle() (err error) {
 	g.next = 0
-	for i := range g.pieces {
-		if e := g.pieces[i].wait(); err == nil {
+	for i := range g.buffers {
+		if e := g.buffers[i].wait(); err == nil {
 			err = e
 		}
 	}
 	return err
 }
 
-func (g *staging) free() {
-	for i := range g.pieces {
-		p := &g.pieces[i]
+func (g *stagingRing) free() {
+	for i := range g.buffers {
+		p := &g.buffers[i]
 		if p.done != nil {
 			p.done.Release()
 		}
 		if p.host != nil {
 			p.host.Free()
 		}
-		*p = piece{}
+		*p = stagingBuffer{}
 	}
 }
 
@@ -549,7 +549,7 @@ func (u *pipelinedWorker[T]) drain(full <-chan finishedTile, empty chan<- int) (
 	return err
 }
 
-// receive copies a tile to C, as many rows at a time as a piece of the staging memory holds.
+// receive copies a tile to C, as many rows at a time as a staging buffer holds.
 func (u *pipelinedWorker[T]) receive(r finishedTile) error {
 	if err := u.out.WaitEvent(r.done); err != nil {
 		return err
@@ -557,12 +557,12 @@ func (u *pipelinedWorker[T]) receive(r finishedTile) error {
 	tile := u.array(u.c[r.c], r.t.Rows, r.t.Cols)
 	step := max(1, stagingBytes/int(tile.bytes(tile.cols)))
 	type part struct {
-		p    *piece
+		p    *stagingBuffer
 		i, n int
 	}
 	var parts []part // on their way
 	for i := 0; i < tile.rows || len(parts) > 0; {
-		if i < tile.rows && len(parts) < stagingPieces {
+		if i < tile.rows && len(parts) < stagingBuffers {
 			n := min(step, tile.rows-i)
 			p, err := u.outs.take(u.d.device, tile.bytes(n*tile.cols))
 			if err != nil {
