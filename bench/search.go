@@ -36,8 +36,8 @@ type candidate[P any] struct {
 	runs   int // of a sample
 }
 
-// A hunt is a search under way.
-type hunt[P comparable] struct {
+// A searcher is a search under way.
+type searcher[P comparable] struct {
 	r      *tuneRun
 	sp     space[P]
 	until  time.Time
@@ -50,17 +50,17 @@ type hunt[P comparable] struct {
 // search finds the fastest parameters, and what the first seed took, in seconds. Without any that
 // work won is nil. When the context of r is done, it is what was found so far, beside the error.
 func search[P comparable](r *tuneRun, sp space[P], until time.Time) (won *tuning.Tuned[P], before float64, err error) {
-	h := &hunt[P]{r: r, sp: sp, until: until, seen: map[P]bool{}}
-	defer h.close()
-	if err = h.descend(); h.best == nil {
+	sr := &searcher[P]{r: r, sp: sp, until: until, seen: map[P]bool{}}
+	defer sr.close()
+	if err = sr.descend(); sr.best == nil {
 		return nil, 0, err
 	}
-	seconds := median(h.best.trial)
-	if before = seconds; err == nil && h.first != nil && h.first != h.best {
-		seconds, before, err = h.rematch()
+	seconds := median(sr.best.trial)
+	if before = seconds; err == nil && sr.first != nil && sr.first != sr.best {
+		seconds, before, err = sr.rematch()
 	}
-	won = &tuning.Tuned[P]{Params: h.best.trial.Params, Seconds: seconds}
-	for _, t := range h.trials {
+	won = &tuning.Tuned[P]{Params: sr.best.trial.Params, Seconds: seconds}
+	for _, t := range sr.trials {
 		won.Trials = append(won.Trials, *t)
 	}
 	return won, before, err
@@ -72,19 +72,19 @@ func fastest[P any](t *tuning.Trial[P]) float64 { return Summarize(t.Seconds).Mi
 // rematch lets the best take turns with the first seed, and gives way to that if it gained nothing
 // after all. It returns what the best and the first seed took, in the median; when the context is
 // done, in the turns before.
-func (h *hunt[P]) rematch() (seconds, before float64, err error) {
+func (sr *searcher[P]) rematch() (seconds, before float64, err error) {
 	first, best := []float64{}, []float64{}
 	for range lastRounds {
 		for _, x := range []struct {
 			c    *candidate[P]
 			list *[]float64
-		}{{h.first, &first}, {h.best, &best}} {
-			s, err := h.r.time(x.c.timed, x.c.runs)
+		}{{sr.first, &first}, {sr.best, &best}} {
+			s, err := sr.r.time(x.c.timed, x.c.runs)
 			if err == nil {
-				err = h.r.ctx.Err()
+				err = sr.r.ctx.Err()
 			}
 			if err != nil {
-				return median(h.best.trial), median(h.first.trial), err
+				return median(sr.best.trial), median(sr.first.trial), err
 			}
 			*x.list = append(*x.list, s)
 			x.c.trial.Seconds = append(x.c.trial.Seconds, s)
@@ -92,19 +92,19 @@ func (h *hunt[P]) rematch() (seconds, before float64, err error) {
 	}
 	seconds, before = Summarize(best).Median, Summarize(first).Median
 	if seconds > gain*before {
-		h.first, h.best = h.best, h.first
+		sr.first, sr.best = sr.best, sr.first
 		seconds = before
 	}
 	return seconds, before, nil
 }
 
 // descend tries the seeds, and then the neighbours of the best as long as one of them is better.
-func (h *hunt[P]) descend() error {
-	if _, err := h.any(h.sp.seeds, false); err != nil || h.best == nil {
+func (sr *searcher[P]) descend() error {
+	if _, err := sr.any(sr.sp.seeds, false); err != nil || sr.best == nil {
 		return err
 	}
 	for {
-		better, err := h.any(h.sp.neighbours(h.best.trial.Params), true)
+		better, err := sr.any(sr.sp.neighbours(sr.best.trial.Params), true)
 		if err != nil || !better {
 			return err
 		}
@@ -113,19 +113,19 @@ func (h *hunt[P]) descend() error {
 
 // any tries the candidates, all or until one is the new best. The error is that of the context, or
 // that of a device that fails with the best, which did work.
-func (h *hunt[P]) any(list []P, stop bool) (better bool, err error) {
+func (sr *searcher[P]) any(list []P, stop bool) (better bool, err error) {
 	for _, p := range list {
-		if h.seen[p] {
+		if sr.seen[p] {
 			continue
 		}
-		if err := h.r.ctx.Err(); err != nil {
+		if err := sr.r.ctx.Err(); err != nil {
 			return better, err
 		}
-		if h.over() {
+		if sr.over() {
 			return better, nil
 		}
-		h.seen[p] = true
-		won, err := h.try(p)
+		sr.seen[p] = true
+		won, err := sr.try(p)
 		if err != nil {
 			return better, err
 		}
@@ -137,46 +137,46 @@ func (h *hunt[P]) any(list []P, stop bool) (better bool, err error) {
 }
 
 // over tells whether the search has to end. The first candidate is tried in any case.
-func (h *hunt[P]) over() bool {
-	limit := h.r.o.Trials
-	return len(h.trials) > 0 && (!time.Now().Before(h.until) || limit > 0 && len(h.trials) >= limit)
+func (sr *searcher[P]) over() bool {
+	limit := sr.r.o.Trials
+	return len(sr.trials) > 0 && (!time.Now().Before(sr.until) || limit > 0 && len(sr.trials) >= limit)
 }
 
 // try measures one candidate, and tells whether it is the new best.
-func (h *hunt[P]) try(p P) (won bool, err error) {
-	src := h.sp.source(p)
+func (sr *searcher[P]) try(p P) (won bool, err error) {
+	src := sr.sp.source(p)
 	ptx, err := src.Prebuilt()
-	if err != nil || h.r.prebuilt && ptx == nil {
+	if err != nil || sr.r.prebuilt && ptx == nil {
 		return false, err
 	}
 	c := &candidate[P]{trial: &tuning.Trial[P]{Params: p}}
-	c.kernel, err = h.r.s.CompileSource(src)
+	c.kernel, err = sr.r.s.CompileSource(src)
 	if errors.Is(err, backend.ErrUnsupported) && ptx == nil {
-		h.r.prebuilt = true
-		h.r.note("only kernels that come compiled were searched: %v", err)
+		sr.r.prebuilt = true
+		sr.r.note("only kernels that come compiled were searched: %v", err)
 		return false, nil
 	}
-	h.trials = append(h.trials, c.trial)
+	sr.trials = append(sr.trials, c.trial)
 	if err != nil {
 		c.trial.Note = err.Error()
 		return false, nil
 	}
-	won, err = h.measure(c)
-	if won && len(h.trials) == 1 {
-		h.first = c
+	won, err = sr.measure(c)
+	if won && len(sr.trials) == 1 {
+		sr.first = c
 	}
 	if won {
-		c, h.best = h.best, c
+		c, sr.best = sr.best, c
 	}
-	if c != nil && c != h.first {
+	if c != nil && c != sr.first {
 		c.kernel.Release()
 	}
 	return won, err
 }
 
 // measure checks and times a candidate.
-func (h *hunt[P]) measure(c *candidate[P]) (won bool, err error) {
-	list := h.sp.contenders(c.kernel, c.trial.Params)
+func (sr *searcher[P]) measure(c *candidate[P]) (won bool, err error) {
+	list := sr.sp.contenders(c.kernel, c.trial.Params)
 	for _, x := range list {
 		switch check, err := x.check(); {
 		case err != nil:
@@ -184,53 +184,53 @@ func (h *hunt[P]) measure(c *candidate[P]) (won bool, err error) {
 			return false, nil
 		case check.Wrong > 0 || check.Elements == 0:
 			c.trial.Note = fmt.Sprintf("%d of %d elements are wrong", check.Wrong, check.Elements)
-			h.r.note("%+v: %s", c.trial.Params, c.trial.Note)
+			sr.r.note("%+v: %s", c.trial.Params, c.trial.Note)
 			return false, nil
 		}
 	}
 	c.timed = list[len(list)-1]
-	s, err := h.r.time(c.timed, 1)
+	s, err := sr.r.time(c.timed, 1)
 	if err != nil {
 		c.trial.Note = err.Error()
 		return false, nil
 	}
-	if h.best != nil && s > hopelessly*fastest(h.best.trial)+0.01 {
+	if sr.best != nil && s > hopelessly*fastest(sr.best.trial)+0.01 {
 		c.trial.Seconds, c.trial.Note = []float64{s}, "far slower"
 		return false, nil
 	}
-	c.runs = int(math.Max(1, math.Min(maxRuns, math.Ceil(h.r.sample.Seconds()/math.Max(s, 1e-6)))))
-	return h.duel(c)
+	c.runs = int(math.Max(1, math.Min(maxRuns, math.Ceil(sr.r.sample.Seconds()/math.Max(s, 1e-6)))))
+	return sr.duel(c)
 }
 
 // duel lets a candidate take turns with the best so far.
-func (h *hunt[P]) duel(c *candidate[P]) (won bool, err error) {
+func (sr *searcher[P]) duel(c *candidate[P]) (won bool, err error) {
 	var own, best []float64
 	for range duelRounds {
-		s, err := h.r.time(c.timed, c.runs)
+		s, err := sr.r.time(c.timed, c.runs)
 		if err != nil {
 			c.trial.Note = err.Error()
 			return false, nil
 		}
 		own = append(own, s)
 		c.trial.Seconds = append(c.trial.Seconds, s)
-		if h.best == nil {
+		if sr.best == nil {
 			continue
 		}
-		if len(own) == 1 && s > clearly*fastest(h.best.trial) {
+		if len(own) == 1 && s > clearly*fastest(sr.best.trial) {
 			c.trial.Note = "slower"
 			return false, nil
 		}
-		if s, err = h.r.time(h.best.timed, h.best.runs); err != nil {
+		if s, err = sr.r.time(sr.best.timed, sr.best.runs); err != nil {
 			return false, err
 		}
 		best = append(best, s)
-		h.best.trial.Seconds = append(h.best.trial.Seconds, s)
+		sr.best.trial.Seconds = append(sr.best.trial.Seconds, s)
 	}
-	return h.best == nil || Summarize(own).Min < gain*Summarize(best).Min, h.r.ctx.Err()
+	return sr.best == nil || Summarize(own).Min < gain*Summarize(best).Min, sr.r.ctx.Err()
 }
 
-func (h *hunt[P]) close() {
-	for _, c := range []*candidate[P]{h.best, h.first} {
+func (sr *searcher[P]) close() {
+	for _, c := range []*candidate[P]{sr.best, sr.first} {
 		if c != nil {
 			c.kernel.Release() // idempotent: both may be the same
 		}

@@ -16,28 +16,28 @@ type product[T linalg.Element] struct {
 	m, a, b *Matrix[T]
 	width   int // of a panel
 	panels  [3]panel[T]
-	c       held[T]
+	c       mirrored[T]
 }
 
 // A panel is a block of columns of A, and the same of rows of B, as far as this rank needs them.
 type panel[T linalg.Element] struct {
 	memory   []byte // MPI's, for both
-	a, b     held[T]
+	a, b     mirrored[T]
 	requests []*request
 	used     backend.Event // after the multiplication; nil before
 }
 
-// A held matrix is one in host memory with an array on the device.
-type held[T linalg.Element] struct {
+// A mirrored matrix is one in host memory with an array on the device.
+type mirrored[T linalg.Element] struct {
 	host  linalg.Matrix[T]
 	array *linalg.Array[T]
 	same  bool // the array is the host's memory
 }
 
-// hold makes an array for m: of its own memory, where the device is a processor that shares it.
-func hold[T linalg.Element](s *linalg.Session, m linalg.Matrix[T]) (h held[T], err error) {
+// mirror makes an array for m: of its own memory, where the device is a processor that shares it.
+func mirror[T linalg.Element](s *linalg.Session, m linalg.Matrix[T]) (h mirrored[T], err error) {
 	info := s.Info()
-	h = held[T]{host: m, same: info.UnifiedMemory && !info.GPU}
+	h = mirrored[T]{host: m, same: info.UnifiedMemory && !info.GPU}
 	if h.same {
 		h.array, err = linalg.Register(s, m)
 	} else {
@@ -47,7 +47,7 @@ func hold[T linalg.Element](s *linalg.Session, m linalg.Matrix[T]) (h held[T], e
 }
 
 // toDevice brings what is in host memory to the device.
-func (h *held[T]) toDevice() error {
+func (h *mirrored[T]) toDevice() error {
 	if h.same {
 		return nil
 	}
@@ -55,14 +55,14 @@ func (h *held[T]) toDevice() error {
 }
 
 // toHost waits for the device, and brings back what it has computed.
-func (h *held[T]) toHost(s *linalg.Session) error {
+func (h *mirrored[T]) toHost(s *linalg.Session) error {
 	if h.same {
 		return s.Wait()
 	}
 	return h.array.CopyTo(h.host)
 }
 
-func (h *held[T]) free() {
+func (h *mirrored[T]) free() {
 	if h.array != nil {
 		h.array.Free()
 	}
@@ -77,7 +77,7 @@ func (p *product[T]) prepare() (err error) {
 		return fmt.Errorf("%s does not keep the numerics contract in %s (%s): %w", info.Name, t, info.Note,
 			backend.ErrUnsupported)
 	}
-	if p.c, err = hold(p.s, p.m.local); err != nil {
+	if p.c, err = mirror(p.s, p.m.local); err != nil {
 		return err
 	}
 	rows, cols, size := p.m.local.Rows, p.m.local.Cols, element.TypeOf[T]().Size()
@@ -88,10 +88,10 @@ func (p *product[T]) prepare() (err error) {
 			return err
 		}
 		a, b := backend.Elems[T](x.memory), backend.Elems[T](x.memory[sizeA:])
-		if x.a, err = hold(p.s, linalg.NewMatrix(rows, p.width, a[:rows*p.width])); err != nil {
+		if x.a, err = mirror(p.s, linalg.NewMatrix(rows, p.width, a[:rows*p.width])); err != nil {
 			return err
 		}
-		if x.b, err = hold(p.s, linalg.NewMatrix(p.width, cols, b[:p.width*cols])); err != nil {
+		if x.b, err = mirror(p.s, linalg.NewMatrix(p.width, cols, b[:p.width*cols])); err != nil {
 			return err
 		}
 	}

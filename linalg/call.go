@@ -32,9 +32,9 @@ type call[T Element] struct {
 type place uint8
 
 const (
-	inLane   place = iota // on copies in the memory of a lane
-	inPlace               // on the matrices themselves
-	inArrays              // on copies in memory of the device
+	inStaging place = iota // on copies in staging memory
+	inPlace                // on the matrices themselves
+	inArrays               // on copies in memory of the device
 )
 
 var operandNames = [...]string{"the destination", "operand A", "operand B"}
@@ -61,13 +61,13 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	if x.shares(s) {
 		return x.matrices[0], x.share(ctx, s)
 	}
-	l, err := s.takeLane()
+	cq, err := s.takeCallQueue()
 	if err != nil {
 		return c, err
 	}
 	waited := false
-	defer func() { err = x.leave(s, l, waited, err) }()
-	if err := x.send(ctx, l); err != nil {
+	defer func() { err = x.leave(s, cq, waited, err) }()
+	if err := x.send(ctx, cq); err != nil {
 		return c, err
 	}
 	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
@@ -82,7 +82,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		err = fmt.Errorf("linalg: %w: %T on matrices", backend.ErrUnsupported, x.op)
 	}
 	if err == nil {
-		err = x.receive(ctx, l)
+		err = x.receive(ctx, cq)
 	}
 	if err != nil {
 		return c, err
@@ -109,24 +109,24 @@ func (x *call[T]) check() error {
 
 // send brings the matrices to the device: where it is a processor that works on the host's memory,
 // by telling it of that, unless copies take less time.
-func (x *call[T]) send(ctx context.Context, l *lane) error {
+func (x *call[T]) send(ctx context.Context, cq *callQueue) error {
 	for i, m := range x.matrices[:x.n] {
-		x.arrays[i] = Array[T]{s: l.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true}
+		x.arrays[i] = Array[T]{s: cq.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true}
 	}
 	switch {
-	case x.isSmall() && !l.s.registersFreely():
-		x.place = inLane
-		return x.sendToLane(l)
-	case l.s.sharesMemory():
+	case x.isSmall() && !cq.s.registersFreely():
+		x.place = inStaging
+		return x.sendSmall(cq)
+	case cq.s.sharesMemory():
 		x.place = inPlace
-		return x.register(l.s)
+		return x.register(cq.s)
 	}
 	x.place = inArrays
 	for i := 1; i <= x.n; i++ { // C is the last
 		i := i % x.n
 		m, a := x.matrices[i], &x.arrays[i]
 		var err error
-		if a.buf, err = newBuffer[T](l.s, m.Rows, m.Cols); err != nil {
+		if a.buf, err = newBuffer[T](cq.s, m.Rows, m.Cols); err != nil {
 			return err
 		}
 		x.buffers[i] = a.buf
@@ -140,22 +140,22 @@ func (x *call[T]) send(ctx context.Context, l *lane) error {
 }
 
 // receive makes C what the device computed.
-func (x *call[T]) receive(ctx context.Context, l *lane) error {
+func (x *call[T]) receive(ctx context.Context, cq *callQueue) error {
 	switch x.place {
-	case inLane:
-		return x.receiveFromLane(l)
+	case inStaging:
+		return x.receiveSmall(cq)
 	case inArrays:
 		if err := x.arrays[0].copyTo(ctx, x.matrices[0]); err != nil {
 			return err
 		}
 	}
-	return l.s.queue.Wait()
+	return cq.s.queue.Wait()
 }
 
 // leave releases what the call has used. It returns err, or else what goes wrong here.
-func (x *call[T]) leave(s *Session, l *lane, waited bool, err error) error {
+func (x *call[T]) leave(s *Session, cq *callQueue, waited bool, err error) error {
 	// the call may have failed, or panicked, with work in the queue on memory of the caller's
-	idle := waited || l.s.queue.Wait() == nil
+	idle := waited || cq.s.queue.Wait() == nil
 	for _, b := range x.buffers {
 		if b == nil {
 			continue
@@ -165,9 +165,9 @@ func (x *call[T]) leave(s *Session, l *lane, waited bool, err error) error {
 		}
 	}
 	if idle {
-		s.keepLane(l)
+		s.keepCallQueue(cq)
 	} else {
-		l.close()
+		cq.close()
 	}
 	return err
 }

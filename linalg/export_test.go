@@ -14,7 +14,7 @@ func SmallChunks(n int64) (restore func()) {
 	return func() { chunkBytes = old }
 }
 
-// NothingSmall makes no operands small enough to go through the memory of a lane, until restore is
+// NothingSmall makes no operands small enough to go through staging memory, until restore is
 // called.
 func NothingSmall() (restore func()) {
 	old := smallBytes
@@ -24,8 +24,8 @@ func NothingSmall() (restore func()) {
 
 // SmallTiles makes tiles of results, panels and staging memory small, and no matrices small enough
 // to stay whole, until restore is called.
-func SmallTiles(quantum, depth, staging int) (restore func()) {
-	q, d, s, b := tileQuantum, panelDepth, stagingBytes, smallBytes
-	tileQuantum, panelDepth, stagingBytes, smallBytes = quantum, depth, staging, 0
-	return func() { tileQuantum, panelDepth, stagingBytes, smallBytes = q, d, s, b }
+func SmallTiles(granularity, depth, staging int) (restore func()) {
+	q, d, s, b := tileGranularity, panelDepth, stagingBytes, smallBytes
+	tileGranularity, panelDepth, stagingBytes, smallBytes = granularity, depth, staging, 0
+	return func() { tileGranularity, panelDepth, stagingBytes, smallBytes = q, d, s, b }
 }

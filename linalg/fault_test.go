@@ -153,7 +153,7 @@ func (f *faulty) library() *faulttest.Library {
 		Allocs:  allMethods,
 		Quiet: map[string]string{
 			"Buffer.Free": given, "Queue.Close": given, "Kernel.Release": given,
-			"linalg.(*streamed[...]).reserve": "a device that lacks memory computes smaller tiles",
+			"linalg.(*pipelinedWorker[...]).reserve": "a device that lacks memory computes smaller tiles",
 		},
 	}
 }

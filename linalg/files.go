@@ -76,10 +76,14 @@ type fileJob[T Element] struct {
 	out     *npy.Blocks[T]
 	m, n, k int // C is m by n, with k steps of a product, else 1
 
-	// C is cut into blocks, and their panels have some steps of k
+	blocking
+	copied bool // devices compute parts of blocks in copies that Go has to collect
+}
+
+// A blocking is how C is cut into blocks, whose panels have some steps of k.
+type blocking struct {
 	rows, cols, depth int
 	down              bool // the block below comes next, not the one beside
-	copied            bool // devices compute parts of blocks in copies that Go has to collect
 }
 
 func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOptions, c io.WriterAt, in ...io.ReaderAt,
@@ -162,17 +166,17 @@ func (f *fileJob[T]) region(i int, p part) tiles.Tile { return f.op.region(i+1, 
 // parts are all parts in their order. It turns at the edges, where what was read last is of use
 // again.
 func (f *fileJob[T]) parts() iter.Seq[part] {
-	bands, strips := ceil(f.m, f.rows), ceil(f.n, f.cols)
+	rows, cols := ceil(f.m, f.rows), ceil(f.n, f.cols)
 	return func(yield func(part) bool) {
-		for p := range bands * strips {
-			i, j := p/strips, p%strips
+		for p := range rows * cols {
+			i, j := p/cols, p%cols
 			if f.down {
-				i, j = p%bands, p/bands
+				i, j = p%rows, p/rows
 			}
 			if f.down && j%2 == 1 {
-				i = bands - 1 - i
+				i = rows - 1 - i
 			} else if !f.down && i%2 == 1 {
-				j = strips - 1 - j
+				j = cols - 1 - j
 			}
 			c := tiles.Tile{Row: i * f.rows, Col: j * f.cols}
 			c.Rows, c.Cols = min(f.rows, f.m-c.Row), min(f.cols, f.n-c.Col)
@@ -193,72 +197,19 @@ const runCost = 32 << 10
 // each operand are there at a time.
 func (f *fileJob[T]) cut(memory int64) error {
 	room, copies, stepCost := f.room(memory)
-	size := float64(f.out.Type.Size())
-	pass := func(b *npy.Blocks[T], r, c int) float64 { // once through a file by blocks of r by c
-		rows, cols := b.Rows, b.Cols
-		if b.Fortran() {
-			rows, cols, r, c = cols, rows, c, r
-		}
-		runs := float64(ceil(rows, r))
-		if c < cols {
-			runs = float64(rows) * float64(ceil(cols, c))
-		}
-		return size*float64(rows)*float64(cols) + runCost*runs
-	}
 	least := math.Inf(1)
-	consider := func(rows, cols int) {
-		depth, left := 1, room-copies*rows*cols
-		if f.reuses() {
-			depth = min(f.k, kernels.MaxDim, left/(2*(rows+cols)))
-			if f.k > 0 && depth > 0 {
-				depth = ceil(f.k, ceil(f.k, depth))
+	for rows := range lengths(f.m) {
+		for cols := range lengths(f.n) {
+			depth, ok := f.depthIn(room-copies*rows*cols, rows, cols)
+			if !ok {
+				continue
 			}
-		} else {
-			left -= 2 * len(f.in) * rows * cols
-		}
-		if left < 0 || depth < 1 && f.k > 0 || max(rows, cols) > kernels.MaxDim {
-			return
-		}
-		block := part{tiles.Tile{Rows: rows, Cols: cols}, 0, depth}
-		strips, bands := float64(ceil(f.n, cols)), float64(ceil(f.m, rows))
-		passes := func(i int, down bool) float64 { // through a file, when the block below comes next, or that beside
-			onRows, onCols := dependsOn(f.op, i+1)
-			switch {
-			case !onCols && (down || depth < f.k): // one region for all blocks beside each other
-				return strips
-			case !onRows && (!down || depth < f.k):
-				return bands
-			}
-			return 1
-		}
-		for _, down := range []bool{false, true} {
-			cost := pass(f.out, rows, cols)
-			if depth > 0 {
-				cost += stepCost * size * float64(f.m) * float64(f.n) * float64(ceil(f.k, depth)-1)
-			}
-			for n, in := range f.in {
-				r := f.region(n, block)
-				if r.Rows > 0 && r.Cols > 0 {
-					cost += passes(n, down) * pass(in.Blocks, r.Rows, r.Cols)
+			for _, down := range []bool{false, true} {
+				b := blocking{rows, cols, depth, down}
+				if cost := f.cost(b, stepCost); cost < least {
+					least, f.blocking = cost, b
 				}
 			}
-			if cost < least {
-				least = cost
-				f.rows, f.cols, f.depth, f.down = rows, cols, depth, down
-			}
-		}
-	}
-	for i := 1; ; i += 1 + i/8 {
-		rows := ceil(f.m, i)
-		for j := 1; ; j += 1 + j/8 {
-			cols := ceil(f.n, j)
-			consider(rows, cols)
-			if cols == 1 {
-				break
-			}
-		}
-		if rows == 1 {
-			break
 		}
 	}
 	if f.rows == 0 {
@@ -270,6 +221,74 @@ func (f *fileJob[T]) cut(memory int64) error {
 	return nil
 }
 
+// lengths are n cut into 1, 2 and more even parts, down to length 1.
+func lengths(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 1; ; i += 1 + i/8 {
+			if length := ceil(n, i); !yield(length) || length == 1 {
+				return
+			}
+		}
+	}
+}
+
+// depthIn is how many steps of k the panels of a block of rows by cols can have, where they have
+// room for so many elements; false if there is no room.
+func (f *fileJob[T]) depthIn(room, rows, cols int) (depth int, ok bool) {
+	depth = 1
+	if f.reuses() {
+		depth = min(f.k, kernels.MaxDim, room/(2*(rows+cols)))
+		if f.k > 0 && depth > 0 {
+			depth = ceil(f.k, ceil(f.k, depth))
+		}
+	} else {
+		room -= 2 * len(f.in) * rows * cols
+	}
+	return depth, room >= 0 && (depth >= 1 || f.k == 0) && max(rows, cols) <= kernels.MaxDim
+}
+
+// cost is what it takes to read and write the files by such blocks, in bytes of a file; a step's
+// cost is that of room.
+func (f *fileJob[T]) cost(b blocking, stepCost float64) float64 {
+	cost := passCost(f.out, b.rows, b.cols)
+	if b.depth > 0 {
+		size := float64(f.out.Type.Size())
+		cost += stepCost * size * float64(f.m) * float64(f.n) * float64(ceil(f.k, b.depth)-1)
+	}
+	block := part{tiles.Tile{Rows: b.rows, Cols: b.cols}, 0, b.depth}
+	for i, in := range f.in {
+		if r := f.region(i, block); r.Rows > 0 && r.Cols > 0 {
+			cost += f.passes(i, b) * passCost(in.Blocks, r.Rows, r.Cols)
+		}
+	}
+	return cost
+}
+
+// passes is how often file i is read.
+func (f *fileJob[T]) passes(i int, b blocking) float64 {
+	onRows, onCols := dependsOn(f.op, i+1)
+	switch {
+	case !onCols && (b.down || b.depth < f.k): // one region for all blocks beside each other
+		return float64(ceil(f.n, b.cols))
+	case !onRows && (!b.down || b.depth < f.k):
+		return float64(ceil(f.m, b.rows))
+	}
+	return 1
+}
+
+// passCost is the cost to go once through a file by regions of r by c, in bytes.
+func passCost[T Element](b *npy.Blocks[T], r, c int) float64 {
+	rows, cols := b.Rows, b.Cols
+	if b.Fortran() {
+		rows, cols, r, c = cols, rows, c, r
+	}
+	runs := float64(ceil(rows, r))
+	if c < cols {
+		runs = float64(rows) * float64(ceil(cols, c))
+	}
+	return float64(b.Type.Size())*float64(rows)*float64(cols) + runCost*runs
+}
+
 // room is how many elements the matrices may have at a time, how often C counts, and what it costs
 // to continue the chains of a byte of C, in bytes of a file. What devices need for themselves of
 // the host's memory is left to them.
@@ -279,7 +298,7 @@ func (f *fileJob[T]) room(memory int64) (elements, copies int, stepCost float64)
 	for _, d := range devices {
 		switch {
 		case !d.sharesMemory():
-			program += int64(2 * stagingPieces * stagingBytes)
+			program += int64(2 * stagingBuffers * stagingBytes)
 			stepCost = 2
 		case len(devices) > 1:
 			copies, f.copied = 2, true
@@ -325,19 +344,19 @@ func (s *source[T]) read(ctx context.Context, t tiles.Tile) (Matrix[T], error) {
 // blocks.
 func (f *fileJob[T]) compute(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	type ready struct {
+	type loaded struct {
 		part
 		in  [2]Matrix[T]
 		err error
 	}
-	next := make(chan ready) // a send ends when the work before has ended: its panels are free then
+	next := make(chan loaded) // a send ends when the work before has ended: its panels are free then
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
 	reader.Go(func() {
 		defer close(next)
 		for p := range f.parts() {
-			r := ready{part: p}
+			r := loaded{part: p}
 			for i, in := range f.in {
 				if r.err == nil {
 					r.in[i], r.err = in.read(ctx, f.region(i, p))

@@ -15,7 +15,7 @@ import (
 )
 
 // An operation is what a call computes: C of A, and of B where there is one. All ways to compute it
-// follow from these methods: at once, by tiles on several devices, in streams through a device
+// follow from these methods: at once, by tiles on several devices, in a pipeline through a device
 // smaller than the matrices, and between files. C is computed by regions, from step k to step l-1
 // of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {

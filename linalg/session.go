@@ -35,18 +35,18 @@ type Session struct {
 
 // core is what the queues of a session share.
 type core struct {
-	device  backend.Device
-	info    backend.Info
-	limit   memoryLimit
-	others  []*Session // on the other devices
-	stream  chan *stream
-	checked atomic.Bool
+	device   backend.Device
+	info     backend.Info
+	limit    memoryLimit
+	others   []*Session // on the other devices
+	pipeline chan *pipeline
+	checked  atomic.Bool
 
-	mu      sync.RWMutex
-	kernels map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
-	plans   map[planKey]plan
-	lanes   []*lane // that no call uses
-	closed  bool
+	mu         sync.RWMutex
+	kernels    map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
+	plans      map[planKey]plan
+	callQueues []*callQueue // that no call uses
+	closed     bool
 
 	rates    map[rateKey]float64 // of tiles, in multiply-adds or elements a second
 	elements int64               // of results that the device computed
@@ -83,10 +83,10 @@ func NewSession(device backend.Device, others ...backend.Device) (*Session, erro
 		return nil, err
 	}
 	c := &core{
-		device: device, info: device.Info(), limit: limit, stream: make(chan *stream, 1),
+		device: device, info: device.Info(), limit: limit, pipeline: make(chan *pipeline, 1),
 		kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{}, rates: map[rateKey]float64{},
 	}
-	c.stream <- nil
+	c.pipeline <- nil
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	for _, d := range others {
 		o, err := NewSession(d)
@@ -157,7 +157,7 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
-	s.kernels, s.plans, s.lanes = nil, nil, nil // the device releases what they hold
+	s.kernels, s.plans, s.callQueues = nil, nil, nil // the device releases what they hold
 	s.mu.Unlock()
 	if closed {
 		return nil

@@ -78,8 +78,8 @@ type rateKey struct {
 	typ element.Type
 }
 
-// tileQuantum is what tiles are cut at multiples of. Tests make it small.
-var tileQuantum = 64
+// tileGranularity is what tiles are cut at multiples of. Tests make it small.
+var tileGranularity = 64
 
 // share computes x by tiles of C. It has a copy of x, so that calls that are not shared stay off
 // the heap.
@@ -137,7 +137,7 @@ func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error 
 			most = min(most, int(min(d.limit.of(d.info.Memory), d.info.MaxAlloc)/max(one, 1)/4))
 		}
 	}
-	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*tileQuantum*tileQuantum {
+	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*tileGranularity*tileGranularity {
 		report := progress(ctx)
 		for z := range x.count {
 			p := part(z, 1)
@@ -174,47 +174,75 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	if len(devices) == 0 {
 		return s.supports(element.TypeOf[T]())
 	}
-	if d := devices[0]; len(devices) == 1 && !j.inCopies(d) { // there is nothing to share, nor to copy
-		x := j.call
-		x.makesC, x.isTile = false, true
-		c, err := x.run(ctx, d)
-		d.account(c.Rows*c.Cols, err)
-		return err
+	if len(devices) == 1 && !j.inCopies(devices[0]) { // there is nothing to share, nor to copy
+		return j.alone(ctx, devices[0])
 	}
-	rows, cols, quantum := j.matrices[0].Rows, j.matrices[0].Cols, tileQuantum
+	workers, pool := j.workers(devices)
+	errs := j.work(ctx, workers, pool)
+	switch {
+	case len(errs) == 1 && errs[0] != nil:
+		return errs[0]
+	case pool.Left() > 0:
+		return cmp.Or(ctx.Err(), errors.Join(errs...))
+	}
+	j.keepRates(workers, pool)
+	return nil
+}
+
+// alone computes all on one device, which works on the host's memory.
+func (j *job[T]) alone(ctx context.Context, d *Session) error {
+	x := j.call
+	x.makesC, x.isTile = false, true
+	c, err := x.run(ctx, d)
+	d.account(c.Rows*c.Cols, err)
+	return err
+}
+
+// workers are the devices' parts of the job, and the pool of its tiles.
+func (j *job[T]) workers(devices []*Session) ([]*deviceWorker[T], *tiles.Pool) {
+	rows, cols, granularity := j.matrices[0].Rows, j.matrices[0].Cols, tileGranularity
 	if j.part != nil {
-		rows, cols, quantum = j.count, 1, 1
+		rows, cols, granularity = j.count, 1, 1
 	}
-	key := rateKey{j.op, element.TypeOf[T]()}
-	perElement := float64(j.k)
-	crews := make([]*crew[T], len(devices))
-	workers := make([]tiles.Worker, len(devices))
+	workers, limits := make([]*deviceWorker[T], len(devices)), make([]tiles.Worker, len(devices))
 	for w, d := range devices {
-		crews[w] = &crew[T]{job: j, d: d, w: w}
-		if j.part != nil {
-			workers[w].MaxRows = j.most
-			continue
-		}
-		d.mu.RLock()
-		rate, used := d.rates[key]
-		d.mu.RUnlock()
-		workers[w].Rate, workers[w].Cold = rate/perElement, !used
-		if j.inCopies(d) {
-			budget := d.limit.of(d.info.Memory)
-			if d.sharesMemory() { // which the matrices are in as well
-				budget = min(budget, d.info.MaxAlloc/2)
-			}
-			g := fit(j, budget, d.info.MaxAlloc)
-			crews[w].geometry = &g
-			workers[w].MaxRows, workers[w].MaxCols = g.rows, g.cols
-		}
+		workers[w] = &deviceWorker[T]{job: j, d: d, w: w}
+		limits[w] = workers[w].limits()
 	}
-	pool := tiles.New(rows, cols, quantum, workers)
-	errs := make([]error, len(devices))
+	return workers, tiles.New(rows, cols, granularity, limits)
+}
+
+// limits is what the pool has to know of the device. For one that gets copies it chooses how.
+func (c *deviceWorker[T]) limits() (w tiles.Worker) {
+	d := c.d
+	if c.part != nil {
+		return tiles.Worker{MaxRows: c.most}
+	}
+	d.mu.RLock()
+	rate, used := d.rates[c.rateKey()]
+	d.mu.RUnlock()
+	w.Rate, w.Cold = rate/float64(c.k), !used
+	if c.inCopies(d) {
+		budget := d.limit.of(d.info.Memory)
+		if d.sharesMemory() { // which the matrices are in as well
+			budget = min(budget, d.info.MaxAlloc/2)
+		}
+		g := fit(c.job, budget, d.info.MaxAlloc)
+		c.geometry = &g
+		w.MaxRows, w.MaxCols = g.rows, g.cols
+	}
+	return w
+}
+
+// work lets the devices compute until there are no more tiles, and reports progress. It returns the
+// error of each.
+func (j *job[T]) work(ctx context.Context, workers []*deviceWorker[T], pool *tiles.Pool) []error {
+	report, all := progress(ctx), pool.Left()
+	errs := make([]error, len(workers))
 	tick, finished := make(chan struct{}, 1), make(chan struct{})
 	inner := WithProgress(ctx, nil)
 	var wait sync.WaitGroup
-	for w, c := range crews {
+	for w, c := range workers {
 		c.pool, c.tick = pool, tick
 		wait.Go(func() {
 			if errs[w] = c.serve(inner); errs[w] != nil {
@@ -229,7 +257,6 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	}()
 	stop := context.AfterFunc(ctx, pool.Stop)
 	defer stop()
-	report, all := progress(ctx), rows*cols
 	for running := true; running; {
 		select {
 		case <-tick:
@@ -240,23 +267,24 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 			report(1 - float64(left)/float64(all))
 		}
 	}
-	switch {
-	case len(errs) == 1 && errs[0] != nil:
-		return errs[0]
-	case pool.Left() > 0:
-		return cmp.Or(ctx.Err(), errors.Join(errs...))
+	return errs
+}
+
+// keepRates notes the devices' rates for later calls.
+func (j *job[T]) keepRates(workers []*deviceWorker[T], pool *tiles.Pool) {
+	if j.part != nil {
+		return
 	}
-	if j.part == nil {
-		for w, d := range devices {
-			if r := pool.Rate(w); r > 0 || crews[w].elements > 0 {
-				d.mu.Lock()
-				d.rates[key] = r * perElement
-				d.mu.Unlock()
-			}
+	for w, c := range workers {
+		if r := pool.Rate(w); r > 0 || c.elements > 0 {
+			c.d.mu.Lock()
+			c.d.rates[j.rateKey()] = r * float64(j.k)
+			c.d.mu.Unlock()
 		}
 	}
-	return nil
 }
+
+func (j *job[T]) rateKey() rateKey { return rateKey{j.op, element.TypeOf[T]()} }
 
 // account notes what a device has done.
 func (s *core) account(elements int, err error) {
@@ -266,8 +294,8 @@ func (s *core) account(elements int, err error) {
 	s.failed = err
 }
 
-// A crew is what one device has of a job.
-type crew[T Element] struct {
+// A deviceWorker is what one device has of a job.
+type deviceWorker[T Element] struct {
 	*job[T]
 	d        *Session
 	w        int // its number in the pool
@@ -278,9 +306,9 @@ type crew[T Element] struct {
 	geometry *geometry // of tiles that come in copies; nil where the device works on the host's memory
 }
 
-func (c *crew[T]) serve(ctx context.Context) error {
+func (c *deviceWorker[T]) serve(ctx context.Context) error {
 	if c.geometry != nil {
-		return c.stream(ctx)
+		return c.pipeline(ctx)
 	}
 	for {
 		t, ok := c.pool.Next(c.w)
@@ -295,7 +323,7 @@ func (c *crew[T]) serve(ctx context.Context) error {
 }
 
 // width is the number of elements in a row of a tile.
-func (c *crew[T]) width(t tiles.Tile) int {
+func (c *deviceWorker[T]) width(t tiles.Tile) int {
 	if c.part != nil {
 		return c.matrices[0].Rows / c.count * c.matrices[0].Cols
 	}
@@ -303,7 +331,7 @@ func (c *crew[T]) width(t tiles.Tile) int {
 }
 
 // done says that the next rows of the first tile are in C.
-func (c *crew[T]) done(rows, width int) {
+func (c *deviceWorker[T]) done(rows, width int) {
 	c.elements += rows * width
 	c.pool.Done(c.w, rows)
 	select {
@@ -314,7 +342,7 @@ func (c *crew[T]) done(rows, width int) {
 
 // tile computes a tile by a call of its own, which leaves C as it was if it fails. A device that
 // has to be told of C's memory is not told of what others write to.
-func (c *crew[T]) tile(ctx context.Context, t tiles.Tile) error {
+func (c *deviceWorker[T]) tile(ctx context.Context, t tiles.Tile) error {
 	x := c.call
 	if c.part != nil {
 		x = c.part(t.Row, t.Rows)

@@ -64,8 +64,8 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// forsaken keeps the devices that were abandoned, with all that they made: commands may use it.
-var forsaken struct {
+// abandoned keeps the devices that were abandoned, with all that they made: commands may use it.
+var abandoned struct {
 	sync.Mutex
 	devices []*Device
 }
@@ -76,9 +76,9 @@ func (d *Device) Abandon() {
 	if d.abandoned.Swap(true) {
 		return
 	}
-	forsaken.Lock()
-	defer forsaken.Unlock()
-	forsaken.devices = append(forsaken.devices, d)
+	abandoned.Lock()
+	defer abandoned.Unlock()
+	abandoned.devices = append(abandoned.devices, d)
 }
 
 // Adopt makes o, which the method op made and free releases, a part of the device: closed with it,

@@ -11,7 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// The sample files of the README's first command are made here: go test ./cmd/tandem -run
+// The sample files of README's command are made here: go test ./cmd/tandem -run
 // TestSamples -update
 var update = flag.Bool("update", false, "write testdata/a.npy and b.npy anew")
 
@@ -53,7 +53,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// The README's first command.
+// README's command on files.
 func TestSamplesMultiply(t *testing.T) {
 	onBackends(t, func(t *testing.T, backend string) {
 		c := in(t.TempDir())("c.npy")

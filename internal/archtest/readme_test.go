@@ -14,19 +14,23 @@ import (
 // fence is a block of code in a page.
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
 
-// README's programs and commands do what it says, to the letter, for one who has the published
-// module and an empty folder.
+// The programs and commands of README and of the page on performance do what they say, to the
+// letter, for one who has the published module and an empty folder.
 func TestREADME(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs; left out by -short")
 	}
-	page, err := os.ReadFile(filepath.Join(root(t), "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	var pages []byte
+	for _, name := range []string{"README.md", "docs/performance.md"} {
+		page, err := os.ReadFile(filepath.Join(root(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, page...)
 	}
 	var programs []string
-	var steps, install string
-	for _, m := range fence.FindAllStringSubmatch(string(page), -1) {
+	var steps, install, replace string
+	for _, m := range fence.FindAllStringSubmatch(string(pages), -1) {
 		switch text := m[2]; {
 		case strings.HasPrefix(text, "package main"):
 			programs = append(programs, text)
@@ -34,11 +38,14 @@ func TestREADME(t *testing.T) {
 			steps = text
 		case strings.HasPrefix(text, "go install"):
 			install = text
+		case strings.HasPrefix(text, "go mod edit"):
+			replace = text
 		}
 	}
-	says := []string{"[12 24 36] <nil>\n", "[58 64] [139 154]\n", " times as fast\n"}
-	if len(programs) != len(says) || steps == "" || install == "" {
-		t.Fatalf("%d programs, the steps %q and the installation %q in README.md", len(programs), steps, install)
+	says := []string{"[58 64] [139 154]\n", "[12 24 36] <nil>\n", " times as fast\n"}
+	if len(programs) != len(says) || steps == "" || install == "" || replace == "" {
+		t.Fatalf("%d programs, the steps %q, the installation %q and the replacement %q", len(programs), steps,
+			install, replace)
 	}
 	env := published(t)
 	for i, program := range programs {
@@ -51,6 +58,28 @@ func TestREADME(t *testing.T) {
 		}
 	}
 	follow(t, t.TempDir(), env, install)
+	unpublished(t, programs[0], steps, replace)
+}
+
+// unpublished follows the steps for one who has the sources in a folder beside the program's.
+func unpublished(t *testing.T, program, steps, replace string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(root(t), filepath.Join(dir, "tandem")); err != nil {
+		t.Skip(err) // Windows lets not everyone
+	}
+	dir = filepath.Join(dir, "first")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	initialise, rest, _ := strings.Cut(steps, "\n")
+	env := append(os.Environ(), "GOWORK=off", "TANDEM_BACKEND=cpu")
+	if out := follow(t, dir, env, initialise+"\n"+replace+rest); out != "[58 64] [139 154]\n" {
+		t.Errorf("with the sources beside it the program says %q", out)
+	}
 }
 
 // follow runs the lines of a page in a folder, and returns what the last one prints.

@@ -61,7 +61,7 @@ func (l *lowerer) kernelDecl(pkg *goPackage, k *kernelDecl, list, group []string
 	f := &frame{lowerer: l, pkg: pkg}
 	fn, ok := pkg.info.Defs[d.Name].(*types.Func)
 	if !ok {
-		panic(bail{}) // the Go compiler has said why
+		panic(abort{}) // the Go compiler has said why
 	}
 	k.fn = fn
 	sig := fn.Type().(*types.Signature)

@@ -69,12 +69,12 @@ type inlined struct {
 	results []*variable
 }
 
-// bail ends the lowering of a statement that has a problem.
-type bail struct{}
+// abort ends the lowering of a statement that has a problem.
+type abort struct{}
 
 func (f *frame) refuse(pos token.Pos, format string, args ...any) {
 	f.problem(pos, format, args...)
-	panic(bail{})
+	panic(abort{})
 }
 
 func (l *lowerer) problem(pos token.Pos, format string, args ...any) {
@@ -91,7 +91,7 @@ func (l *lowerer) problem(pos token.Pos, format string, args ...any) {
 func recoverable(g func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			if _, is := v.(bail); !is {
+			if _, is := v.(abort); !is {
 				panic(v)
 			}
 			ok = false

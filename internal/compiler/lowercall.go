@@ -272,7 +272,7 @@ func (f *frame) elementary(e *ast.CallExpr, name string) []*expr {
 	pkg := f.loaded[path]
 	if pkg == nil {
 		f.need[path] = true
-		panic(bail{})
+		panic(abort{})
 	}
 	fn := pkg.types.Scope().Lookup(name).(*types.Func)
 	return f.callFunction(e, f.function(pkg, pkg.funcs[fn], f.keyOf(fn, nil), env{}, args, f, e.Pos()), args)

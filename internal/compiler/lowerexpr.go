@@ -171,7 +171,7 @@ func (f *frame) sourceOf(pos token.Pos, p *types.Package, name string) *goPackag
 			p.Path(), name)
 	}
 	f.need[p.Path()] = true
-	panic(bail{})
+	panic(abort{})
 }
 
 func (f *frame) selector(e *ast.SelectorExpr) *expr {

@@ -30,8 +30,8 @@ type Worker struct {
 // unless all workers fail. It is safe for concurrent use: each worker calls Next, and Done for the
 // rows of its tiles in the order in which it got them.
 type Pool struct {
-	quantum int     // tiles are cut at multiples of it
-	least   float64 // elements of a tile, unless there are no more
+	granularity int     // tiles are cut at multiples of it
+	least       float64 // elements of a tile, unless there are no more
 
 	mu      sync.Mutex
 	changed sync.Cond // with mu
@@ -49,7 +49,7 @@ type worker struct {
 	part     float64   // elements of the first of taken that are done, and no longer in it
 	since    time.Time // the start of the first of taken
 	last     Tile      // the most recent one taken
-	strip    Tile      // the columns that it was cut from
+	columns  Tile      // those that it was cut from
 }
 
 // share is the part of the elements left that all workers together have in their next tiles, alone
@@ -61,11 +61,11 @@ const (
 	probe = 1.0 / 8
 )
 
-// New is the tiles of a matrix of rows by cols. Cuts are at multiples of quantum elements, but for
-// workers whose limits are less.
-func New(rows, cols, quantum int, workers []Worker) *Pool {
-	p := &Pool{quantum: quantum, left: float64(rows) * float64(cols)}
-	p.least = max(p.left/float64(32*len(workers)*min(2, len(workers))), 4*float64(quantum)*float64(quantum))
+// New is the tiles of a matrix of rows by cols. Cuts are at multiples of granularity rows and
+// columns, but for workers whose limits are less.
+func New(rows, cols, granularity int, workers []Worker) *Pool {
+	p := &Pool{granularity: granularity, left: float64(rows) * float64(cols)}
+	p.least = max(p.left/float64(32*len(workers)*min(2, len(workers))), 4*float64(granularity)*float64(granularity))
 	p.changed.L = &p.mu
 	if rows > 0 && cols > 0 {
 		p.free = []Tile{{Rows: rows, Cols: cols}}
@@ -258,7 +258,7 @@ func (p *Pool) take(w int, area float64) Tile {
 		switch {
 		case t.Row == x.last.Row && t.Rows == x.last.Rows:
 			return 2
-		case t.Col == x.strip.Col && t.Cols == x.strip.Cols:
+		case t.Col == x.columns.Col && t.Cols == x.columns.Cols:
 			return 1
 		}
 		return 0
@@ -272,17 +272,17 @@ func (p *Pool) take(w int, area float64) Tile {
 	from := p.free[best]
 	p.free = slices.Delete(p.free, best, best+1)
 
-	// a strip of as many columns as may be, of that a band of rows, and of that a part, if need be
-	strip := evenly(from.Cols, x.MaxCols, p.quantum)
-	rows, cols := p.round(area/float64(strip), from.Rows, x.MaxRows), strip
-	if area/float64(rows) < float64(strip)*3/4 && (len(p.workers) > 1 || from.Rows <= p.quantum) {
-		cols = p.round(area/float64(rows), strip, 0)
+	// as many columns as may be, some rows of these, and of those a part, if need be
+	width := evenly(from.Cols, x.MaxCols, p.granularity)
+	rows, cols := p.round(area/float64(width), from.Rows, x.MaxRows), width
+	if area/float64(rows) < float64(width)*3/4 && (len(p.workers) > 1 || from.Rows <= p.granularity) {
+		cols = p.round(area/float64(rows), width, 0)
 	}
 	t := Tile{from.Row, from.Col, rows, cols}
 	for _, rest := range []Tile{
-		{from.Row, from.Col + strip, from.Rows, from.Cols - strip},
-		{from.Row + rows, from.Col, from.Rows - rows, strip},
-		{from.Row, from.Col + cols, rows, strip - cols},
+		{from.Row, from.Col + width, from.Rows, from.Cols - width},
+		{from.Row + rows, from.Col, from.Rows - rows, width},
+		{from.Row, from.Col + cols, rows, width - cols},
 	} {
 		if rest.Rows > 0 && rest.Cols > 0 {
 			p.free = append(p.free, rest)
@@ -292,34 +292,34 @@ func (p *Pool) take(w int, area float64) Tile {
 		x.since = time.Now()
 	}
 	x.taken = append(x.taken, t)
-	x.last, x.strip = t, Tile{Col: from.Col, Cols: strip}
+	x.last, x.columns = t, Tile{Col: from.Col, Cols: width}
 	return t
 }
 
 // evenly is the length of the first of several even parts of n, each at most limit.
-func evenly(n, limit, quantum int) int {
+func evenly(n, limit, granularity int) int {
 	if limit <= 0 || n <= limit {
 		return n
 	}
 	parts := (n + limit - 1) / limit
 	part := (n + parts - 1) / parts
-	if up := (part + quantum - 1) / quantum * quantum; up <= limit {
+	if up := (part + granularity - 1) / granularity * granularity; up <= limit {
 		return up
 	}
 	return part
 }
 
-// round is a length near want, at least a quantum and at most all and limit, that leaves no sliver
-// of all.
+// round is a length near want, at least the granularity and at most all and limit, that leaves no
+// sliver of all.
 func (p *Pool) round(want float64, all, limit int) int {
 	if limit <= 0 {
 		limit = all
 	}
-	n := max(int(want/float64(p.quantum)+0.5), 1) * p.quantum
+	n := max(int(want/float64(p.granularity)+0.5), 1) * p.granularity
 	if n > limit {
-		n = max(limit/p.quantum*p.quantum, min(limit, p.quantum))
+		n = max(limit/p.granularity*p.granularity, min(limit, p.granularity))
 	}
-	if all <= limit && all-n < p.quantum {
+	if all <= limit && all-n < p.granularity {
 		return all
 	}
 	return min(n, all)

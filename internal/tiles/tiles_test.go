@@ -12,12 +12,12 @@ import (
 
 // work lets workers of the rates do all tiles of rows by cols, two of each at a time, and returns
 // the time that takes, and who did each element. fails is when a worker fails; 0: never.
-func work(t *testing.T, rows, cols, quantum int, workers []Worker, rates []float64, fails []time.Duration,
+func work(t *testing.T, rows, cols, granularity int, workers []Worker, rates []float64, fails []time.Duration,
 ) (took time.Duration, by []int) {
 	t.Helper()
 	by = make([]int, rows*cols)
 	synctest.Test(t, func(t *testing.T) {
-		p := New(rows, cols, quantum, workers)
+		p := New(rows, cols, granularity, workers)
 		start := time.Now()
 		var mu sync.Mutex
 		var wait sync.WaitGroup
@@ -129,7 +129,7 @@ func TestCold(t *testing.T) {
 func TestOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range 300 {
-		rows, cols, quantum := rng.IntN(70), rng.IntN(70), 1+rng.IntN(9)
+		rows, cols, granularity := rng.IntN(70), rng.IntN(70), 1+rng.IntN(9)
 		workers := make([]Worker, 1+rng.IntN(4))
 		rates, fails := make([]float64, len(workers)), make([]time.Duration, len(workers))
 		for i := range workers {
@@ -144,8 +144,8 @@ func TestOnce(t *testing.T) {
 				fails[i] = time.Duration(rng.IntN(100)) * time.Second
 			}
 		}
-		what := fmt.Sprintf("%d: %dx%d by %d, %+v at %v, failing %v", n, rows, cols, quantum, workers, rates, fails)
-		_, by := work(t, rows, cols, quantum, workers, rates, fails)
+		what := fmt.Sprintf("%d: %dx%d by %d, %+v at %v, failing %v", n, rows, cols, granularity, workers, rates, fails)
+		_, by := work(t, rows, cols, granularity, workers, rates, fails)
 		for i, w := range by {
 			if w < 1 || w > len(workers) {
 				t.Fatalf("%s: element %d was done by %d", what, i, w)

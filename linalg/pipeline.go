@@ -14,33 +14,33 @@ import (
 	"github.com/tandem-gpu/tandem/internal/tiles"
 )
 
-// A stream is the queues and the page-locked memory by which a device computes tiles of matrices
+// A pipeline is the queues and the page-locked memory by which a device computes tiles of matrices
 // that lie elsewhere: panels of A and B come in, are multiplied, and tiles of C go out, all at the
 // same time. A session keeps one for each of its devices, which calls take in turn.
-type stream struct {
+type pipeline struct {
 	in, work, out backend.Queue
-	ins, outs     staging
+	ins, outs     stagingRing
 }
 
-// stagingPieces is how many pieces of stagingBytes are on their way at once, each way. Tests make
+// stagingBuffers is how many buffers of stagingBytes are on their way at once, each way. Tests make
 // them small.
-const stagingPieces = 4
+const stagingBuffers = 4
 
 var stagingBytes = 8 << 20
 
-// A staging is page-locked memory that copies of one queue go through, piece by piece.
-type staging struct {
-	pieces [stagingPieces]piece
-	next   int
+// A stagingRing is page-locked memory that copies of one queue go through, buffer by buffer.
+type stagingRing struct {
+	buffers [stagingBuffers]stagingBuffer
+	next    int
 }
 
-type piece struct {
+type stagingBuffer struct {
 	host backend.HostBuffer
 	done backend.Event // the end of the copy that uses it; nil: none does
 }
 
-// wait waits until no copy uses the piece.
-func (p *piece) wait() error {
+// wait waits until no copy uses the buffer.
+func (p *stagingBuffer) wait() error {
 	if p.done == nil {
 		return nil
 	}
@@ -49,10 +49,10 @@ func (p *piece) wait() error {
 	return errors.Join(e.Wait(), e.Release())
 }
 
-// take is the next piece, free, with room for n bytes.
-func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
-	p = &g.pieces[g.next]
-	g.next = (g.next + 1) % len(g.pieces)
+// take is the next buffer, free, with room for n bytes.
+func (g *stagingRing) take(d backend.Device, n int64) (p *stagingBuffer, err error) {
+	p = &g.buffers[g.next]
+	g.next = (g.next + 1) % len(g.buffers)
 	if err := p.wait(); err != nil {
 		return nil, err
 	}
@@ -66,62 +66,63 @@ func (g *staging) take(d backend.Device, n int64) (p *piece, err error) {
 	return p, err
 }
 
-// idle waits until no copy uses the memory. The next call begins with its first piece again.
-func (g *staging) idle() (err error) {
+// idle waits until no copy uses the memory. The next call begins with its first buffer again.
+func (g *stagingRing) idle() (err error) {
 	g.next = 0
-	for i := range g.pieces {
-		if e := g.pieces[i].wait(); err == nil {
+	for i := range g.buffers {
+		if e := g.buffers[i].wait(); err == nil {
 			err = e
 		}
 	}
 	return err
 }
 
-func (g *staging) free() {
-	for i := range g.pieces {
-		p := &g.pieces[i]
+func (g *stagingRing) free() {
+	for i := range g.buffers {
+		p := &g.buffers[i]
 		if p.done != nil {
 			p.done.Release()
 		}
 		if p.host != nil {
 			p.host.Free()
 		}
-		*p = piece{}
+		*p = stagingBuffer{}
 	}
 }
 
-// takeStream is the device's stream. leaveStream, or dropStream after an error, gives it back.
-func (s *core) takeStream(ctx context.Context) (st *stream, err error) {
+// takePipeline is the device's pipeline. leavePipeline, or dropPipeline after an error, gives it
+// back.
+func (s *core) takePipeline(ctx context.Context) (pipe *pipeline, err error) {
 	select {
-	case st = <-s.stream:
+	case pipe = <-s.pipeline:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if st != nil {
-		return st, nil
+	if pipe != nil {
+		return pipe, nil
 	}
-	st = new(stream)
-	for _, q := range []*backend.Queue{&st.in, &st.work, &st.out} {
+	pipe = new(pipeline)
+	for _, q := range []*backend.Queue{&pipe.in, &pipe.work, &pipe.out} {
 		if *q, err = s.device.NewQueue(); err != nil {
-			s.dropStream(st)
+			s.dropPipeline(pipe)
 			return nil, err
 		}
 	}
-	return st, nil
+	return pipe, nil
 }
 
-func (s *core) leaveStream(st *stream) { s.stream <- st }
+func (s *core) leavePipeline(pipe *pipeline) { s.pipeline <- pipe }
 
-// dropStream releases the stream. Its errors belong to a call that has failed.
-func (s *core) dropStream(st *stream) {
-	for _, q := range []backend.Queue{st.in, st.work, st.out} {
+// dropPipeline releases the pipeline. Its errors belong to a call that has failed.
+func (s *core) dropPipeline(pipe *pipeline) {
+	for _, q := range []backend.Queue{pipe.in, pipe.work, pipe.out} {
 		if q != nil {
 			q.Close()
 		}
 	}
-	st.ins.free()
-	st.outs.free()
-	s.stream <- nil
+	pipe.ins.free()
+	pipe.outs.free()
+	s.pipeline <- nil
 }
 
 // A geometry is the largest tile of C that a device computes, and the panels that it keeps for it:
@@ -191,10 +192,10 @@ func fit[T Element](j *job[T], budget, largest int64) geometry {
 		if g.rows < 1 || g.cols < 1 || g.total() > most || max(g.rows*g.cols, g.a, g.b) > single {
 			return
 		}
-		strips, bands := math.Ceil(float64(n)/float64(g.cols)), math.Ceil(float64(m)/float64(g.rows))
-		copied := float64(m) * strips // per step of k
+		across, down := math.Ceil(float64(n)/float64(g.cols)), math.Ceil(float64(m)/float64(g.rows))
+		copied := float64(m) * across // per step of k
 		if g.keepB*g.depth < j.k {
-			copied += float64(n) * bands
+			copied += float64(n) * down
 		} else {
 			copied += float64(n)
 		}
@@ -242,10 +243,10 @@ type slot struct {
 	turn int           // when that was
 }
 
-// A streamed is a device's part of a job, in copies.
-type streamed[T Element] struct {
-	*crew[T]
-	*stream
+// A pipelinedWorker is a device's part of a job, in copies.
+type pipelinedWorker[T Element] struct {
+	*deviceWorker[T]
+	*pipeline
 	geometry
 	s       *Session // with the queue for work
 	a, b    []slot
@@ -255,41 +256,42 @@ type streamed[T Element] struct {
 }
 
 // A product of a tile: what is to go out to C.
-type ready struct {
+type finishedTile struct {
 	t    tiles.Tile
 	c    int           // the buffer
 	done backend.Event // the end of the work
 }
 
-// stream computes tiles until there are no more.
-func (c *crew[T]) stream(ctx context.Context) (err error) {
-	st, err := c.d.takeStream(ctx)
+// pipeline computes tiles until there are no more.
+func (c *deviceWorker[T]) pipeline(ctx context.Context) (err error) {
+	pipe, err := c.d.takePipeline(ctx)
 	if err != nil {
 		return err
 	}
-	u := &streamed[T]{crew: c, stream: st, geometry: *c.geometry, s: &Session{core: c.d.core, queue: st.work}}
+	s := &Session{core: c.d.core, queue: pipe.work}
+	u := &pipelinedWorker[T]{deviceWorker: c, pipeline: pipe, geometry: *c.geometry, s: s}
 	defer func() {
 		if err != nil {
-			for _, q := range []backend.Queue{st.in, st.work, st.out} {
+			for _, q := range []backend.Queue{pipe.in, pipe.work, pipe.out} {
 				q.Wait() // its error came with another, or comes from it
 			}
 		}
 		if err == nil {
-			err = errors.Join(st.ins.idle(), st.outs.idle())
+			err = errors.Join(pipe.ins.idle(), pipe.outs.idle())
 		}
 		if e := u.free(); err == nil {
 			err = e
 		}
 		if err != nil {
-			c.d.dropStream(st)
+			c.d.dropPipeline(pipe)
 		} else {
-			c.d.leaveStream(st)
+			c.d.leavePipeline(pipe)
 		}
 	}()
 	if err := u.reserve(); err != nil {
 		return err
 	}
-	full, empty := make(chan ready, keptTiles), make(chan int, keptTiles)
+	full, empty := make(chan finishedTile, keptTiles), make(chan int, keptTiles)
 	for i := range u.c {
 		empty <- i
 	}
@@ -305,7 +307,7 @@ func (c *crew[T]) stream(ctx context.Context) (err error) {
 
 // reserve allocates the panels and the tiles. Where the device has less room than it said, it does
 // with less.
-func (u *streamed[T]) reserve() (err error) {
+func (u *pipelinedWorker[T]) reserve() (err error) {
 	var t T
 	for try := 0; ; try++ {
 		if u.rows == 0 {
@@ -329,7 +331,7 @@ func (u *streamed[T]) reserve() (err error) {
 	}
 }
 
-func (u *streamed[T]) allocate() (err error) {
+func (u *pipelinedWorker[T]) allocate() (err error) {
 	u.a, u.b = make([]slot, u.keepA), make([]slot, u.keepB)
 	get := func(to *backend.Buffer, elements int) {
 		if err == nil {
@@ -349,7 +351,7 @@ func (u *streamed[T]) allocate() (err error) {
 }
 
 // free releases the panels and the tiles.
-func (u *streamed[T]) free() (err error) {
+func (u *pipelinedWorker[T]) free() (err error) {
 	free := func(b backend.Buffer) {
 		if b == nil {
 			return
@@ -376,7 +378,7 @@ func (u *streamed[T]) free() (err error) {
 }
 
 // feed brings panels in and enqueues the work.
-func (u *streamed[T]) feed(ctx context.Context, full chan<- ready, empty <-chan int) error {
+func (u *pipelinedWorker[T]) feed(ctx context.Context, full chan<- finishedTile, empty <-chan int) error {
 	for {
 		c := <-empty
 		t, ok := u.pool.Next(u.w)
@@ -393,12 +395,12 @@ func (u *streamed[T]) feed(ctx context.Context, full chan<- ready, empty <-chan 
 		if err != nil {
 			return err
 		}
-		full <- ready{t, c, done}
+		full <- finishedTile{t, c, done}
 	}
 }
 
 // compute enqueues the work of a tile.
-func (u *streamed[T]) compute(ctx context.Context, c int, t tiles.Tile) error {
+func (u *pipelinedWorker[T]) compute(ctx context.Context, c int, t tiles.Tile) error {
 	dst := u.array(u.c[c], t.Rows, t.Cols)
 	if u.chain {
 		if err := u.send(u.c[c], u.block(0, t, 0, 0), false); err != nil {
@@ -451,13 +453,13 @@ func (s *slot) release() (err error) {
 	return err
 }
 
-func (u *streamed[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
+func (u *pipelinedWorker[T]) array(buf backend.Buffer, rows, cols int) *Array[T] {
 	return &Array[T]{s: u.s, buf: buf, rows: rows, cols: cols, stride: cols, view: true}
 }
 
 // panel is the panel of operand i for steps k to l-1 of tile t, and the slot that it is in: one
 // that has it, or the one that was not used for longest.
-func (u *streamed[T]) panel(slots []slot, i int, t tiles.Tile, k, l int) (*slot, *Array[T], error) {
+func (u *pipelinedWorker[T]) panel(slots []slot, i int, t tiles.Tile, k, l int) (*slot, *Array[T], error) {
 	p := u.op.region(i, tiles.Tile{Row: t.Row, Col: t.Col, Rows: t.Rows, Cols: t.Cols}, k, l)
 	u.turn++
 	s := &slots[0]
@@ -487,7 +489,7 @@ func (u *streamed[T]) panel(slots []slot, i int, t tiles.Tile, k, l int) (*slot,
 }
 
 // inFirst lets later work wait for the copies so far.
-func (u *streamed[T]) inFirst() error {
+func (u *pipelinedWorker[T]) inFirst() error {
 	e, err := u.in.Record()
 	if err != nil {
 		return err
@@ -496,7 +498,7 @@ func (u *streamed[T]) inFirst() error {
 }
 
 // send copies m, or its transpose, to buf, packed.
-func (u *streamed[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
+func (u *pipelinedWorker[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
 	rows, cols := m.Rows, m.Cols
 	if trans {
 		rows, cols = cols, rows
@@ -529,7 +531,7 @@ func (u *streamed[T]) send(buf backend.Buffer, m Matrix[T], trans bool) error {
 
 // drain brings finished tiles to C. After an error it touches C no more, and the pool has the rest
 // of its tiles back.
-func (u *streamed[T]) drain(full <-chan ready, empty chan<- int) (err error) {
+func (u *pipelinedWorker[T]) drain(full <-chan finishedTile, empty chan<- int) (err error) {
 	for r := range full {
 		if err == nil && !u.stopped.Load() {
 			if err = u.receive(r); err != nil {
@@ -547,20 +549,20 @@ func (u *streamed[T]) drain(full <-chan ready, empty chan<- int) (err error) {
 	return err
 }
 
-// receive copies a tile to C, as many rows at a time as a piece of the staging memory holds.
-func (u *streamed[T]) receive(r ready) error {
+// receive copies a tile to C, as many rows at a time as a staging buffer holds.
+func (u *pipelinedWorker[T]) receive(r finishedTile) error {
 	if err := u.out.WaitEvent(r.done); err != nil {
 		return err
 	}
 	tile := u.array(u.c[r.c], r.t.Rows, r.t.Cols)
 	step := max(1, stagingBytes/int(tile.bytes(tile.cols)))
 	type part struct {
-		p    *piece
+		p    *stagingBuffer
 		i, n int
 	}
 	var parts []part // on their way
 	for i := 0; i < tile.rows || len(parts) > 0; {
-		if i < tile.rows && len(parts) < stagingPieces {
+		if i < tile.rows && len(parts) < stagingBuffers {
 			n := min(step, tile.rows-i)
 			p, err := u.outs.take(u.d.device, tile.bytes(n*tile.cols))
 			if err != nil {

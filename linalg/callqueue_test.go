@@ -148,7 +148,7 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 }
 
 // Calls one after the other share a queue; as many at once as there may be leave only a few.
-func TestLanesAreKept(t *testing.T) {
+func TestCallQueuesAreKept(t *testing.T) {
 	eachMemory(t, func(*observedQueue, []backend.Arg) error { return nil },
 		func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
 			for range 5 {
