@@ -129,13 +129,18 @@ func isResult(line string) bool {
 	return strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?   \t")
 }
 
-// printRunning names the tests that run, of each package those without a subtest that runs too.
+// most is how many tests of a package are named at a time.
+const most = 3
+
+// printRunning names tests that run, of each package the first without a subtest that runs too.
 func printRunning(w io.Writer, running []*test, now time.Time) {
 	if len(running) == 0 {
 		fmt.Fprintln(w, "...  \tbuilding")
 	}
+	named := map[string]int{}
 	for _, t := range running {
-		if !slices.ContainsFunc(running, t.holds) {
+		if named[t.pkg] < most && !slices.ContainsFunc(running, t.holds) {
+			named[t.pkg]++
 			fmt.Fprintf(w, "...  \t%s %s, since %.0fs\n", t.pkg, t.name, now.Sub(t.since).Seconds())
 		}
 	}
