@@ -487,6 +487,9 @@ func (g *generator) phase(counts bool) {
 		g.declared(v, "uint64")
 		g.line("it.Barrier()")
 		return
+	case g.chance(4):
+		g.meeting()
+		return
 	case g.chance(12):
 		g.line("if %s == %d && n > %d { // all of the group", k.group, g.r.IntN(3), g.r.IntN(14))
 		g.line("\treturn")
@@ -494,7 +497,17 @@ func (g *generator) phase(counts bool) {
 	}
 	outer := len(g.vars)
 	closing := "}"
-	switch v := g.name("r"); g.r.IntN(5) {
+	switch v := g.name("r"); g.r.IntN(7) {
+	case 5:
+		t := g.pick("int", "uint8", "int32")
+		g.line("for %s := range gpu.Uniform(it, %s&3) {", v, g.expr(t, 1))
+		g.vars = append(g.vars, genVar{v, t, true})
+	case 6:
+		w := g.name("r")
+		g.line("%s := 0", w)
+		g.line("for %s < 3 && it.Any(%s) {", w, g.expr("bool", 1))
+		g.line("\t%s++", w)
+		g.vars = append(g.vars, genVar{w, "int", true})
 	case 0:
 		g.line("for %s := range n - %d {", v, g.r.IntN(6))
 		g.vars = append(g.vars, genVar{v, "int", true})
@@ -555,7 +568,7 @@ func (g *generator) block(n int) {
 }
 
 func (g *generator) stmt() {
-	k := g.r.IntN(22)
+	k := g.r.IntN(23)
 	if g.depth > 1 {
 		k = g.r.IntN(6)
 	}
@@ -606,6 +619,8 @@ func (g *generator) stmt() {
 		g.localType()
 	case 21:
 		g.unicode()
+	case 22:
+		g.wideInts()
 	default:
 		g.copies()
 	}
@@ -1150,7 +1165,9 @@ func (g *generator) float(t string, depth int, x func() string) string {
 	if g.rmath && g.chance(6) {
 		return fmt.Sprintf("%s(f32.%s(%s))", t, g.pick(genRmath...), g.expr("float32", depth-1))
 	}
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
+	case 12:
+		return fmt.Sprintf("%s(math.Copysign(float64(%s), float64(%s)))", t, x(), g.leaf("int32"))
 	case 0:
 		if t == "float64" {
 			return fmt.Sprintf("math.FMA(%s, %s, %s)", x(), x(), x())
@@ -1223,6 +1240,50 @@ func (g *generator) integer(t string, depth int, x func() string) string {
 		return g.number(t, x)
 	}
 	return fmt.Sprintf("(%s %s %s)", x(), g.pick("+", "-", "*", "&", "|", "^", "&^"), x())
+}
+
+// meeting is a barrier with a result, by itself or in a helper of its own.
+func (g *generator) meeting() {
+	v := g.name("v")
+	switch t := g.pick(genScalars...); g.r.IntN(4) {
+	case 0:
+		g.line("%s := it.Any(%s)", v, g.expr("bool", 2))
+		g.declared(v, "bool")
+	case 1:
+		g.line("%s := gpu.Uniform(it, %s(%s))", v, t, g.expr(t, 2))
+		g.declared(v, t)
+	case 2:
+		g.line("%s := func() %s {", v, t)
+		g.line("\tif it.Any(%s) && it.Any(%s) {", g.expr("bool", 1), g.expr("bool", 1))
+		g.line("\t\treturn gpu.Uniform(it, %s(%s))", t, g.expr(t, 1))
+		g.line("\t}")
+		g.line("\treturn %s", g.expr(t, 1))
+		g.line("}()")
+		g.declared(v, t)
+	default:
+		g.line("%s := gpu.Uniform(it, %s(%s))", v, "uint8", g.expr("uint8", 1))
+		g.line("for %s > 0 {", v)
+		g.line("\t%s = gpu.Uniform(it, %[1]s/%d)", v, 2+g.r.IntN(3))
+		g.line("}")
+		g.declared(v, "uint8")
+	}
+}
+
+// wideInts is results of package bits, which may go over their operands.
+func (g *generator) wideInts() {
+	a, b := g.name("v"), g.name("v")
+	g.line("%s, %s := uint64(%s), uint64(%s)", a, b, g.expr("uint64", 1), g.expr("uint64", 1))
+	g.declared(a, "uint64")
+	g.declared(b, "uint64")
+	switch g.r.IntN(3) {
+	case 0:
+		g.line("%s, %s = bits.Mul64(%[1]s, %[2]s)", a, b)
+	case 1:
+		g.line("%s, %s = bits.Add64(%[1]s, %[2]s, %s&1)", a, b, g.leaf("uint64"))
+	default:
+		g.line("%s, %s = bits.Sub64(%[2]s, %[1]s, %s&1)", a, b, g.leaf("uint64"))
+	}
+	g.line("%s ^= uint64(bits.%s(uint16(%s)))", a, g.pick("TrailingZeros16", "Len16", "Reverse16", "ReverseBytes16"), b)
 }
 
 // effects is one expression that looks at a variable and a struct by calls, and changes them by
