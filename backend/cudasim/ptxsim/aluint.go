@@ -336,6 +336,26 @@ func dotBytes(r []uint64, in *inst) {
 	r[in.d] = uint64(uint32(sum))
 }
 
+// dotHalves is c plus the sum of two products, of the halves of a and the two low bytes of b, or
+// with bit 2 of in.imm the two high ones. Bits 0 and 1 say that those of a and b are signed.
+func dotHalves(r []uint64, in *inst) {
+	sum, bytes := int64(r[in.c]), r[in.b]
+	if in.imm&4 != 0 {
+		bytes >>= 16
+	}
+	for i := range 2 {
+		a, b := int64(r[in.a]>>(16*i)&0xffff), int64(bytes>>(8*i)&0xff)
+		if in.imm&1 != 0 {
+			a = int64(int16(a))
+		}
+		if in.imm&2 != 0 {
+			b = int64(int8(b))
+		}
+		sum += a * b
+	}
+	r[in.d] = uint64(uint32(sum))
+}
+
 // addCarry adds, with the carry of x.e if in.imm has bit 0, and leaves the carry there if it has
 // bit 1. The others do so too.
 func addCarry(r []uint64, in *inst) { carry(r, in, r[in.a], r[in.b], 0) }

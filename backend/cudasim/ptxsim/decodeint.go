@@ -368,8 +368,17 @@ func (d *decoder) bfi() error {
 	return d.simple(inst{fn: insertField, x: &extra{typ: t, e: length}}, t, t, t, u32)
 }
 
-func (d *decoder) dp4a() error {
+// dot decodes dp4a, and dp2a, which says which bytes of b it takes.
+func (d *decoder) dot() error {
 	signs := map[string]int64{"u32": 0, "s32": 1}
+	in := inst{fn: dotBytes}
+	if d.stmt.name == "dp2a" && len(d.mods) > 0 {
+		half, ok := map[string]int64{"lo": 0, "hi": 4}[d.mods[0]]
+		if !ok {
+			return d.unknown()
+		}
+		in.fn, in.imm, d.mods = dotHalves, half, d.mods[1:]
+	}
 	if len(d.mods) != 2 {
 		return d.unknown()
 	}
@@ -379,5 +388,6 @@ func (d *decoder) dp4a() error {
 		return d.unknown()
 	}
 	d.mods = nil
-	return d.uniform(inst{fn: dotBytes, imm: a | b<<1}, b32, 3)
+	in.imm |= a | b<<1
+	return d.uniform(in, b32, 3)
 }

@@ -25,7 +25,7 @@ func init() { // a map literal would refer to itself through statement
 		"shl":  (*decoder).shift, "shr": (*decoder).shift, "shf": (*decoder).funnel, "lop3": (*decoder).lop3,
 		"prmt": (*decoder).prmt,
 		"popc": (*decoder).bitCount, "clz": (*decoder).bitCount, "brev": (*decoder).brev, "bfind": (*decoder).bfind,
-		"bfe": (*decoder).bfe, "bfi": (*decoder).bfi, "dp4a": (*decoder).dp4a,
+		"bfe": (*decoder).bfe, "bfi": (*decoder).bfi, "dp4a": (*decoder).dot, "dp2a": (*decoder).dot,
 		"setp": (*decoder).setp, "set": (*decoder).set, "selp": (*decoder).selp, "slct": (*decoder).slct,
 		"mov": (*decoder).mov, "cvt": (*decoder).cvt, "cvta": (*decoder).cvta, "isspacep": (*decoder).isspacep,
 		"ld": (*decoder).load, "ldu": (*decoder).load, "st": (*decoder).store, "atom": (*decoder).atom,

@@ -416,6 +416,12 @@ func TestBits(t *testing.T) {
 			}
 			return low(sum, 32)
 		}},
+		semantic{"dp2a.lo.s32.u32 %d, %a, %b, %c;", three, func(v [3]uint64) uint64 {
+			return low(dot2(v, "s16", "u8", 0), 32)
+		}},
+		semantic{"dp2a.hi.u32.s32 %d, %a, %b, %c;", three, func(v [3]uint64) uint64 {
+			return low(dot2(v, "u16", "s8", 16), 32)
+		}},
 		semantic{
 			"setp.lt.and.u32 %d, %a, %b, %c;", "pred u32 u32 pred",
 			func(v [3]uint64) uint64 { return flag(v[0] < v[1]) & v[2] },
@@ -524,4 +530,14 @@ func sum128(ah, al, bh, bl uint64, f func(z, a, b *big.Int) *big.Int) *big.Int {
 	b := newInt().Add(newInt().Lsh(newInt().SetUint64(bh), 64), newInt().SetUint64(bl))
 	s := f(newInt(), a, b)
 	return s.Rsh(s, 64)
+}
+
+// dot2 is what dp2a gives: halves of a by bytes of b from bit shift on.
+func dot2(v [3]uint64, a, b string, shift int) *big.Int {
+	sum := bigInt(u32, v[2])
+	for i := range 2 {
+		x, y := bigInt(types[a], v[0]>>(16*i)), bigInt(types[b], v[1]>>(shift+8*i))
+		sum.Add(sum, newInt().Mul(x, y))
+	}
+	return sum
 }
