@@ -12,7 +12,8 @@
 //	        the sign of A's elements, and BETA 1;
 //	        matmul_naive, matmul_tiled: C = A*B;
 //	        transpose, transpose_naive, transpose_tiled: C = A', with A of M by N;
-//	        add: C = A + B; sub: C = A - B; scale: C = ALPHA*A; all of M by N;
+//	        add: C = A + B; scale: C = ALPHA*A; and so on, as kernels.Elementwises has them;
+//	        all of M by N;
 //	        gpu.Exp, gpu.Pow and so on: C is that function of package gpu, element by element: of
 //	        A's elements, or of A's and B's, by packages rmath/f32 and rmath
 //	TYPE    float32, float64 or int32
