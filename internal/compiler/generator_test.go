@@ -1265,7 +1265,7 @@ func (g *generator) meeting() {
 		g.line("for %s > 0 {", v)
 		g.line("\t%s = gpu.Uniform(it, %[1]s/%d)", v, 2+g.r.IntN(3))
 		g.line("}")
-		g.declared(v, "uint8")
+		g.vars = append(g.vars, genVar{v, "uint8", true}) // which decides over a barrier: never another's
 	}
 }
 
