@@ -39,7 +39,11 @@ func (w *writes) stmt(s *stmt) {
 		if shared(s.x) {
 			w.write(s.x)
 		}
-		w.lead(rootVariable(s.x), s.y)
+		if v := rootVariable(s.x); v != nil {
+			w.lead(v, s.y)
+		} else if s.y.typ.hasReference() {
+			w.write(s.y) // what is kept behind a pointer is no longer followed: it may be written there
+		}
 	case stmtCall:
 		for _, v := range s.dst {
 			w.lead(v, s.x)

@@ -68,6 +68,22 @@ func structs(it gpu.Item, w1 []int32, r1 gpu.Matrix[int32], w2 gpu.Matrix[int32]
 	w3[0] = q
 }
 
+func (r *rows) keep(x []int32)          { r.data = x }
+func keepIn(r *rows, x, y []int32) int32 { r.data = x; return y[0] }
+
+// A slice may go through a pointer to where it is written.
+//
+//tandem:kernel
+func pointers(it gpu.Item, w1, w2, w3, r1 []int32) {
+	var a, b, c rows
+	a.keep(w1)
+	a.set(0, keepIn(&b, w2, r1))
+	b.data[1] = 3
+	p := &c
+	p.data = w3
+	c.set(2, c.get(1))
+}
+
 //tandem:kernel
 func atomics(it gpu.Item, w1, r1 []int32, w2, w3 []uint64) {
 	gpu.AtomicAdd(&w1[r1[0]], r1[1])
@@ -111,7 +127,7 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 	}
-	if len(list) != 6 {
+	if len(list) != 7 {
 		t.Errorf("%d kernels", len(list))
 	}
 }
