@@ -19,11 +19,11 @@ const EnvCheck = "TANDEM_CHECK"
 // compiled from now on. In it an index out of range, an element outside a matrix, the bounds of a
 // slice that are none and an integer division by 0 are errors of the launch. They match
 // backend.ErrLaunch and name the kernel's file and line, the numbers and the work-item; the session
-// goes on. What the kernel has written before stays written. A checked launch blocks. It takes a
-// compiler: on an NVIDIA GPU that is NVRTC. On the cpu device the kernel runs twice: on copies of
-// its buffers each work-item is a goroutine that runs the Go as it is written, which finds barriers
-// that not all of them come to as well; if that finds nothing, the compiled kernel computes the
-// results.
+// goes on. What the kernel has written before stays written, but on the cpu device nothing is. A
+// checked launch blocks. It takes a compiler: on an NVIDIA GPU that is NVRTC. On the cpu device the
+// kernel runs twice: on copies of its buffers each work-item is a goroutine that runs the Go as it
+// is written, which finds barriers that not all of them come to as well; if that finds nothing, the
+// compiled kernel computes the results.
 //
 // A session begins with what [EnvCheck] says.
 func (s *Session) SetChecked(on bool) { s.checked.Store(on) }

@@ -115,11 +115,7 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 			}
 		}()
 	}
-	var shapes [][]int
-	for _, in := range f.in {
-		shapes = append(shapes, in.Shape)
-	}
-	shape, err := f.op.shape(&f, shapes)
+	shape, err := f.op.shape(&f)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 // of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {
 	chooser
-	// shape sets the shape of C, and the steps, of a job whose operands are files; in are the
-	// shapes of these as NumPy has them. It gives that of the result.
-	shape(f *fileJob[T], in [][]int) ([]int, error)
+	// shape sets the shape of C, and the steps, of a job whose operands are files. It gives the
+	// shape of the result as NumPy has it.
+	shape(f *fileJob[T]) ([]int, error)
 	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
 	region(i int, c tiles.Tile, k, l int) tiles.Tile
 	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
@@ -54,19 +54,19 @@ func (product[T]) choose(key planKey, info *backend.Info) (*backend.Source, back
 	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
 }
 
-func (product[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
+func (product[T]) shape(f *fileJob[T]) ([]int, error) {
 	a, b := f.in[0], f.in[1]
-	if len(in[1]) == 1 { // a column
+	if len(b.Shape) == 1 { // a column
 		b.Rows, b.Cols = b.Cols, b.Rows
 	}
-	if len(in[0]) == 0 || len(in[1]) == 0 || a.Cols != b.Rows {
-		return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, in[0], in[1])
+	if len(a.Shape) == 0 || len(b.Shape) == 0 || a.Cols != b.Rows {
+		return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, a.Shape, b.Shape)
 	}
 	f.m, f.n, f.k = a.Rows, b.Cols, a.Cols
 	if _, err := elements(f.m, f.n); err != nil {
 		return nil, err
 	}
-	return slices.Concat(in[0][:len(in[0])-1], in[1][1:]), nil
+	return slices.Concat(a.Shape[:len(a.Shape)-1], b.Shape[1:]), nil
 }
 
 func (product[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
@@ -131,8 +131,8 @@ func (transposition[T]) choose(key planKey, info *backend.Info) (*backend.Source
 	return kernels.Transpose(key.typ, p), kernels.TransposeGrid(p, key.m, key.n)
 }
 
-func (transposition[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
-	a, shape := f.in[0], slices.Clone(in[0])
+func (transposition[T]) shape(f *fileJob[T]) ([]int, error) {
+	a, shape := f.in[0], slices.Clone(f.in[0].Shape)
 	if len(shape) == 1 { // a row that stays one
 		a.Rows, a.Cols = a.Cols, a.Rows
 	}
@@ -157,14 +157,15 @@ func (o elementwise[T]) choose(key planKey, info *backend.Info) (*backend.Source
 	return o.row.Source(key.typ), kernels.ElementwiseGrid(info, int64(key.m), int64(key.n))
 }
 
-func (o elementwise[T]) shape(f *fileJob[T], in [][]int) ([]int, error) {
-	f.m, f.n = f.in[0].Rows, f.in[0].Cols
-	for _, other := range in[1:] {
-		if !slices.Equal(in[0], other) {
-			return nil, fmt.Errorf("%w: %s of files of shapes %v and %v", ErrShape, o.row.Name, in[0], other)
+func (o elementwise[T]) shape(f *fileJob[T]) ([]int, error) {
+	a := f.in[0]
+	f.m, f.n = a.Rows, a.Cols
+	for _, b := range f.in[1:] {
+		if !slices.Equal(a.Shape, b.Shape) {
+			return nil, fmt.Errorf("%w: %s of files of shapes %v and %v", ErrShape, o.row.Name, a.Shape, b.Shape)
 		}
 	}
-	return in[0], nil
+	return a.Shape, nil
 }
 
 func (elementwise[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile { return c }

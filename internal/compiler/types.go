@@ -42,7 +42,7 @@ const (
 // A typ is a type of the generated code. Equal types are one pointer.
 type typ struct {
 	kind   kind
-	name   string // of a number in C, of a struct in Go; the key of an array, a slice or a pointer
+	name   string // of a number in C, of a struct in Go
 	key    string // which no other type has
 	elem   *typ
 	len    int64
