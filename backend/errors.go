@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -66,3 +67,8 @@ func (e *Error) Error() string {
 
 // Unwrap gives errors.Is the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Failure is the error of a check that stands before the library's call.
+func Failure(driver, op string, kind error, format string, v ...any) *Error {
+	return &Error{Driver: driver, Op: op, Err: kind, Detail: fmt.Sprintf(format, v...)}
+}

@@ -18,27 +18,29 @@ func (d *fakeDriver) Name() string { return d.name }
 
 func (d *fakeDriver) Devices() ([]Info, error) { return d.infos, d.err }
 
-func (d *fakeDriver) Open(i int) (Device, error) {
+func (d *fakeDriver) Open(i int) (*Device, error) {
 	if err := d.openErr[i]; err != nil {
 		return nil, err
 	}
-	return fakeDevice{info: d.infos[i]}, nil
+	fake := NewDevice(fakeDevice{info: &d.infos[i]})
+	opened = append(opened, fake)
+	return fake, nil
 }
 
 // fakeDevice can only say who it is.
 type fakeDevice struct {
-	Device
-	info Info
+	DriverDevice
+	info *Info
 }
 
-func (d fakeDevice) Info() Info { return d.info }
+func (d fakeDevice) Info() *Info        { return d.info }
+func (d fakeDevice) Start(func() error) {}
+func (d fakeDevice) Release()           { closed = append(closed, d.info.Name) }
 
-func (d fakeDevice) Close() error {
-	closed = append(closed, d.info.Name)
-	return nil
-}
-
-var closed []string // the names of the devices
+var (
+	opened []*Device // not forgotten, so that tests alone close them
+	closed []string  // the names of the devices
+)
 
 var fakes = map[string]*fakeDriver{
 	"cuda": {name: "cuda"}, "opencl": {name: "opencl"}, "cpu": {name: "cpu"}, "cudasim": {name: "cudasim"},

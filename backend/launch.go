@@ -83,18 +83,18 @@ func dims(d [3]int) string {
 // An Arg is one kernel argument: a buffer with an offset, or a scalar of fixed width. Buf, At,
 // Int32 and the like make one.
 type Arg struct {
-	Buffer Buffer // nil for a scalar
-	Offset int64  // bytes into Buffer, a multiple of Info.OffsetAlign
-	Bits   uint64 // the scalar, in its low Size bytes
-	Size   int    // bytes of the scalar: 4 or 8; 0 for a buffer
-	Type   string // Go's name of the type of the scalar, or of the buffer's elements: "float32"; "": not checked
+	Buffer *Buffer // nil for a scalar
+	Offset int64   // bytes into Buffer, a multiple of Info.OffsetAlign
+	Bits   uint64  // the scalar, in its low Size bytes
+	Size   int     // bytes of the scalar: 4 or 8; 0 for a buffer
+	Type   string  // Go's name of the type of the scalar, or of the buffer's elements: "float32"; "": not checked
 }
 
 // Buf passes the address of b, with elements of any type.
-func Buf(b Buffer) Arg { return Arg{Buffer: b} }
+func Buf(b *Buffer) Arg { return Arg{Buffer: b} }
 
 // At passes the address of b plus off bytes.
-func At(b Buffer, off int64) Arg { return Arg{Buffer: b, Offset: off} }
+func At(b *Buffer, off int64) Arg { return Arg{Buffer: b, Offset: off} }
 
 // Int32 passes an int.
 func Int32(v int32) Arg { return Arg{Bits: uint64(uint32(v)), Size: 4, Type: "int32"} }
@@ -134,11 +134,8 @@ func (a Arg) Float32() float32 { return math.Float32frombits(uint32(a.Bits)) }
 func (a Arg) Float64() float64 { return math.Float64frombits(a.Bits) }
 
 // Mem is the memory of a buffer argument on the cpu device, from the argument's offset to its end,
-// as elements of T: what a GoKernel computes on. A rest shorter than an element is left out. The
-// argument's buffer must be a HostBuffer.
-func Mem[T any](a Arg) []T {
-	return Elems[T](a.Buffer.(HostBuffer).Bytes()[a.Offset:])
-}
+// as elements of T: what a GoKernel computes on. A rest shorter than an element is left out.
+func Mem[T any](a Arg) []T { return Elems[T](a.Buffer.mem.Bytes[a.Offset:]) }
 
 // Bytes is the memory of s as bytes, for Queue.Write, Queue.Read and Device.Register. It shares
 // memory with s.

@@ -7,13 +7,6 @@ import (
 	"unsafe"
 )
 
-// hostMemory is plain memory as a buffer.
-type hostMemory []byte
-
-func (m hostMemory) Len() int64    { return int64(len(m)) }
-func (m hostMemory) Bytes() []byte { return m }
-func (m hostMemory) Free() error   { return nil }
-
 func TestGrid(t *testing.T) {
 	if g, want := Grid1(5, 7), (Grid{[3]int{5, 1, 1}, [3]int{7, 1, 1}}); g != want {
 		t.Errorf("Grid1 is %+v, want %+v", g, want)
@@ -76,7 +69,7 @@ func TestArg(t *testing.T) {
 			t.Errorf("%s does not come back as it was, or has another size", name)
 		}
 	}
-	b := make(hostMemory, 8)
+	b := HostMemory(make([]byte, 8))
 	if a := Buf(b); a.Buffer == nil || a.Offset != 0 || a.Size != 0 {
 		t.Errorf("Buf is %+v", a)
 	}
@@ -87,7 +80,7 @@ func TestArg(t *testing.T) {
 
 func TestMem(t *testing.T) {
 	x := []int32{1, 2, 3, 4}
-	b := hostMemory(Bytes(x))
+	b := HostMemory(Bytes(x))
 	m := Mem[int32](At(b, 8))
 	if !slices.Equal(m, []int32{3, 4}) {
 		t.Errorf("Mem at 8 is %v, want 3, 4", m)
@@ -99,7 +92,7 @@ func TestMem(t *testing.T) {
 	if m := Mem[int32](At(b, 16)); len(m) != 0 {
 		t.Errorf("Mem at the end is %v", m)
 	}
-	if m := Mem[float64](At(b[:14], 0)); len(m) != 1 {
+	if m := Mem[float64](Buf(HostMemory(Bytes(x)[:14]))); len(m) != 1 {
 		t.Errorf("Mem of 14 bytes has %d float64, want 1", len(m))
 	}
 }

@@ -106,7 +106,7 @@ func joinSpecs(specs []Spec) string {
 // nothing anywhere, the first that opens of: a CUDA GPU, an OpenCL GPU (AMD first), the CPU device.
 // A named choice never falls back: it opens, or the error, which matches ErrNoDevice, says why. Of
 // several devices ("gpus", "cuda:0+cpu") Open opens the first; [OpenAll] opens all.
-func Open(spec string) (Device, error) {
+func Open(spec string) (*Device, error) {
 	specs, err := ParseSpec(spec)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func Open(spec string) (Device, error) {
 // OpenAll opens all devices that spec names: choices as Open takes them, joined by plus signs, as
 // in "cuda:0+opencl:gfx90a+cpu". "gpus" is every GPU of CUDA, and every other of OpenCL. All open,
 // or none stays open. A device that is named twice is an ErrNoDevice.
-func OpenAll(spec string) ([]Device, error) {
+func OpenAll(spec string) ([]*Device, error) {
 	specs, err := ParseSpec(spec)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func OpenAll(spec string) ([]Device, error) {
 }
 
 // openFirst opens the first n devices of specs.
-func openFirst(specs []Spec, n int) (devices []Device, err error) {
+func openFirst(specs []Spec, n int) (devices []*Device, err error) {
 	defer func() {
 		if err == nil {
 			return
@@ -162,7 +162,7 @@ func openFirst(specs []Spec, n int) (devices []Device, err error) {
 				return devices, err
 			}
 			devices = append(devices, d)
-			if err := distinct(devices, Device.Info); err != nil {
+			if err := distinct(devices, (*Device).Info); err != nil {
 				return devices, err
 			}
 			if failures = nil; s.Driver == "auto" {

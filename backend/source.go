@@ -20,11 +20,22 @@ type Source struct {
 	Group [3]int
 	PTX   []byte   // prebuilt, for cuda and cudasim; may be nil
 	Go    GoKernel // for the cpu device; may be nil
+	// the text in a compressed file, where Text is empty; may be nil
+	PackedText func() string
 	// prebuilt PTX that is unpacked when it is needed, where PTX is nil; may be nil
 	Packed *PackedPTX
 	// of kernels that gpu/compile generated; nil for others
 	Fresh  func() error // tells whether the kernel is still the one that this was generated from
 	Checks *Checks      // what a checked launch needs
+	Native []Native     // machine code, which the cpu device runs in place of Go
+}
+
+// Native is machine code of a kernel for one kind of processor, which does what its Go does.
+type Native struct {
+	Level        string  // the instructions that it needs: "avx2", "avx512" or "neon"
+	Entry        uintptr // the address of a C function, which internal/nativegen/native.h declares
+	Lanes        int     // how many work-items that are neighbours in x make a strip
+	Group, Strip int     // bytes of scratch memory for a group, and for each strip of it
 }
 
 // PackedPTX is PTX in a compressed file.
@@ -93,6 +104,16 @@ func (s *Source) GridFor(n ...int) Grid {
 	return g
 }
 
+// Unpacked is s with its text, which is unpacked where it has to be.
+func (s *Source) Unpacked() *Source {
+	if s.Text != "" || s.PackedText == nil {
+		return s
+	}
+	whole := *s
+	whole.Text = s.PackedText()
+	return &whole
+}
+
 // Defines is the macros as "NAME=value" in a fixed order.
 func (s *Source) Defines() []string {
 	d := make([]string, 0, len(s.Macros))
@@ -110,7 +131,7 @@ func (s *Source) Key() [sha256.Size]byte {
 	if s.PTX == nil && s.Packed != nil {
 		ptx = s.Packed.Hash()
 	}
-	for _, part := range append([]string{s.Name, s.FileName(), s.Text, ptx}, s.Defines()...) {
+	for _, part := range append([]string{s.Name, s.FileName(), s.Unpacked().Text, ptx}, s.Defines()...) {
 		var n [8]byte
 		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

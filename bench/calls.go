@@ -155,7 +155,7 @@ func (d *onDevice[T]) smallSample(result *SmallCall) error {
 // deviceSeconds is the time by the device's own clock between events before and after what f
 // enqueues.
 func deviceSeconds(s *linalg.Session, f func() error) (seconds float64, err error) {
-	release := func(e backend.Event) {
+	release := func(e *backend.Event) {
 		if rel := e.Release(); err == nil {
 			err = rel
 		}

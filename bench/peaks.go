@@ -194,8 +194,8 @@ func sameProcessor(cpu backend.Info) (*linalg.Session, error) {
 type fma struct {
 	s      *linalg.Session
 	t      element.Type
-	kernel backend.Kernel
-	out    backend.Buffer
+	kernel *backend.Kernel
+	out    *backend.Buffer
 	grid   backend.Grid
 	steps  int
 	width  int // elements of a vector

@@ -171,7 +171,7 @@ type onDevice[T linalg.Element] struct {
 	p       problem[T]
 	ref     *reference[T]
 	a, b, c *linalg.Array[T]
-	kernels []backend.Kernel
+	kernels []*backend.Kernel
 }
 
 func newOnDevice[T linalg.Element](s *linalg.Session, p problem[T], ref *reference[T]) (*onDevice[T], error) {
@@ -190,6 +190,11 @@ func newOnDevice[T linalg.Element](s *linalg.Session, p problem[T], ref *referen
 	return d, nil
 }
 
+// operand is a as the functions for arguments of package kernels take it.
+func operand[T linalg.Element](a *linalg.Array[T]) kernels.Operand {
+	return kernels.Operand{Buffer: a.Buffer(), Offset: int64(a.Offset()), Stride: int64(a.Stride())}
+}
+
 func (d *onDevice[T]) free() {
 	for _, k := range d.kernels {
 		k.Release()
@@ -206,7 +211,7 @@ func (d *onDevice[T]) mul() error { return d.c.Mul(d.a, d.b) }
 
 // launch enqueues one of the kernels that are there for comparison.
 func (d *onDevice[T]) launch(src *backend.Source, g backend.Grid) func() error {
-	var k backend.Kernel
+	var k *backend.Kernel
 	return func() (err error) {
 		if k == nil {
 			if k, err = d.s.CompileSource(src); err != nil {
@@ -214,7 +219,7 @@ func (d *onDevice[T]) launch(src *backend.Source, g backend.Grid) func() error {
 			}
 			d.kernels = append(d.kernels, k)
 		}
-		args := kernels.ProductArgs(nil, d.p.m, d.p.n, d.p.k, d.a.Operand(), d.b.Operand(), d.c.Operand())
+		args := kernels.ProductArgs(nil, d.p.m, d.p.n, d.p.k, operand(d.a), operand(d.b), operand(d.c))
 		return d.s.Queue().Launch(k, g, args...)
 	}
 }
@@ -311,8 +316,8 @@ func ofLibrary[T linalg.Element](
 }
 
 // textbookLimit is how long a run of the kernels may last that are there for comparison: they do
-// not get faster with n.
-const textbookLimit = time.Second
+// not get faster with n. Tests, which may run slowly, make it longer.
+var textbookLimit = time.Second
 
 // predict has a contender left out whose run would last too long, going by its rate at the size
 // before. What runs on a device cannot be ended.

@@ -47,6 +47,8 @@ func mustRun(t *testing.T, o Options) *Report {
 
 // A whole run: every contender is there, is right, and has all its samples.
 func TestRun(t *testing.T) {
+	defer func(quick, textbook time.Duration) { quickLimit, textbookLimit = quick, textbook }(quickLimit, textbookLimit)
+	quickLimit, textbookLimit = time.Minute, time.Minute
 	onBackends(t, func(t *testing.T, name string) {
 		o := small(name)
 		o.Types, o.Peers = nil, true

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 // A space is where a search goes.
@@ -15,7 +15,7 @@ type space[P comparable] struct {
 	seeds      []P         // the first is what is used without the search
 	neighbours func(P) []P // candidates beside a good one
 	source     func(P) *backend.Source
-	contenders func(backend.Kernel, P) []*contender // all are checked; the last is timed
+	contenders func(*backend.Kernel, P) []*contender // all are checked; the last is timed
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 // A candidate is parameters that were found right.
 type candidate[P any] struct {
 	trial  *tuning.Trial[P]
-	kernel backend.Kernel
+	kernel *backend.Kernel
 	timed  *contender
 	runs   int // of a sample
 }

@@ -59,7 +59,7 @@ type transposition[T linalg.Element] struct {
 	n        int
 	src, dst []T
 	a, c     *linalg.Array[T]
-	kernels  []backend.Kernel
+	kernels  []*backend.Kernel
 }
 
 // valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to
@@ -131,7 +131,7 @@ func (t *transposition[T]) free() {
 }
 
 func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() error {
-	var k backend.Kernel
+	var k *backend.Kernel
 	return func() (err error) {
 		if k == nil {
 			if k, err = t.s.CompileSource(src); err != nil {
@@ -143,12 +143,12 @@ func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() er
 	}
 }
 
-func (t *transposition[T]) enqueue(k backend.Kernel, g backend.Grid) error {
+func (t *transposition[T]) enqueue(k *backend.Kernel, g backend.Grid) error {
 	args := kernels.TransposeArgs
 	if k.Name() == kernels.TransposeNaive(element.TypeOf[T]()).Name {
 		args = kernels.TransposeNaiveArgs
 	}
-	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, t.a.Operand(), t.c.Operand())...)
+	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, operand(t.a), operand(t.c))...)
 }
 
 // contender runs on the device. Its result is the transpose, or a copy.

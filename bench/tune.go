@@ -8,8 +8,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -245,10 +245,10 @@ func tuneMatMul[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 		return err
 	}
 	defer e.free()
-	launch := func(d *onDevice[T], k backend.Kernel, p kernels.MatMulParams) *contender {
+	launch := func(d *onDevice[T], k *backend.Kernel, p kernels.MatMulParams) *contender {
 		return d.contender(nameFast, func() error {
-			args := kernels.MatMulArgs(nil, d.p.m, d.p.n, d.p.k, T(1), d.a.Operand(), d.b.Operand(), T(0),
-				d.c.Operand())
+			args := kernels.MatMulArgs(nil, d.p.m, d.p.n, d.p.k, T(1), operand(d.a), operand(d.b), T(0),
+				operand(d.c))
 			return d.s.Queue().Launch(k, kernels.MatMulGrid(p, d.p.m, d.p.n), args...)
 		})
 	}
@@ -258,7 +258,7 @@ func tuneMatMul[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 			return tuning.MatMulNeighbours(&info, t, p)
 		},
 		source: func(p kernels.MatMulParams) *backend.Source { return kernels.MatMul(t, p) },
-		contenders: func(k backend.Kernel, p kernels.MatMulParams) []*contender {
+		contenders: func(k *backend.Kernel, p kernels.MatMulParams) []*contender {
 			return []*contender{launch(e, k, p), launch(d, k, p)}
 		},
 	}, until)
@@ -282,7 +282,7 @@ func tuneTranspose[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 		return err
 	}
 	defer odd.free()
-	launch := func(x *transposition[T], k backend.Kernel, p kernels.TransposeParams) *contender {
+	launch := func(x *transposition[T], k *backend.Kernel, p kernels.TransposeParams) *contender {
 		return x.contender(nameFast, true, func() error { return x.enqueue(k, kernels.TransposeGrid(p, x.n, x.n)) })
 	}
 	won, before, err := search(r, space[kernels.TransposeParams]{
@@ -291,7 +291,7 @@ func tuneTranspose[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 			return tuning.TransposeNeighbours(&info, t, p)
 		},
 		source: func(p kernels.TransposeParams) *backend.Source { return kernels.Transpose(t, p) },
-		contenders: func(k backend.Kernel, p kernels.TransposeParams) []*contender {
+		contenders: func(k *backend.Kernel, p kernels.TransposeParams) []*contender {
 			return []*contender{launch(odd, k, p), launch(x, k, p)}
 		},
 	}, until)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -91,7 +91,7 @@ func (x *paced) space() space[int] {
 			}
 			return kernels.Scale.Source(element.Float32)
 		},
-		contenders: func(_ backend.Kernel, p int) []*contender {
+		contenders: func(_ *backend.Kernel, p int) []*contender {
 			return []*contender{{
 				name: strconv.Itoa(p),
 				check: func() (Check, error) {

@@ -23,24 +23,24 @@ func init() { backend.Register(twins{}) }
 func (twins) Name() string { return "twins" }
 
 func (twins) Devices() ([]backend.Info, error) {
-	return []backend.Info{newTwin(0).Info(), newTwin(1).Info()}, nil
+	return []backend.Info{*newTwin(0).Info(), *newTwin(1).Info()}, nil
 }
 
-func (twins) Open(i int) (backend.Device, error) { return newTwin(i), nil }
+func (twins) Open(i int) (*backend.Device, error) { return backend.NewDevice(newTwin(i)), nil }
 
 func newTwin(i int) *twin {
 	return &twin{&model.Device{In: 1e12, Out: 1e12, Rate: 1e12, Memory: 1 << 30}, i}
 }
 
-func (d *twin) Info() backend.Info {
+func (d *twin) Info() *backend.Info {
 	info := d.Device.Info()
 	info.Driver, info.Index = "twins", d.index
 	return info
 }
 
-func (d *twin) Alloc(n int64) (backend.Buffer, error) {
+func (d *twin) Alloc(n int64) (backend.Memory, error) {
 	if d.index == 1 {
-		return nil, &backend.Error{Op: "Device.Alloc", Err: backend.ErrOutOfMemory, Detail: "planted"}
+		return backend.Memory{}, &backend.Error{Op: "Device.Alloc", Err: backend.ErrOutOfMemory, Detail: "planted"}
 	}
 	return d.Device.Alloc(n)
 }

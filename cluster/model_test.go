@@ -27,7 +27,7 @@ func productTime(
 		f := newFake(ranks)
 		f.delay = delay
 		for rank, err := range f.job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
-			s, err := linalg.NewSession(device())
+			s, err := linalg.NewSession(device().Open())
 			if err != nil {
 				return err
 			}

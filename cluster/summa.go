@@ -24,7 +24,7 @@ type panel[T linalg.Element] struct {
 	memory   []byte // MPI's, for both
 	a, b     mirrored[T]
 	requests []*request
-	used     backend.Event // after the multiplication; nil before
+	used     *backend.Event // after the multiplication; nil before
 }
 
 // A mirrored matrix is one in host memory with an array on the device.

@@ -7,10 +7,11 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/conformance/internal/functions"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // A Case is one operation on one set of inputs.
@@ -57,13 +58,16 @@ func (c *Case) product() bool {
 	return c.Kernel == "matmul" || c.Kernel == "addmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
 }
 
+// functionPrefix begins the names of cases of elementary functions.
+const functionPrefix = "gpu."
+
 // function is the elementary function's number, -1 where it is none.
 func (c *Case) function() int {
-	name, ok := strings.CutPrefix(c.Kernel, "gpu.")
+	name, ok := strings.CutPrefix(c.Kernel, functionPrefix)
 	if !ok {
 		return -1
 	}
-	return slices.Index(functions[:], name)
+	return slices.Index(functions.Names[:], name)
 }
 
 // supported tells whether the device of info can run the case: functions for float32 need float64.
@@ -145,88 +149,115 @@ var (
 
 func makeCases() (cases []*Case) {
 	for _, t := range element.Types() {
-		kinds, scalars := []values{uniform, subnormal, underflow, wide, special}, scalars
+		m := caseMaker{typ: t, kinds: []values{uniform, subnormal, underflow, wide, special}, scalars: scalars}
 		if t.Integer() {
-			kinds, scalars = kinds[:1], intScalars
+			m.kinds, m.scalars = m.kinds[:1], intScalars
+		} else {
+			m.functions()
 		}
-		for i, s := range products {
-			for j, kind := range kinds {
-				c := Case{
-					Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts,
-					values: kind, alpha: 1,
-				}
-				cases = append(cases, &c)
-				strided := c
-				strided.gap, strided.offset = 1+(i+j)%4, (3*i+j)%7
-				if sc := scalars[(i+j)%len(scalars)]; c.K > 0 {
-					strided.alpha, strided.beta = sc[0], sc[1]
-				}
-				cases = append(cases, &strided)
-				fromC := strided
-				fromC.Kernel, fromC.alpha, fromC.beta = "addmul", 1-2*float64((i+j)%2), 1
-				if fromC.Quick = c.Quick && (kind == uniform || kind == special); kind != uniform {
-					fromC.sets = none
-				}
-				cases = append(cases, &fromC)
-				for _, name := range []string{"matmul_naive", "matmul_tiled"} {
-					if i >= quickProducts+5 || i%2 == 1 && j > 0 {
-						continue // they differ from matmul in little
-					}
-					simple := strided
-					simple.Kernel, simple.alpha, simple.beta = name, 1, 0
-					cases = append(cases, &simple)
-				}
-			}
-		}
-		for i, s := range slices.Concat(depths, thin) {
+		m.products()
+		m.depths()
+		m.matrices()
+		cases = append(cases, m.cases...)
+	}
+	return cases
+}
+
+// A caseMaker makes the cases of an element type.
+type caseMaker struct {
+	typ     element.Type
+	kinds   []values
+	scalars [][2]float64
+	cases   []*Case
+}
+
+func (m *caseMaker) add(c Case) { m.cases = append(m.cases, &c) }
+
+func (m *caseMaker) products() {
+	for i, s := range products {
+		for j, kind := range m.kinds {
 			c := Case{
-				Kernel: "matmul", Type: t, M: s[0], N: s[1], K: s[2], sets: every, values: uniform,
-				gap: 1 + i%4, offset: i % 7,
+				Kernel: "matmul", Type: m.typ, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts,
+				values: kind, alpha: 1,
 			}
-			simple := c
-			simple.alpha = 1
-			if c.alpha, c.beta = scalars[i%len(scalars)][0], scalars[i%len(scalars)][1]; i >= len(depths) {
+			m.add(c)
+			quick := c.Quick
+			c.gap, c.offset = 1+(i+j)%4, (3*i+j)%7
+			if sc := m.scalars[(i+j)%len(m.scalars)]; c.K > 0 {
+				c.alpha, c.beta = sc[0], sc[1]
+			}
+			m.add(c)
+			c.Kernel, c.alpha, c.beta = "addmul", 1-2*float64((i+j)%2), 1
+			if c.Quick = quick && (kind == uniform || kind == special); kind != uniform {
 				c.sets = none
-				cases = append(cases, &c)
-				continue
 			}
-			naive, tiled := simple, simple
-			naive.Kernel, tiled.Kernel = "matmul_naive", "matmul_tiled"
-			cases = append(cases, &c, &naive, &tiled)
-		}
-		if !t.Integer() {
-			for i, name := range functions {
-				for j, kind := range kinds {
-					cases = append(cases, &Case{
-						Kernel: "gpu." + name, Type: t, M: 9, N: 31, Quick: kind == uniform || kind == special,
-						values: kind, gap: 1 + (i+j)%4, offset: i % 7, alpha: 1,
-					})
-				}
+			m.add(c)
+			if i >= quickProducts+5 || i%2 == 1 && j > 0 {
+				continue // the simple kernels differ from matmul in little
 			}
+			c.Quick, c.sets, c.alpha, c.beta = quick, offered, 1, 0
+			m.simple(c)
 		}
-		names := []string{"transpose", "transpose_naive", "transpose_tiled"}
-		for _, o := range kernels.Elementwises() {
-			names = append(names, o.Name)
+	}
+}
+
+// simple adds c for the simple kernels of products.
+func (m *caseMaker) simple(c Case) {
+	for _, name := range []string{"matmul_naive", "matmul_tiled"} {
+		c.Kernel = name
+		m.add(c)
+	}
+}
+
+func (m *caseMaker) depths() {
+	for i, s := range slices.Concat(depths, thin) {
+		c := Case{
+			Kernel: "matmul", Type: m.typ, M: s[0], N: s[1], K: s[2], sets: every, values: uniform,
+			gap: 1 + i%4, offset: i % 7,
 		}
-		for i, s := range matrices {
-			for j, kind := range kinds {
-				for _, name := range names {
-					c := Case{Kernel: name, Type: t, M: s[0], N: s[1], Quick: i < quickMatrices, values: kind, alpha: 1}
-					if c.transpose() && j > 0 {
-						continue // moves bits, whatever they are
-					}
-					if o := c.elementwise(); o != nil && o.Alpha {
-						c.alpha = scalars[1+i%4][0]
-					}
-					packed := c
-					cases = append(cases, &packed)
-					c.gap, c.offset = 1+(i+j)%4, (3*i+j)%7
-					cases = append(cases, &c)
+		if i < len(depths) {
+			c.alpha = 1
+			m.simple(c)
+		} else {
+			c.sets = none
+		}
+		c.alpha, c.beta = m.scalars[i%len(m.scalars)][0], m.scalars[i%len(m.scalars)][1]
+		m.add(c)
+	}
+}
+
+func (m *caseMaker) functions() {
+	for i, name := range functions.Names {
+		for j, kind := range m.kinds {
+			m.add(Case{
+				Kernel: functionPrefix + name, Type: m.typ, M: 9, N: 31, Quick: kind == uniform || kind == special,
+				values: kind, gap: 1 + (i+j)%4, offset: i % 7, alpha: 1,
+			})
+		}
+	}
+}
+
+func (m *caseMaker) matrices() {
+	names := []string{"transpose", "transpose_naive", "transpose_tiled"}
+	for _, o := range kernels.Elementwises() {
+		names = append(names, o.Name)
+	}
+	for i, s := range matrices {
+		for j, kind := range m.kinds {
+			for _, name := range names {
+				c := Case{Kernel: name, Type: m.typ, M: s[0], N: s[1], Quick: i < quickMatrices, values: kind, alpha: 1}
+				if c.transpose() && j > 0 {
+					continue // moves bits, whatever they are
 				}
+				if o := c.elementwise(); o != nil && o.Alpha {
+					c.alpha = m.scalars[1+i%4][0]
+				}
+				m.add(c)
+				c.gap, c.offset = 1+(i+j)%4, (3*i+j)%7
+				m.add(c)
 			}
 		}
 	}
-	return cases
 }
 
 // operands makes a, b and c of the case, packed: c is what the output holds before where beta reads
@@ -338,37 +369,41 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 	switch c.Kernel {
 	case "matmul", "addmul":
 		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)
-		v := []variant{{"", kernels.MatMul(t, chosen), kernels.MatMulGrid(chosen, c.M, c.N)}}
+		v := []variant{{source: kernels.MatMul(t, chosen), grid: kernels.MatMulGrid(chosen, c.M, c.N)}}
 		for _, p := range matmuls {
 			if p != chosen {
-				v = append(v, variant{fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N)})
+				v = append(v, variant{
+					fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N), nil,
+				})
 			}
 		}
 		return v
 	case "matmul_naive":
-		return []variant{{"", kernels.MatMulNaive(t), kernels.NaiveGrid(c.M, c.N)}}
+		return []variant{{source: kernels.MatMulNaive(t), grid: kernels.NaiveGrid(c.M, c.N)}}
 	case "matmul_tiled":
-		return []variant{{"", kernels.MatMulTiled(t), kernels.TiledGrid(c.M, c.N)}}
+		return []variant{{source: kernels.MatMulTiled(t), grid: kernels.TiledGrid(c.M, c.N)}}
 	case "transpose":
 		chosen := tuning.ChooseTranspose(info, t, c.M, c.N)
-		v := []variant{{"", kernels.Transpose(t, chosen), kernels.TransposeGrid(chosen, c.M, c.N)}}
+		v := []variant{{source: kernels.Transpose(t, chosen), grid: kernels.TransposeGrid(chosen, c.M, c.N)}}
 		for _, p := range transposes {
 			if p != chosen {
 				v = append(v, variant{
-					fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N),
+					fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N), nil,
 				})
 			}
 		}
 		return v
 	case "transpose_naive":
-		return []variant{{"", kernels.TransposeNaive(t), kernels.NaiveGrid(c.M, c.N)}}
+		return []variant{{source: kernels.TransposeNaive(t), grid: kernels.NaiveGrid(c.M, c.N)}}
 	case "transpose_tiled":
-		return []variant{{"", kernels.TransposeTiled(t), kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)}}
+		g := kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)
+		return []variant{{source: kernels.TransposeTiled(t), grid: g}}
 	}
-	if e := c.elementwise(); e != nil {
-		return []variant{{"", e.Source(t), kernels.ElementwiseGrid(info, int64(c.M), int64(c.N))}}
+	row := c.elementwise()
+	if name, ok := strings.CutPrefix(c.Kernel, functionPrefix); ok {
+		row = o.Elementary(name)
 	}
-	return []variant{{"", o.Elementary(t), kernels.NaiveGrid(c.M, c.N)}}
+	return []variant{{source: row.Source(t), grid: kernels.ElementwiseGrid(info, int64(c.M), int64(c.N)), row: row}}
 }
 
 // A variant is a kernel and the grid that covers the case.
@@ -376,4 +411,5 @@ type variant struct {
 	params string // "" for those that the device gets by itself
 	source *backend.Source
 	grid   backend.Grid
+	row    *kernels.Elementwise // of elementwise operations
 }

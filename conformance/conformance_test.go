@@ -13,14 +13,16 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
-	"github.com/tandem-gpu/tandem/conformance/elementary"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 var update = flag.Bool("update", false, "rewrite golden.json from the plain reference")
@@ -120,28 +122,21 @@ func TestEveryPTX(t *testing.T) {
 func TestElementary(t *testing.T) {
 	match := func(c *conformance.Case) bool { return strings.HasPrefix(c.Name(), "gpu.") }
 	dev := open(t, "cpu")
-	all := run(t, dev, conformance.Options{Match: match, Elementary: elementary.Kernel})
+	all := run(t, dev, conformance.Options{Match: match, Elementary: array.Elementary})
 	if all.Cases < 300 || !all.Passed() {
 		t.Errorf("%d cases: %+v", all.Cases, all.Failures)
 	}
 	if r := run(t, dev, conformance.Options{Match: match}); r.Cases != 0 {
 		t.Errorf("%d cases without their kernels", r.Cases)
 	}
-	r := run(t, withoutFloat64{dev}, conformance.Options{Match: match, Elementary: elementary.Kernel})
+	without := backendtest.Hook(dev, &backendtest.Hooks{Info: func(i *backend.Info) { i.Float64 = false }})
+	r := run(t, without, conformance.Options{Match: match, Elementary: array.Elementary})
 	if r.Cases != 0 || r.Skipped != all.Cases {
 		t.Errorf("without float64 %d cases of %d are run, %d skipped", r.Cases, all.Cases, r.Skipped)
 	}
 }
 
-type withoutFloat64 struct{ backend.Device }
-
-func (d withoutFloat64) Info() backend.Info {
-	info := d.Device.Info()
-	info.Float64 = false
-	return info
-}
-
-func run(t *testing.T, dev backend.Device, o conformance.Options) *conformance.Report {
+func run(t *testing.T, dev *backend.Device, o conformance.Options) *conformance.Report {
 	t.Helper()
 	r, err := conformance.Run(context.Background(), dev, o)
 	if err != nil {
@@ -150,7 +145,7 @@ func run(t *testing.T, dev backend.Device, o conformance.Options) *conformance.R
 	return r
 }
 
-func open(t *testing.T, spec string) backend.Device {
+func open(t *testing.T, spec string) *backend.Device {
 	t.Helper()
 	dev, err := backend.Open(spec)
 	if err != nil {
@@ -162,10 +157,10 @@ func open(t *testing.T, spec string) backend.Device {
 
 func TestCPU(t *testing.T) {
 	dev := open(t, "cpu")
-	quick := run(t, dev, conformance.Options{Quick: true, Elementary: elementary.Kernel})
+	quick := run(t, dev, conformance.Options{Quick: true, Elementary: array.Elementary})
 	full := quick
 	if !testing.Short() {
-		full = run(t, dev, conformance.Options{Elementary: elementary.Kernel})
+		full = run(t, dev, conformance.Options{Elementary: array.Elementary})
 		if full.Cases != len(conformance.Cases()) || quick.Cases >= full.Cases {
 			t.Errorf("%d and %d cases run of %d", full.Cases, quick.Cases, len(conformance.Cases()))
 		}
@@ -220,7 +215,7 @@ func TestBrokenDevice(t *testing.T) {
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			kernel, _, _ := strings.Cut(f.kernel, "/")
-			r := run(t, brokenDevice{open(t, "cpu"), kernel, f.break_}, conformance.Options{Quick: true})
+			r := run(t, breaking(open(t, "cpu"), kernel, f.break_), conformance.Options{Quick: true})
 			if r.Passed() {
 				t.Fatal("it passes")
 			}
@@ -244,25 +239,26 @@ func lastBuffer(args []backend.Arg) (last backend.Arg) {
 	return last
 }
 
-// brokenDevice does something wrong after each launch of one kernel, of those that the device
-// chooses by itself: they run as one group.
-type brokenDevice struct {
-	backend.Device
-	kernel string
-	after  func(g backend.Grid, args []backend.Arg)
-}
-
-func (d brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
-	if !slices.Contains([]string{d.kernel, d.kernel + "_cpu", d.kernel + "_float32"}, s.Name) {
-		return d.Device.Compile(s)
-	}
-	broken := *s
-	broken.Go = func(g backend.Grid, lo, hi int, args []backend.Arg) error {
-		err := s.Go(g, lo, hi, args)
-		d.after(g, args)
-		return err
-	}
-	return d.Device.Compile(&broken)
+// breaking is a device that does something wrong at the end of each launch of one kernel, of those
+// that the device chooses by itself.
+func breaking(d *backend.Device, kernel string, after func(g backend.Grid, args []backend.Arg)) *backend.Device {
+	return backendtest.Hook(d, &backendtest.Hooks{Compile: func(s *backend.Source) *backend.Source {
+		if !slices.Contains([]string{kernel, kernel + "_cpu", kernel + "_float32"}, s.Name) {
+			return s
+		}
+		broken := *s
+		broken.Native = nil
+		var groups atomic.Int64
+		broken.Go = func(g backend.Grid, lo, hi int, args []backend.Arg) error {
+			err := s.Go(g, lo, hi, args)
+			if groups.Add(int64(hi-lo)) == int64(g.Count()) {
+				groups.Store(0)
+				after(g, args)
+			}
+			return err
+		}
+		return &broken
+	}})
 }
 
 func TestCancel(t *testing.T) {

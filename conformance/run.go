@@ -35,9 +35,9 @@ type Options struct {
 	// not Quick: every set of parameters of the tuning data that the device can run, instead of
 	// those that it may be given
 	Every bool
-	// Elementary has the kernels of elementary functions: those of package conformance/elementary.
-	// nil leaves their cases out.
-	Elementary func(t element.Type) *backend.Source
+	// Elementary has the elementary functions, which the cases name as package gpu does: those of
+	// package array are array.Elementary. nil leaves their cases out.
+	Elementary func(name string) *kernels.Elementwise
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
 	// Limit is how long one run, and the compilation before it, may take; 0 is without end. Beyond
@@ -82,7 +82,7 @@ var ErrTimeout = errors.New("conformance: the device does not answer")
 // what could not be run, are in the Report. Where a closed or lost device or ErrTimeout stops
 // everything, that is the error, beside the Report of what was run until then. When ctx is done,
 // there is no Report. Without a limit, dev is used by the caller's goroutine alone.
-func Run(ctx context.Context, dev backend.Device, o Options) (*Report, error) {
+func Run(ctx context.Context, dev *backend.Device, o Options) (*Report, error) {
 	r := &Report{Device: dev.Info(), Quick: o.Quick, Failures: []Failure{}}
 	jobs := r.plan(o)
 	s, err := newSession(dev)
@@ -191,11 +191,11 @@ func (r *Report) judge(jobs []*job) {
 
 // A session is a device at work.
 type session struct {
-	dev backend.Device
-	q   backend.Queue
+	dev *backend.Device
+	q   *backend.Queue
 }
 
-func newSession(dev backend.Device) (*session, error) {
+func newSession(dev *backend.Device) (*session, error) {
 	q, err := dev.NewQueue()
 	return &session{dev, q}, err
 }
@@ -275,7 +275,7 @@ func (s *session) runWithin(ctx context.Context, limit time.Duration, groups [][
 }
 
 // run computes the case on a session and returns the digest of its result. k is v's kernel.
-func (c *Case) run(x *session, k backend.Kernel, v variant) (string, error) {
+func (c *Case) run(x *session, k *backend.Kernel, v variant) (string, error) {
 	return in(c.Type).run(c, x, k, v)
 }
 
@@ -290,7 +290,7 @@ const margin = 64
 // there.
 type operandBuffer[T element.Element] struct {
 	matrix[T]
-	buffer backend.Buffer
+	buffer *backend.Buffer
 	stride int
 	before []byte
 }
@@ -323,7 +323,7 @@ func (o *operandBuffer[T]) operand(c *Case) kernels.Operand {
 }
 
 // read returns the matrix as it is now, and an error where anything around it has changed.
-func (o *operandBuffer[T]) read(c *Case, q backend.Queue) ([]T, error) {
+func (o *operandBuffer[T]) read(c *Case, q *backend.Queue) ([]T, error) {
 	data := make([]T, len(backend.Elems[T](o.before)))
 	if err := q.Read(backend.Bytes(data), o.buffer, 0); err != nil {
 		return nil, err
@@ -351,7 +351,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-func runOf[T element.Element](c *Case, x *session, k backend.Kernel, v variant) (string, error) {
+func runOf[T element.Element](c *Case, x *session, k *backend.Kernel, v variant) (string, error) {
 	a, b, out := operands[T](c)
 	var placed []*operandBuffer[T]
 	defer func() {
@@ -366,7 +366,7 @@ func runOf[T element.Element](c *Case, x *session, k backend.Kernel, v variant) 
 		}
 		placed = append(placed, o)
 	}
-	args := arguments(c, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))
+	args := arguments(c, v.row, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))
 	if err := x.q.Launch(k, v.grid, args...); err != nil {
 		return "", err
 	}
@@ -382,7 +382,7 @@ func runOf[T element.Element](c *Case, x *session, k backend.Kernel, v variant) 
 	return Digest(result), nil
 }
 
-func (o *operandBuffer[T]) unchanged(q backend.Queue) error {
+func (o *operandBuffer[T]) unchanged(q *backend.Queue) error {
 	now := make([]byte, len(o.before))
 	if err := q.Read(now, o.buffer, 0); err != nil {
 		return err
@@ -393,7 +393,9 @@ func (o *operandBuffer[T]) unchanged(q backend.Queue) error {
 	return nil
 }
 
-func arguments[T element.Element](c *Case, a, b, out kernels.Operand, alpha, beta T) []backend.Arg {
+func arguments[T element.Element](c *Case, row *kernels.Elementwise, a, b, out kernels.Operand,
+	alpha, beta T,
+) []backend.Arg {
 	rows, cols := int64(c.M), int64(c.N)
 	switch {
 	case c.Kernel == "addmul" && alpha > 0:
@@ -408,18 +410,10 @@ func arguments[T element.Element](c *Case, a, b, out kernels.Operand, alpha, bet
 		return kernels.TransposeNaiveArgs(nil, c.M, c.N, a, out)
 	case c.transpose():
 		return kernels.TransposeArgs(nil, c.M, c.N, a, out)
-	case c.function() >= 0:
-		return kernels.Add.Args([]backend.Arg{backend.Int64(int64(c.function()))}, rows, cols, a, b, out)
+	case row.Inputs == 1:
+		return row.Args(nil, kernels.Scalar(alpha), rows, cols, a, out)
 	}
-	var args []backend.Arg
-	e := c.elementwise()
-	if e.Alpha {
-		args = append(args, kernels.Scalar(alpha))
-	}
-	if e.Inputs == 1 {
-		return e.Args(args, rows, cols, a, out)
-	}
-	return e.Args(args, rows, cols, a, b, out)
+	return row.Args(nil, kernels.Scalar(alpha), rows, cols, a, b, out)
 }
 
 // Digest is the SHA-256 of packed elements, little-endian, with every NaN the same.

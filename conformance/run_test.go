@@ -11,101 +11,47 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/conformance"
 )
 
 // A watched device counts what is alive on it, and what it compiles. compiling, if there is one, is
 // called before and may fail.
 type watched struct {
-	backend.Device
-	compiling func(s *backend.Source) error
-
-	live     atomic.Int64
+	*backend.Device
 	mu       sync.Mutex
 	compiled []string
 }
 
-func watch(t *testing.T, dev backend.Device, compiling func(s *backend.Source) error) *watched {
-	w := &watched{Device: dev, compiling: compiling}
+func watch(t *testing.T, dev *backend.Device, compiling func(s *backend.Source) error) *watched {
+	w := new(watched)
+	var live atomic.Int64
+	var source *backend.Source // that is compiled; one at a time
+	w.Device = backendtest.Hook(dev, &backendtest.Hooks{
+		Compile: func(s *backend.Source) *backend.Source {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.compiled = append(w.compiled, fmt.Sprint(s.Name, s.Defines()))
+			source = s
+			return s
+		},
+		Call: func(name string, call func() error) error {
+			if name == "Device.Compile" && compiling != nil {
+				if err := compiling(source); err != nil {
+					return err
+				}
+			}
+			return call()
+		},
+		Made:  func(string, int64) { live.Add(1) },
+		Freed: func(string, int64) { live.Add(-1) },
+	})
 	t.Cleanup(func() {
-		if n := w.live.Load(); n != 0 {
+		if n := live.Load(); n != 0 {
 			t.Errorf("%d buffers, kernels and queues are left", n)
 		}
 	})
 	return w
-}
-
-func (w *watched) Compile(s *backend.Source) (backend.Kernel, error) {
-	w.mu.Lock()
-	w.compiled = append(w.compiled, fmt.Sprint(s.Name, s.Defines()))
-	w.mu.Unlock()
-	if w.compiling != nil {
-		if err := w.compiling(s); err != nil {
-			return nil, err
-		}
-	}
-	k, err := w.Device.Compile(s)
-	w.live.Add(1)
-	return &watchedKernel{k, w}, err
-}
-
-func (w *watched) Alloc(n int64) (backend.Buffer, error) {
-	b, err := w.Device.Alloc(n)
-	w.live.Add(1)
-	return &watchedBuffer{b, w}, err
-}
-
-func (w *watched) NewQueue() (backend.Queue, error) {
-	q, err := w.Device.NewQueue()
-	w.live.Add(1)
-	return &watchedQueue{q, w}, err
-}
-
-type watchedKernel struct {
-	backend.Kernel
-	w *watched
-}
-
-func (k *watchedKernel) Release() error {
-	k.w.live.Add(-1)
-	return k.Kernel.Release()
-}
-
-type watchedBuffer struct {
-	backend.Buffer
-	w *watched
-}
-
-func (b *watchedBuffer) Free() error {
-	b.w.live.Add(-1)
-	return b.Buffer.Free()
-}
-
-type watchedQueue struct {
-	backend.Queue
-	w *watched
-}
-
-func (q *watchedQueue) Close() error {
-	q.w.live.Add(-1)
-	return q.Queue.Close()
-}
-
-func (q *watchedQueue) Write(dst backend.Buffer, off int64, src []byte) error {
-	return q.Queue.Write(dst.(*watchedBuffer).Buffer, off, src)
-}
-
-func (q *watchedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
-	return q.Queue.Read(dst, src.(*watchedBuffer).Buffer, off)
-}
-
-func (q *watchedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	for i := range args {
-		if b, ok := args[i].Buffer.(*watchedBuffer); ok {
-			args[i].Buffer = b.Buffer
-		}
-	}
-	return q.Queue.Launch(k.(*watchedKernel).Kernel, g, args...)
 }
 
 // Each kernel is compiled once, one that does not compile is named with each of its cases while the
@@ -119,7 +65,7 @@ func TestRun(t *testing.T) {
 		return nil
 	})
 	last := -1
-	r := run(t, dev, conformance.Options{Quick: true, Limit: time.Minute, Progress: func(done, total int) {
+	r := run(t, dev.Device, conformance.Options{Quick: true, Limit: time.Minute, Progress: func(done, total int) {
 		if done != last+1 || total < 500 {
 			t.Errorf("progress %d of %d after %d", done, total, last)
 		}
@@ -140,28 +86,15 @@ func TestRun(t *testing.T) {
 }
 
 // launching is a device whose launches of a kernel do something else first, and may fail.
-type launching struct {
-	backend.Device
-	launch func() error
-}
-
-func (d launching) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	return launchingQueue{q, d.launch}, err
-}
-
-type launchingQueue struct {
-	backend.Queue
-	launch func() error
-}
-
-func (q launchingQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	if strings.HasPrefix(k.Name(), "matmulTiled_") {
-		if err := q.launch(); err != nil {
-			return err
-		}
-	}
-	return q.Queue.Launch(k, g, args...)
+func launching(d *backend.Device, launch func() error) *backend.Device {
+	return backendtest.Hook(d, &backendtest.Hooks{
+		Launch: func(_ *backendtest.HookedQueue, kernel string, _ backend.Grid, _ []backend.Arg) error {
+			if strings.HasPrefix(kernel, "matmulTiled_") {
+				return launch()
+			}
+			return nil
+		},
+	})
 }
 
 // A launch that fails is named, and the rest goes on; one that loses the device is named beside
@@ -169,7 +102,7 @@ func (q launchingQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend
 func TestFailedLaunch(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Minute} {
 		refused := &backend.Error{Op: "launch", Err: backend.ErrLaunch}
-		r := run(t, launching{open(t, "cpu"), func() error { return refused }},
+		r := run(t, launching(open(t, "cpu"), func() error { return refused }),
 			conformance.Options{Quick: true, Limit: limit})
 		if r.NotRun != 0 || r.Passed() || len(r.Failures) == 0 {
 			t.Errorf("%d not run, %d failures", r.NotRun, len(r.Failures))
@@ -181,7 +114,7 @@ func TestFailedLaunch(t *testing.T) {
 		}
 
 		lost := &backend.Error{Op: "launch", Err: backend.ErrDeviceLost, Detail: "an illegal address"}
-		r, err := conformance.Run(t.Context(), launching{open(t, "cpu"), func() error { return lost }},
+		r, err := conformance.Run(t.Context(), launching(open(t, "cpu"), func() error { return lost }),
 			conformance.Options{Quick: true, Limit: limit})
 		if !errors.Is(err, backend.ErrDeviceLost) || r == nil {
 			t.Fatal(r, err)
@@ -196,10 +129,10 @@ func TestFailedLaunch(t *testing.T) {
 // A kernel that does not end is named, beside what was found before.
 func TestEndlessKernel(t *testing.T) {
 	dev, release := open(t, "cpu"), make(chan bool)
-	r, err := conformance.Run(t.Context(), launching{dev, func() error {
+	r, err := conformance.Run(t.Context(), launching(dev, func() error {
 		<-release
 		return backend.ErrClosed
-	}}, conformance.Options{Quick: true, Limit: time.Second})
+	}), conformance.Options{Quick: true, Limit: time.Second})
 	close(release)
 	if !errors.Is(err, conformance.ErrTimeout) || r == nil {
 		t.Fatal(r, err)

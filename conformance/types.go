@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/conformance/internal/functions"
 	"github.com/tandem-gpu/tandem/element"
 )
 
@@ -13,9 +14,9 @@ import (
 
 // A computation runs cases of one type on a device, and by the definition.
 type computation struct {
-	run       func(c *Case, x *session, k backend.Kernel, v variant) (string, error)
+	run       func(c *Case, x *session, k *backend.Kernel, v variant) (string, error)
 	reference func(c *Case) string
-	function  func(f int, x, y any) any // Function, of two elements; nil for integers
+	function  func(f int, x, y any) any // functions.Apply, of two elements; nil for integers
 }
 
 func computationOf[T element.Element]() computation {
@@ -24,7 +25,7 @@ func computationOf[T element.Element]() computation {
 
 func computationOfFloat[T float32 | float64]() computation {
 	c := computationOf[T]()
-	c.function = func(f int, x, y any) any { return Function(f, x.(T), y.(T)) }
+	c.function = func(f int, x, y any) any { return functions.Apply(f, x.(T), y.(T)) }
 	return c
 }
 

@@ -4,33 +4,66 @@ package element
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 )
 
-// Element lists the Go types of elements. For integers, arithmetic wraps around.
+// Element lists the Go types that there is arithmetic in. For integers it wraps around.
 type Element interface{ float32 | float64 | int32 }
 
 // A Type is an element type.
 type Type uint8
 
-// The element types.
+// The element types of arithmetic.
 const (
 	Float32 Type = iota
 	Float64
 	Int32
 )
 
-// types is all that is said of an element type: a row each.
-var types = [...]struct {
+// The element types that are only stored.
+const (
+	Bool Type = iota + numbers
+	Int8
+	Int16
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Half
+	Brain
+)
+
+// numbers is how many types there is arithmetic in.
+const numbers = 3
+
+// A typeRow is all that is said of an element type.
+type typeRow struct {
 	name    string // in Go
 	c       string // in OpenCL C
-	numpy   string // NumPy's short name
+	numpy   string // NumPy's short name; "": it has none
 	size    int    // bytes
 	integer bool   // an integer, whose arithmetic wraps instead of rounding
-}{
+}
+
+// types has a row for each.
+var types = [...]typeRow{
 	Float32: {"float32", "float", "f4", 4, false},
 	Float64: {"float64", "double", "f8", 8, false},
 	Int32:   {"int32", "int", "i4", 4, true},
+
+	Bool:   {"bool", "uchar", "b1", 1, false},
+	Int8:   {"int8", "char", "i1", 1, true},
+	Int16:  {"int16", "short", "i2", 2, true},
+	Int64:  {"int64", "long", "i8", 8, true},
+	Uint8:  {"uint8", "uchar", "u1", 1, true},
+	Uint16: {"uint16", "ushort", "u2", 2, true},
+	Uint32: {"uint32", "uint", "u4", 4, true},
+	Uint64: {"uint64", "ulong", "u8", 8, true},
+	Half:   {"Float16", "ushort", "f2", 2, false},
+	Brain:  {"BFloat16", "ushort", "", 2, false},
 }
 
 // ByType chooses among what there is for each type, mostly the instances of a generic function. A
@@ -39,9 +72,9 @@ func ByType[F any](t Type, f32, f64, i32 F) F {
 	return [...]F{Float32: f32, Float64: f64, Int32: i32}[t]
 }
 
-// Types lists the element types.
+// Types lists the element types of arithmetic.
 func Types() []Type {
-	all := make([]Type, len(types))
+	all := make([]Type, numbers)
 	for i := range all {
 		all[i] = Type(i)
 	}
@@ -50,19 +83,58 @@ func Types() []Type {
 
 // TypeOf is the Type of T.
 func TypeOf[T Element]() Type {
-	switch any(T(0)).(type) {
-	case float64:
-		return Float64
-	case int32:
-		return Int32
-	}
-	return Float32
+	_, t, _ := Number(T(0))
+	return t
 }
 
-// ParseType finds a type by its name in Go, "float32", or by NumPy's, "f4".
-func ParseType(name string) (Type, error) {
-	known := make([]string, len(types))
+// Number is the value of an [Element], and its Type; false for what is none. A float64 has the
+// values of all.
+func Number[T any](v T) (x float64, t Type, ok bool) {
+	switch v := any(v).(type) {
+	case float32:
+		return float64(v), Float32, true
+	case float64:
+		return v, Float64, true
+	case int32:
+		return float64(v), Int32, true
+	}
+	return 0, 0, false
+}
+
+// Of is the Type of T, which may be a type of the same kind with a name of its own; false if there
+// is none, as for a struct.
+func Of[T any]() (Type, bool) {
+	if _, t, ok := Number(*new(T)); ok {
+		return t, true
+	}
+	switch any(*new(T)).(type) {
+	case Float16:
+		return Half, true
+	case BFloat16:
+		return Brain, true
+	}
+	kind := reflect.TypeFor[T]().Kind().String()
+	i := slices.IndexFunc(types[:], func(row typeRow) bool { return row.name == kind })
+	return Type(max(i, 0)), i >= 0
+}
+
+// Arithmetic tells whether there is arithmetic in t; other types are only stored.
+func (t Type) Arithmetic() bool { return t < numbers }
+
+// ParseNumPy finds a type by NumPy's name, "u1", also one that is only stored.
+func ParseNumPy(name string) (Type, error) {
 	for i, row := range types {
+		if name == row.numpy && name != "" {
+			return Type(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown element type %q", name)
+}
+
+// ParseType finds a type of arithmetic by its name in Go, "float32", or by NumPy's, "f4".
+func ParseType(name string) (Type, error) {
+	known := make([]string, numbers)
+	for i, row := range types[:numbers] {
 		if name == row.name || name == row.numpy {
 			return Type(i), nil
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+type named uint8
+
 // Each type has its row, and all that goes from and to a type agrees on it.
 func TestTypes(t *testing.T) {
 	for _, c := range []struct {
@@ -31,6 +33,28 @@ func TestTypes(t *testing.T) {
 		if got := ByType(c.typ, "a", "b", "c"); got != c.pick {
 			t.Errorf("ByType chooses %q for %s", got, c.typ)
 		}
+	}
+	for of, typ := range map[string]func() (Type, bool){
+		"float32": Of[float32], "float64": Of[float64], "int32": Of[int32], "bool": Of[bool], "int8": Of[int8],
+		"int16": Of[int16], "int64": Of[int64], "uint8": Of[named], "uint16": Of[uint16], "uint32": Of[uint32],
+		"uint64": Of[uint64], "Float16": Of[Float16], "BFloat16": Of[BFloat16],
+	} {
+		got, ok := typ()
+		if !ok || got.String() != of {
+			t.Errorf("%s is %s, %v", of, got, ok)
+		}
+		if again, err := ParseNumPy(got.NumPy()); of != "BFloat16" && (again != got || err != nil) {
+			t.Errorf("%s is %s in NumPy, and that is %s, %v", of, got.NumPy(), again, err)
+		}
+		if got.Arithmetic() != slices.Contains(Types(), got) {
+			t.Errorf("arithmetic in %s: %v", got, got.Arithmetic())
+		}
+	}
+	if got, ok := Of[struct{ x int32 }](); ok {
+		t.Errorf("a struct is %s", got)
+	}
+	if got, err := ParseNumPy(""); err == nil {
+		t.Errorf("nothing is %s", got)
 	}
 	if got := Types(); !slices.Equal(got, []Type{Float32, Float64, Int32}) {
 		t.Errorf("the types are %s", got)

@@ -9,7 +9,7 @@ import (
 // An Operand is a matrix in a device's buffer: element (i, j) is element Offset + i*Stride + j of
 // Buffer. Stride is at least the number of columns.
 type Operand struct {
-	Buffer         backend.Buffer
+	Buffer         *backend.Buffer
 	Offset, Stride int64
 }
 
@@ -60,8 +60,8 @@ func TransposeNaiveArgs(args []backend.Arg, rows, cols int, a, c Operand) []back
 }
 
 // MatMulArgs appends the arguments of [MatMul] for C = alpha*A*B + beta*C, with A of m by k, B of k
-// by n and C of m by n. No dimension is above [MaxDim]. A buffer that is no [backend.HostBuffer]
-// must begin at a multiple of 16 bytes, as all that devices allocate do.
+// by n and C of m by n. No dimension is above [MaxDim]. A buffer whose memory is not in this
+// process must begin at a multiple of 16 bytes, as all that devices allocate do.
 func MatMulArgs[T Element](args []backend.Arg, m, n, k int, alpha T, a, b Operand, beta T,
 	c Operand,
 ) []backend.Arg {
@@ -89,9 +89,7 @@ func appendMatrix(args []backend.Arg, rows, cols int64, o Operand) []backend.Arg
 // 16 bytes. Only memory of the host can begin at another address.
 func (o Operand) aligned(size int64) bool {
 	bits := uint64(o.Offset*size) | uint64(o.Stride*size)
-	if h, ok := o.Buffer.(backend.HostBuffer); ok {
-		bits |= addressOf(h.Bytes())
-	}
+	bits |= addressOf(o.Buffer.Bytes())
 	return bits%16 == 0
 }
 

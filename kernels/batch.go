@@ -1,8 +1,6 @@
 package kernels
 
 import (
-	"unsafe"
-
 	"github.com/tandem-gpu/tandem/backend"
 )
 
@@ -16,16 +14,23 @@ type Batch struct{ StrideA, StrideB, StrideC int64 }
 
 // MatMulBatchArgs appends the arguments of [MatMul] for as many products C = alpha*A*B + beta*C as
 // the grid has groups in z, with every A of m by k, every B of k by n and every C of m by n; a, b
-// and c are the first ones. No dimension is above [MaxDim]. As for [MatMulArgs], a buffer that is
-// no [backend.HostBuffer] must begin at a multiple of 16 bytes.
+// and c are the first ones. No dimension is above [MaxDim]. As for [MatMulArgs], a buffer whose
+// memory is not in this process must begin at a multiple of 16 bytes.
 func MatMulBatchArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, alpha T, a, b Operand, beta T,
 	c Operand,
 ) []backend.Arg {
-	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)), Scalar(alpha))
+	return MatMulNumbersArgs(args, batch, m, n, k, Scalar(alpha), a, b, Scalar(beta), c)
+}
+
+// MatMulNumbersArgs is [MatMulBatchArgs] of alpha and beta as [Scalar] or [Number] makes them.
+func MatMulNumbersArgs(args []backend.Arg, batch Batch, m, n, k int, alpha backend.Arg, a, b Operand,
+	beta backend.Arg, c Operand,
+) []backend.Arg {
+	args = append(args, backend.Int32(int32(m)), backend.Int32(int32(n)), backend.Int32(int32(k)), alpha)
 	args = appendOperand(appendOperand(args, a), b)
-	args = appendOperand(append(args, Scalar(beta)), c)
+	args = appendOperand(append(args, beta), c)
 	var flags int32
-	size := int64(unsafe.Sizeof(alpha))
+	size := int64(alpha.Size)
 	for i, o := range []Operand{a, b, c} {
 		if o.aligned(size) && []int64{batch.StrideA, batch.StrideB, batch.StrideC}[i]*size%16 == 0 {
 			flags |= flagVectorsA << i
@@ -48,17 +53,22 @@ const (
 // of fma(a[i,p], b[p,j], acc) for p = 0 ... k-1 that starts from c[i,j]. Shapes and the batch are
 // as [MatMulBatchArgs] has them; the zero Batch is that of one product.
 func AddMulArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, a, b, c Operand) []backend.Arg {
-	return withFlags(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), flagContinue)
+	return Continue(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), false)
 }
 
 // SubMulArgs is [AddMulArgs] for C - A*B: the chain of fma(-a[i,p], b[p,j], acc).
 func SubMulArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, a, b, c Operand) []backend.Arg {
-	return withFlags(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), flagContinue|flagNegate)
+	return Continue(MatMulBatchArgs[T](args, batch, m, n, k, 1, a, b, 0, c), true)
 }
 
-// withFlags adds to the flags in the arguments of a product, which three strides follow.
-func withFlags(args []backend.Arg, more int32) []backend.Arg {
-	flags := &args[len(args)-4]
+// Continue makes arguments of a product, with alpha 1 and beta 0, those of [AddMulArgs], or of
+// [SubMulArgs].
+func Continue(args []backend.Arg, negate bool) []backend.Arg {
+	flags := &args[len(args)-4] // which three strides follow
+	more := int32(flagContinue)
+	if negate {
+		more |= flagNegate
+	}
 	*flags = backend.Int32(flags.Int32() | more)
 	return args
 }

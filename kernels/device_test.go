@@ -19,8 +19,8 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/opencl"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // onDevices runs f on every device of every driver. Where a driver has none the test is skipped, or
@@ -81,12 +81,12 @@ func (d *device) runs(t *testing.T, s *backend.Source, cpuShape bool) bool {
 
 // A device is one to test on.
 type device struct {
-	backend.Device
-	queue backend.Queue
+	*backend.Device
+	queue *backend.Queue
 	info  backend.Info
 }
 
-func (d *device) compile(t *testing.T, s *backend.Source) backend.Kernel {
+func (d *device) compile(t *testing.T, s *backend.Source) *backend.Kernel {
 	t.Helper()
 	k, err := d.Compile(s)
 	if err != nil {
@@ -146,8 +146,8 @@ func refill[T element.Element](t *testing.T, d *device, o kernels.Operand, a arr
 
 // launch runs k and compares all of output's buffer with want, which includes what lies around the
 // matrix.
-func launch[T element.Element](t *testing.T, d *device, name string, k backend.Kernel, g backend.Grid,
-	args []backend.Arg, output backend.Buffer, want array[T],
+func launch[T element.Element](t *testing.T, d *device, name string, k *backend.Kernel, g backend.Grid,
+	args []backend.Arg, output *backend.Buffer, want array[T],
 ) {
 	t.Helper()
 	name = fmt.Sprintf("%s %s %dx%d off %d stride %d, grid of %s", name, k.Name(), want.rows, want.cols, want.off,
@@ -311,8 +311,14 @@ func testProducts[T element.Element](t *testing.T, d *device) {
 		return
 	}
 	naive, tiled := d.compile(t, kernels.MatMulNaive(typ)), d.compile(t, kernels.MatMulTiled(typ))
-	fast := map[kernels.MatMulParams]backend.Kernel{}
-	for _, p := range variants(typ, &d.info) {
+	fast := map[kernels.MatMulParams]*backend.Kernel{}
+	list := variants(typ, &d.info)
+	again := d.info.Platform == "Oclgrind" && typ != element.Float32 // accesses what float32 has accessed
+	if again {
+		seen := variants(element.Float32, &d.info)
+		list = slices.DeleteFunc(list, func(p kernels.MatMulParams) bool { return slices.Contains(seen, p) })
+	}
+	for _, p := range list {
 		// Oclgrind does not unroll what GPUs do, and takes minutes for large tiles and for long
 		// loops: these are cudasim's to check.
 		large := d.info.Platform == "Oclgrind" && !p.CPU && (p.BM*p.BN > 32*32 || p.KU > 16)
@@ -335,13 +341,16 @@ func testProducts[T element.Element](t *testing.T, d *device) {
 
 			start := newArray(m, n, l[2], values[T](rng, kind)) // of chains, with zeros of both signs
 			want, continued := reference(1, a, b, 0, c), chains(a, b, start)
-			for _, g := range d.grids(kernels.NaiveGrid(m, n)) {
-				refill(t, d, out, c)
-				launch(t, d, name, naive, g, kernels.ProductArgs(nil, m, n, k, da, db, out), out.Buffer, want)
-			}
-			for _, g := range d.grids(kernels.TiledGrid(m, n)) {
-				refill(t, d, out, c)
-				launch(t, d, name, tiled, g, kernels.ProductArgs(nil, m, n, k, da, db, out), out.Buffer, want)
+			for kernel, grid := range map[*backend.Kernel]backend.Grid{
+				naive: kernels.NaiveGrid(m, n), tiled: kernels.TiledGrid(m, n),
+			} {
+				if again {
+					continue
+				}
+				for _, g := range d.grids(grid) {
+					refill(t, d, out, c)
+					launch(t, d, name, kernel, g, kernels.ProductArgs(nil, m, n, k, da, db, out), out.Buffer, want)
+				}
 			}
 
 			// A pair of alpha and beta for each grid.
@@ -379,7 +388,7 @@ func chains[T element.Element](a, b, c array[T]) [2]array[T] {
 
 // testChains compares the sum and the difference with want, cut in two at the edges of tiles and
 // within them: at one of these, by turns, on a device that takes long.
-func testChains[T element.Element](t *testing.T, d *device, name string, kernel backend.Kernel, p kernels.MatMulParams,
+func testChains[T element.Element](t *testing.T, d *device, name string, kernel *backend.Kernel, p kernels.MatMulParams,
 	k int, a, b kernels.Operand, c array[T], want [2]array[T], turn int,
 ) {
 	t.Helper()
@@ -501,7 +510,7 @@ func testTransposes[T element.Element](t *testing.T, d *device) {
 		return
 	}
 	type tiled struct {
-		kernel backend.Kernel
+		kernel *backend.Kernel
 		grid   func(rows, cols int) backend.Grid
 		args   func(args []backend.Arg, rows, cols int, a, c kernels.Operand) []backend.Arg
 	}
@@ -607,11 +616,8 @@ func testElementwise[T element.Element](t *testing.T, d *device) {
 
 // elementwiseArgs is the arguments of o with alpha = -3.
 func elementwiseArgs[T element.Element](o *kernels.Elementwise, rows, cols int, x, y, z kernels.Operand) []backend.Arg {
-	var args []backend.Arg
-	if o.Alpha {
-		args = append(args, kernels.Scalar(T(-3)))
-	}
-	return o.Args(args, int64(rows), int64(cols), append([]kernels.Operand{x, y}[:o.Inputs:o.Inputs], z)...)
+	return o.Args(nil, kernels.Scalar(T(-3)), int64(rows), int64(cols),
+		append([]kernels.Operand{x, y}[:o.Inputs:o.Inputs], z)...)
 }
 
 // inPlainGo is what the kernel of o, as it is written, makes of z.
@@ -619,7 +625,8 @@ func inPlainGo[T element.Element](t *testing.T, o *kernels.Elementwise, x, y, z 
 	t.Helper()
 	z.data = slices.Clone(z.data)
 	operand := func(a array[T]) kernels.Operand {
-		return kernels.Operand{Buffer: memory(backend.Bytes(a.data)), Offset: int64(a.off), Stride: int64(a.stride)}
+		mem := backend.HostMemory(backend.Bytes(a.data))
+		return kernels.Operand{Buffer: mem, Offset: int64(a.off), Stride: int64(a.stride)}
 	}
 	args := elementwiseArgs[T](o, z.rows, z.cols, operand(x), operand(y), operand(z))
 	if err := o.Source(element.TypeOf[T]()).Checks.Go(backend.Grid1(1, 1), 0, 1, args); err != nil {
@@ -627,10 +634,3 @@ func inPlainGo[T element.Element](t *testing.T, o *kernels.Elementwise, x, y, z 
 	}
 	return z
 }
-
-// memory is a buffer in the host's memory, as a kernel in Go sees it.
-type memory []byte
-
-func (m memory) Len() int64    { return int64(len(m)) }
-func (m memory) Bytes() []byte { return m }
-func (m memory) Free() error   { return nil }

@@ -28,7 +28,7 @@ func ExampleMatMul() {
 
 	const m, n, k = 2, 2, 3
 	a, b, c := []float32{1, 2, 3, 4, 5, 6}, []float32{7, 8, 9, 10, 11, 12}, make([]float32, m*n)
-	upload := func(x []float32) backend.Buffer {
+	upload := func(x []float32) *backend.Buffer {
 		buf, err := device.Alloc(int64(4 * len(x)))
 		check(err)
 		check(queue.Write(buf, 0, backend.Bytes(x)))

@@ -53,11 +53,6 @@ func operandAt[T Element](args []backend.Arg, i int) matrix[T] {
 	return matrix[T]{backend.Mem[T](args[i]), int(args[i+2].Int64())}.from(int(args[i+1].Int64()))
 }
 
-// matrixAt reads the operand whose buffer is args[i], as a kernel in Go takes it.
-func matrixAt[T Element](args []backend.Arg, i int) matrix[T] {
-	return matrix[T]{backend.Mem[T](args[i]), int(args[i+4].Int64())}.from(int(args[i+1].Int64()))
-}
-
 // from is the matrix without its first n elements; nothing is left of a matrix that has fewer, as
 // one without rows or columns may.
 func (m matrix[T]) from(n int) matrix[T] { return matrix[T]{m.data[min(n, len(m.data)):], m.stride} }
@@ -98,11 +93,6 @@ func transposeGo[T Element](p TransposeParams) backend.GoKernel {
 		rows, cols := int(args[0].Int32()), int(args[1].Int32())
 		return transposeTiles(g, lo, hi, p.rows(), p.Tile, rows, cols, operandAt[T](args, 2), operandAt[T](args, 5))
 	}
-}
-
-func transposeNaiveGo[T Element](g backend.Grid, lo, hi int, args []backend.Arg) error {
-	rows, cols := int(args[2].Int64()), int(args[3].Int64())
-	return transposeTiles(g, lo, hi, g.Local[1], g.Local[0], rows, cols, matrixAt[T](args, 0), matrixAt[T](args, 5))
 }
 
 // transposeTiles is C = A' for groups of h by w elements of A.

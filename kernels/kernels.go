@@ -109,6 +109,11 @@ func Scalar[T Element](v T) backend.Arg {
 	panic("unreachable")
 }
 
+// Number is [Scalar] of x, which a T has, for the T of t.
+func Number(t Type, x float64) backend.Arg {
+	return element.ByType(t, backend.Float32(float32(x)), backend.Float64(x), backend.Int32(int32(x)))
+}
+
 // scalarAt is the element that an argument holds.
 func scalarAt[T Element](a backend.Arg) T {
 	var v any

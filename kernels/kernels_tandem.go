@@ -7,482 +7,38 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/kernels/nativecode"
 	"math"
 )
-
-var scaleFloat32Kernel = &backend.Source{
-	Name: "scale_float32", File: "scale_float32.cl",
-	Params: support.Params{}.Scalar("alpha", "float", 4).ConstMatrix("x", "float", 4).Matrix("z", "float", 4),
-	Go:     scaleFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleFloat32Plain},
-	Text: support.Head + `/* scale[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void scale_float32(const float alpha_x, __global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  f32 alpha_ = (f32)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], alpha_ * LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("scale_float32"),
-}
-
-var scaleFloat64Kernel = &backend.Source{
-	Name: "scale_float64", File: "scale_float64.cl",
-	Params: support.Params{}.Scalar("alpha", "double", 8).ConstMatrix("x", "double", 8).Matrix("z", "double", 8),
-	Go:     scaleFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleFloat64Plain},
-	Text: support.Head + `/* scale[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f64, __global, f64)
-__kernel
-void scale_float64(const double alpha_x, __global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  f64 alpha_ = (f64)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], alpha_ * LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("scale_float64"),
-}
-
-var scaleInt32Kernel = &backend.Source{
-	Name: "scale_int32", File: "scale_int32.cl",
-	Params: support.Params{}.Scalar("alpha", "uint", 4).ConstMatrix("x", "int", 4).Matrix("z", "int", 4),
-	Go:     scaleInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: scaleInt32Plain},
-	Text: support.Head + `/* scale[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void scale_int32(const uint alpha_x, __global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  i32 alpha_ = (i32)alpha_x;
-  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 30) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 30))], (i32)((u32)alpha_ * (u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 30) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 30))])));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("scale_int32"),
-}
-
-var addFloat32Kernel = &backend.Source{
-	Name: "add_float32", File: "add_float32.cl",
-	Params: support.Params{}.ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Matrix("z", "float", 4),
-	Go:     addFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addFloat32Plain},
-	Text: support.Head + `/* add[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void add_float32(__global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + LOAD(g_f32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("add_float32"),
-}
-
-var addFloat64Kernel = &backend.Source{
-	Name: "add_float64", File: "add_float64.cl",
-	Params: support.Params{}.ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Matrix("z", "double", 8),
-	Go:     addFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addFloat64Plain},
-	Text: support.Head + `/* add[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f64, __global, f64)
-__kernel
-void add_float64(__global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f64((__global f64 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + LOAD(g_f64, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("add_float64"),
-}
-
-var addInt32Kernel = &backend.Source{
-	Name: "add_int32", File: "add_int32.cl",
-	Params: support.Params{}.ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4).Matrix("z", "int", 4),
-	Go:     addInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: addInt32Plain},
-	Text: support.Head + `/* add[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void add_int32(__global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_i32((__global i32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 44) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 44))], (i32)((u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 44) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 44))]) + (u32)LOAD(g_i32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 44) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 44))])));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("add_int32"),
-}
-
-var subFloat32Kernel = &backend.Source{
-	Name: "sub_float32", File: "sub_float32.cl",
-	Params: support.Params{}.ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Matrix("z", "float", 4),
-	Go:     subFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subFloat32Plain},
-	Text: support.Head + `/* sub[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void sub_float32(__global const f32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], LOAD(g_f32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - LOAD(g_f32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("sub_float32"),
-}
-
-var subFloat64Kernel = &backend.Source{
-	Name: "sub_float64", File: "sub_float64.cl",
-	Params: support.Params{}.ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Matrix("z", "double", 8),
-	Go:     subFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subFloat64Plain},
-	Text: support.Head + `/* sub[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_f64, __global, f64)
-__kernel
-void sub_float64(__global const f64 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const f64 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global f64 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_f64((__global f64 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_f64((__global f64 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_f64(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_f64, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], LOAD(g_f64, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - LOAD(g_f64, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))]));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("sub_float64"),
-}
-
-var subInt32Kernel = &backend.Source{
-	Name: "sub_int32", File: "sub_int32.cl",
-	Params: support.Params{}.ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4).Matrix("z", "int", 4),
-	Go:     subInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: subInt32Plain},
-	Text: support.Head + `/* sub[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void sub_int32(__global const i32 *x_p, const ulong x_off, const ulong x_rows, const ulong x_cols, const ulong x_stride, __global const i32 *y_p, const ulong y_off, const ulong y_rows, const ulong y_cols, const ulong y_stride, __global i32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t x_; x_.Data_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)(x_rows == 0 ? 0 : (x_rows - 1) * x_stride + x_cols)); x_.Rows_ = (i64)x_rows; x_.Cols_ = (i64)x_cols; x_.Stride_ = (i64)x_stride;
-  Matrix_t y_; y_.Data_ = make_sg_i32((__global i32 *)y_p + y_off, (i64)(y_rows == 0 ? 0 : (y_rows - 1) * y_stride + y_cols)); y_.Rows_ = (i64)y_rows; y_.Cols_ = (i64)y_cols; y_.Stride_ = (i64)y_stride;
-  Matrix_t z_; z_.Data_ = make_sg_i32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              STORE(g_i32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], (i32)((u32)LOAD(g_i32, x_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x_.Rows_, 58) * (u64)x_.Stride_)) + (u64)COLUMN(j_, x_.Cols_, 58))]) - (u32)LOAD(g_i32, y_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, y_.Rows_, 58) * (u64)y_.Stride_)) + (u64)COLUMN(j_, y_.Cols_, 58))])));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("sub_int32"),
-}
 
 var matmulNaiveFloat32Kernel = &backend.Source{
 	Name: "matmulNaive_float32", File: "matmulNaive_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Go:     matmulNaiveFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat32Plain},
-	Text: support.Head + `/* matmulNaive[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-__kernel
-void matmulNaive_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < c_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          f32 acc_ = {0};
-          {
-            i64 t_ = a_.Cols_;
-            i64 p_ = (i64)0;
-            for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = fma(LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]), LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]), acc_);
-            }
-          }
-          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulNaive_float32"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat32Plain},
+	PackedText: kernelsTexts("matmulNaive_float32"),
+	Packed:     kernelsPTX("matmulNaive_float32"),
+	Native:     nativecode.Kernels.Of("matmulNaive_float32", "b7bbf9aeb2966367c4ed7a41320ea6c4"),
 }
 
 var matmulNaiveFloat64Kernel = &backend.Source{
 	Name: "matmulNaive_float64", File: "matmulNaive_float64.cl",
 	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Go:     matmulNaiveFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat64Plain},
-	Text: support.Head + `/* matmulNaive[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f64, __global, f64)
-__kernel
-void matmulNaive_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < c_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          f64 acc_ = {0};
-          {
-            i64 t_ = a_.Cols_;
-            i64 p_ = (i64)0;
-            for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = fma(LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]), LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]), acc_);
-            }
-          }
-          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulNaive_float64"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat64Plain},
+	PackedText: kernelsTexts("matmulNaive_float64"),
+	Packed:     kernelsPTX("matmulNaive_float64"),
+	Native:     nativecode.Kernels.Of("matmulNaive_float64", "50679c12ee070b49e00132a439853401"),
 }
 
 var matmulNaiveInt32Kernel = &backend.Source{
 	Name: "matmulNaive_int32", File: "matmulNaive_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Go:     matmulNaiveInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveInt32Plain},
-	Text: support.Head + `/* matmulNaive[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_i32, __global, i32)
-__kernel
-void matmulNaive_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < c_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < c_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          i32 acc_ = {0};
-          {
-            i64 t_ = a_.Cols_;
-            i64 p_ = (i64)0;
-            for (; GO(p_ < t_); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-              acc_ = (i32)((u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 74) * (u64)a_.Stride_)) + (u64)COLUMN(p_, a_.Cols_, 74))]) * (u32)LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(p_, b_.Rows_, 74) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 74))]))) + (u32)acc_);
-            }
-          }
-          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 76) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 76))], acc_);
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulNaive_int32"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveInt32Plain},
+	PackedText: kernelsTexts("matmulNaive_int32"),
+	Packed:     kernelsPTX("matmulNaive_int32"),
+	Native:     nativecode.Kernels.Of("matmulNaive_int32", "f572208084ff07f12a5ca3bc589ec012"),
 }
 
 var matmulTiledFloat32Kernel = &backend.Source{
@@ -490,76 +46,10 @@ var matmulTiledFloat32Kernel = &backend.Source{
 	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat32Plain},
-	Text: support.Head + `/* matmulTiled[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f32 v[16]; } a16_f32;
-typedef char size_a16_f32[sizeof(a16_f32) == 64 ? 1 : -1];
-typedef struct { a16_f32 v[16]; } a16_a16_f32;
-typedef char size_a16_a16_f32[sizeof(a16_a16_f32) == 1024 ? 1 : -1];
-ACCESS(g_f32, __global, f32)
-ACCESS(l_f32, LOCALPTR, f32)
-__kernel WG_SIZE(16, 16, 1)
-void matmulTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_f32 as_;
-  LOCALMEM a16_a16_f32 bs_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_local_id(0);
-  i64 y_ = (i64)get_local_id(1);
-  {
-    i64 top_ = (i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16));
-    for (; top_ < c_.Rows_; top_ = (i64)((u64)top_ + (u64)((i64)((u64)((i64)get_num_groups(1)) * (u64)((i64)16))))) {
-      {
-        i64 left_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16));
-        for (; left_ < c_.Cols_; left_ = (i64)((u64)left_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)16))))) {
-          i64 row_ = (i64)((u64)top_ + (u64)y_);
-          i64 col_ = (i64)((u64)left_ + (u64)x_);
-          f32 acc_ = {0};
-          f32 zero_ = {0};
-          {
-            i64 p_ = (i64)0;
-            for (; p_ < a_.Cols_; p_ = (i64)((u64)p_ + (u64)((i64)16))) {
-              f32 va_ = -zero_;
-              f32 vb_ = zero_;
-              if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
-              }
-              if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
-              }
-              i64 t_ = y_;
-              i64 t2_ = x_;
-              i64 t3_ = y_;
-              i64 t4_ = x_;
-              f32 t5_ = va_;
-              f32 t6_ = vb_;
-              STORE(l_f32, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
-              STORE(l_f32, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-              {
-                i64 q_ = (i64)0;
-                for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = fma(LOAD(l_f32, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]), LOAD(l_f32, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]), acc_);
-                }
-              }
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            }
-          }
-          if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulTiled_float32"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat32Plain},
+	PackedText: kernelsTexts("matmulTiled_float32"),
+	Packed:     kernelsPTX("matmulTiled_float32"),
+	Native:     nativecode.Kernels.Of("matmulTiled_float32", "1572f252762170768ae4c3825454aa26"),
 }
 
 var matmulTiledFloat64Kernel = &backend.Source{
@@ -567,77 +57,10 @@ var matmulTiledFloat64Kernel = &backend.Source{
 	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat64Plain},
-	Text: support.Head + `/* matmulTiled[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f64 v[16]; } a16_f64;
-typedef char size_a16_f64[sizeof(a16_f64) == 128 ? 1 : -1];
-typedef struct { a16_f64 v[16]; } a16_a16_f64;
-typedef char size_a16_a16_f64[sizeof(a16_a16_f64) == 2048 ? 1 : -1];
-ACCESS(g_f64, __global, f64)
-ACCESS(l_f64, LOCALPTR, f64)
-__kernel WG_SIZE(16, 16, 1)
-void matmulTiled_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_f64 as_;
-  LOCALMEM a16_a16_f64 bs_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_local_id(0);
-  i64 y_ = (i64)get_local_id(1);
-  {
-    i64 top_ = (i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16));
-    for (; top_ < c_.Rows_; top_ = (i64)((u64)top_ + (u64)((i64)((u64)((i64)get_num_groups(1)) * (u64)((i64)16))))) {
-      {
-        i64 left_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16));
-        for (; left_ < c_.Cols_; left_ = (i64)((u64)left_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)16))))) {
-          i64 row_ = (i64)((u64)top_ + (u64)y_);
-          i64 col_ = (i64)((u64)left_ + (u64)x_);
-          f64 acc_ = {0};
-          f64 zero_ = {0};
-          {
-            i64 p_ = (i64)0;
-            for (; p_ < a_.Cols_; p_ = (i64)((u64)p_ + (u64)((i64)16))) {
-              f64 va_ = -zero_;
-              f64 vb_ = zero_;
-              if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
-              }
-              if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
-              }
-              i64 t_ = y_;
-              i64 t2_ = x_;
-              i64 t3_ = y_;
-              i64 t4_ = x_;
-              f64 t5_ = va_;
-              f64 t6_ = vb_;
-              STORE(l_f64, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
-              STORE(l_f64, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-              {
-                i64 q_ = (i64)0;
-                for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = fma(LOAD(l_f64, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]), LOAD(l_f64, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]), acc_);
-                }
-              }
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            }
-          }
-          if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulTiled_float64"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat64Plain},
+	PackedText: kernelsTexts("matmulTiled_float64"),
+	Packed:     kernelsPTX("matmulTiled_float64"),
+	Native:     nativecode.Kernels.Of("matmulTiled_float64", "e44c79971e02251918bdbf895b91ae27"),
 }
 
 var matmulTiledInt32Kernel = &backend.Source{
@@ -645,170 +68,130 @@ var matmulTiledInt32Kernel = &backend.Source{
 	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
 	Group:  [3]int{16, 16, 1},
 	Go:     matmulTiledInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledInt32Plain},
-	Text: support.Head + `/* matmulTiled[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { i32 v[16]; } a16_i32;
-typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
-typedef struct { a16_i32 v[16]; } a16_a16_i32;
-typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
-ACCESS(g_i32, __global, i32)
-ACCESS(l_i32, LOCALPTR, i32)
-__kernel WG_SIZE(16, 16, 1)
-void matmulTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_i32 as_;
-  LOCALMEM a16_a16_i32 bs_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_local_id(0);
-  i64 y_ = (i64)get_local_id(1);
-  {
-    i64 top_ = (i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16));
-    for (; top_ < c_.Rows_; top_ = (i64)((u64)top_ + (u64)((i64)((u64)((i64)get_num_groups(1)) * (u64)((i64)16))))) {
-      {
-        i64 left_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16));
-        for (; left_ < c_.Cols_; left_ = (i64)((u64)left_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)16))))) {
-          i64 row_ = (i64)((u64)top_ + (u64)y_);
-          i64 col_ = (i64)((u64)left_ + (u64)x_);
-          i32 acc_ = {0};
-          i32 zero_ = {0};
-          {
-            i64 p_ = (i64)0;
-            for (; p_ < a_.Cols_; p_ = (i64)((u64)p_ + (u64)((i64)16))) {
-              i32 va_ = (i32)(0u - (u32)zero_);
-              i32 vb_ = zero_;
-              if ((row_ < a_.Rows_) && (((i64)((u64)p_ + (u64)x_)) < a_.Cols_)) {
-                va_ = LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 98) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)p_ + (u64)x_), a_.Cols_, 98))]);
-              }
-              if ((col_ < b_.Cols_) && (((i64)((u64)p_ + (u64)y_)) < b_.Rows_)) {
-                vb_ = LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)p_ + (u64)y_), b_.Rows_, 101) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 101))]);
-              }
-              i64 t_ = y_;
-              i64 t2_ = x_;
-              i64 t3_ = y_;
-              i64 t4_ = x_;
-              i32 t5_ = va_;
-              i32 t6_ = vb_;
-              STORE(l_i32, as_.v[AT(t_, 16, 103)].v[AT(t2_, 16, 103)], t5_);
-              STORE(l_i32, bs_.v[AT(t3_, 16, 103)].v[AT(t4_, 16, 103)], t6_);
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-              {
-                i64 q_ = (i64)0;
-                for (; GO(q_ < ((i64)16)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-                  acc_ = (i32)((u32)((i32)((u32)LOAD(l_i32, as_.v[AT(y_, 16, 106)].v[AT(q_, 16, 106)]) * (u32)LOAD(l_i32, bs_.v[AT(q_, 16, 106)].v[AT(x_, 16, 106)]))) + (u32)acc_);
-                }
-              }
-              barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            }
-          }
-          if ((row_ < c_.Rows_) && (col_ < c_.Cols_)) {
-            STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 111) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 111))], acc_);
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("matmulTiled_int32"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledInt32Plain},
+	PackedText: kernelsTexts("matmulTiled_int32"),
+	Packed:     kernelsPTX("matmulTiled_int32"),
+	Native:     nativecode.Kernels.Of("matmulTiled_int32", "982561b0d99687ea6679080eac75093e"),
 }
 
 var transposeNaiveFloat32Kernel = &backend.Source{
 	Name: "transposeNaive_float32", File: "transposeNaive_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
 	Go:     transposeNaiveFloat32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat32Plain},
-	Text: support.Head + `/* transposeNaive[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-__kernel
-void transposeNaive_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("transposeNaive_float32"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat32Plain},
+	PackedText: kernelsTexts("transposeNaive_float32"),
+	Packed:     kernelsPTX("transposeNaive_float32"),
+	Native:     nativecode.Kernels.Of("transposeNaive_float32", "8ff611b45412e8db9960a9d3115b6ff2"),
 }
 
 var transposeNaiveFloat64Kernel = &backend.Source{
 	Name: "transposeNaive_float64", File: "transposeNaive_float64.cl",
 	Params: support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8),
 	Go:     transposeNaiveFloat64Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat64Plain},
-	Text: support.Head + `/* transposeNaive[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f64, __global, f64)
-__kernel
-void transposeNaive_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("transposeNaive_float64"),
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat64Plain},
+	PackedText: kernelsTexts("transposeNaive_float64"),
+	Packed:     kernelsPTX("transposeNaive_float64"),
+	Native:     nativecode.Kernels.Of("transposeNaive_float64", "82bd9bed6f2917afb65b5b1597ff3c70"),
 }
 
 var transposeNaiveInt32Kernel = &backend.Source{
 	Name: "transposeNaive_int32", File: "transposeNaive_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
 	Go:     transposeNaiveInt32Go, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveInt32Plain},
-	Text: support.Head + `/* transposeNaive[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_i32, __global, i32)
-__kernel
-void transposeNaive_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < a_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 j_ = (i64)get_global_id(0);
-        for (; GO(j_ < a_.Cols_); j_ = (i64)((u64)j_ + (u64)((i64)get_global_size(0)))) {
-          STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 124) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 124))], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 124) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 124))]));
-        }
-      }
-    }
-  }
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveInt32Plain},
+	PackedText: kernelsTexts("transposeNaive_int32"),
+	Packed:     kernelsPTX("transposeNaive_int32"),
+	Native:     nativecode.Kernels.Of("transposeNaive_int32", "2cd7a898a7853e1cab91048000a94a86"),
 }
-`,
-	Packed: kernelsPTX("transposeNaive_int32"),
+
+var scaleFloat32Kernel = &backend.Source{
+	Name: "scale_float32", File: "scale_float32.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Go:     support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[float32])},
+	PackedText: kernelsTexts("scale_float32"),
+	Packed:     kernelsPTX("scale_float32"),
+	Native:     nativecode.Kernels.Of("scale_float32", "a814649f3b5e93573ed46521c824bb7b"),
+}
+
+var scaleFloat64Kernel = &backend.Source{
+	Name: "scale_float64", File: "scale_float64.cl",
+	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
+	Go:     support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[float64])},
+	PackedText: kernelsTexts("scale_float64"),
+	Packed:     kernelsPTX("scale_float64"),
+	Native:     nativecode.Kernels.Of("scale_float64", "caa9fe404a905cb2c17bf8646c011013"),
+}
+
+var scaleInt32Kernel = &backend.Source{
+	Name: "scale_int32", File: "scale_int32.cl",
+	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
+	Go:     support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[int32])},
+	PackedText: kernelsTexts("scale_int32"),
+	Packed:     kernelsPTX("scale_int32"),
+	Native:     nativecode.Kernels.Of("scale_int32", "3c5b29565db0f09a20c847dae5be2675"),
+}
+
+var addFloat32Kernel = &backend.Source{
+	Name: "add_float32", File: "add_float32.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Go:     support.Form(support.Map2(gpu_add), support.Map2(add[float32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[float32])},
+	PackedText: kernelsTexts("add_float32"),
+	Packed:     kernelsPTX("add_float32"),
+	Native:     nativecode.Kernels.Of("add_float32", "de448320d9fcf72700c460c6adad555d"),
+}
+
+var addFloat64Kernel = &backend.Source{
+	Name: "add_float64", File: "add_float64.cl",
+	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
+	Go:     support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[float64])},
+	PackedText: kernelsTexts("add_float64"),
+	Packed:     kernelsPTX("add_float64"),
+	Native:     nativecode.Kernels.Of("add_float64", "4b0e05462f107b9ac9314f06a25ab54d"),
+}
+
+var addInt32Kernel = &backend.Source{
+	Name: "add_int32", File: "add_int32.cl",
+	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
+	Go:     support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[int32])},
+	PackedText: kernelsTexts("add_int32"),
+	Packed:     kernelsPTX("add_int32"),
+	Native:     nativecode.Kernels.Of("add_int32", "f8b987597423eae18e523ee9b6491dc4"),
+}
+
+var subFloat32Kernel = &backend.Source{
+	Name: "sub_float32", File: "sub_float32.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Go:     support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[float32])},
+	PackedText: kernelsTexts("sub_float32"),
+	Packed:     kernelsPTX("sub_float32"),
+	Native:     nativecode.Kernels.Of("sub_float32", "f2b77ed8250c2b6d0b252653b30b9901"),
+}
+
+var subFloat64Kernel = &backend.Source{
+	Name: "sub_float64", File: "sub_float64.cl",
+	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
+	Go:     support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[float64])},
+	PackedText: kernelsTexts("sub_float64"),
+	Packed:     kernelsPTX("sub_float64"),
+	Native:     nativecode.Kernels.Of("sub_float64", "a8bfa4a024b691ffe4e6d81c2772efdb"),
+}
+
+var subInt32Kernel = &backend.Source{
+	Name: "sub_int32", File: "sub_int32.cl",
+	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
+	Go:     support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), Fresh: kernelsFresh,
+	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[int32])},
+	PackedText: kernelsTexts("sub_int32"),
+	Packed:     kernelsPTX("sub_int32"),
+	Native:     nativecode.Kernels.Of("sub_int32", "b113b24d5cddd4de352b65c1c1416b18"),
 }
 
 //go:embed kernels_tandem.zip
@@ -816,17 +199,18 @@ var kernelsFile string
 
 var kernelsPTX = support.PTX(kernelsFile)
 
-//go:embed elementwise.go grid.go textbook.go
+var kernelsTexts = support.Texts(kernelsFile)
+
+//go:embed grid.go textbook.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
-	{File: "elementwise.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "grid.go", Head: "const productTile = 16", Hash: "0c60b6c37bbe13c44123234e3202df8111af85140ca3d95ba93dc72b0b793ea1"},
 	{File: "textbook.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "textbook.go", Head: "func scale[T gpu.Number](it gpu.Item, alpha T, x, z gpu.Matrix[T]) {", Hash: "ee583e1d5cea3aab2c9f7fa5bdba49111e9f798b7c18466618589d46be0f761a"},
-	{File: "textbook.go", Head: "func add[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {", Hash: "f9ee4462d2c1c445c007adc105885692e3f059d98c973d28d20954dd3e8397af"},
-	{File: "textbook.go", Head: "func sub[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {", Hash: "5707d3773da24287207ffe470194ac15b1848299bf7047ca340eb6349db3ade9"},
+	{File: "textbook.go", Head: "func scale[T gpu.Number](alpha, x T) T { return alpha * x }", Hash: "abf5cc6de64b5760dcac845596613cdded821fdeaa22c9580751f6a19fd07bff"},
+	{File: "textbook.go", Head: "func add[T gpu.Number](x, y T) T { return x + y }", Hash: "5d8080c1c4af4a61fa597ec770739eaf93a33216a4264bd170ccb976a04facd8"},
+	{File: "textbook.go", Head: "func sub[T gpu.Number](x, y T) T { return x - y }", Hash: "7e142bf32a2c5a94f9835f38cb7584c048d47185bfe279c65de5bdbceea26918"},
 	{File: "textbook.go", Head: "func matmulNaive[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "db9229c1a939eb0d612043878480fc393d9c700c7c853397768f85aefc3d69c4"},
 	{File: "textbook.go", Head: "func matmulTiled[T gpu.Number](it gpu.Item, a, b, c gpu.Matrix[T]) {", Hash: "3f0409430defbd235309436f8a6d5c1f5bab2c32b82cd568a612bff2ca6fc8a3"},
 	{File: "textbook.go", Head: "func transposeNaive[T gpu.Number](it gpu.Item, a, c gpu.Matrix[T]) {", Hash: "64619073aae91debe85921e6242b3a63f63906279bd13c78bdf883e1499d0bd0"},
@@ -851,666 +235,6 @@ type gpu_Matrix__ struct {
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
-}
-
-func scaleFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		scale[float32](it, float32(args[0].Float32()), gpu.Matrix[float32]{Data: support.Matrix[float32](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
-	})
-}
-
-func scaleFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return scaleFloat32Plain(grid, lo, hi, args)
-	}
-	alpha_ := args[0].Float32()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[1:])}
-	x_.Rows_ = args[3].Int64()
-	x_.Cols_ = args[4].Int64()
-	x_.Stride_ = args[5].Int64()
-	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[6:])}
-	z_.Rows_ = args[8].Int64()
-	z_.Cols_ = args[9].Int64()
-	z_.Stride_ = args[10].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:26
-							i_ := i1
-							{
-								{
-//line textbook.go:27
-									begin_ := g0 * int64(1024)
-//line textbook.go:27
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:28
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:29
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:29
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:30
-												h1[(i_*h2)+j_] = float32(alpha_ * h3[(i_*h4)+j_])
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:922
-	}
-	return nil
-}
-
-func scaleFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		scale[float64](it, float64(args[0].Float64()), gpu.Matrix[float64]{Data: support.Matrix[float64](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
-	})
-}
-
-func scaleFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return scaleFloat64Plain(grid, lo, hi, args)
-	}
-	alpha_ := args[0].Float64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[1:])}
-	x_.Rows_ = args[3].Int64()
-	x_.Cols_ = args[4].Int64()
-	x_.Stride_ = args[5].Int64()
-	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[6:])}
-	z_.Rows_ = args[8].Int64()
-	z_.Cols_ = args[9].Int64()
-	z_.Stride_ = args[10].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:26
-							i_ := i1
-							{
-								{
-//line textbook.go:27
-									begin_ := g0 * int64(1024)
-//line textbook.go:27
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:28
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:29
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:29
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:30
-												h1[(i_*h2)+j_] = float64(alpha_ * h3[(i_*h4)+j_])
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:992
-	}
-	return nil
-}
-
-func scaleInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		scale[int32](it, int32(args[0].Int32()), gpu.Matrix[int32]{Data: support.Matrix[int32](args[1:]), Rows: int(args[3].Int64()), Cols: int(args[4].Int64()), Stride: int(args[5].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())})
-	})
-}
-
-func scaleInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return scaleInt32Plain(grid, lo, hi, args)
-	}
-	alpha_ := args[0].Int32()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[1:])}
-	x_.Rows_ = args[3].Int64()
-	x_.Cols_ = args[4].Int64()
-	x_.Stride_ = args[5].Int64()
-	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:])}
-	z_.Rows_ = args[8].Int64()
-	z_.Cols_ = args[9].Int64()
-	z_.Stride_ = args[10].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:26
-							i_ := i1
-							{
-								{
-//line textbook.go:27
-									begin_ := g0 * int64(1024)
-//line textbook.go:27
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:28
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:29
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:29
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:30
-												h1[(i_*h2)+j_] = alpha_ * h3[(i_*h4)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1062
-	}
-	return nil
-}
-
-func addFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		add[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func addFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return addFloat32Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:40
-							i_ := i1
-							{
-								{
-//line textbook.go:41
-									begin_ := g0 * int64(1024)
-//line textbook.go:41
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:42
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:43
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:43
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:44
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1137
-	}
-	return nil
-}
-
-func addFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		add[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func addFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return addFloat64Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:40
-							i_ := i1
-							{
-								{
-//line textbook.go:41
-									begin_ := g0 * int64(1024)
-//line textbook.go:41
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:42
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:43
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:43
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:44
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1212
-	}
-	return nil
-}
-
-func addInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		add[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func addInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return addInt32Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:40
-							i_ := i1
-							{
-								{
-//line textbook.go:41
-									begin_ := g0 * int64(1024)
-//line textbook.go:41
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:42
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:43
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:43
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:44
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] + h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1287
-	}
-	return nil
-}
-
-func subFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		sub[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func subFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return subFloat32Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:54
-							i_ := i1
-							{
-								{
-//line textbook.go:55
-									begin_ := g0 * int64(1024)
-//line textbook.go:55
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:56
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:57
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:57
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:58
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1362
-	}
-	return nil
-}
-
-func subFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		sub[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func subFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return subFloat64Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:54
-							i_ := i1
-							{
-								{
-//line textbook.go:55
-									begin_ := g0 * int64(1024)
-//line textbook.go:55
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:56
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:57
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:57
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:58
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1437
-	}
-	return nil
-}
-
-func subInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
-		sub[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
-	})
-}
-
-func subInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return subInt32Plain(grid, lo, hi, args)
-	}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
-	y_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	y_.Rows_ = args[7].Int64()
-	y_.Cols_ = args[8].Int64()
-	y_.Stride_ = args[9].Int64()
-	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	z_.Rows_ = args[12].Int64()
-	z_.Cols_ = args[13].Int64()
-	z_.Stride_ = args[14].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, z_.Rows_)
-			e2 := b2 + n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						{
-//line textbook.go:54
-							i_ := i1
-							{
-								{
-//line textbook.go:55
-									begin_ := g0 * int64(1024)
-//line textbook.go:55
-									for ; begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line textbook.go:56
-										end_ := min(begin_+int64(1024), z_.Cols_)
-										{
-//line textbook.go:57
-											j_ := begin_ + (i0 - b0)
-//line textbook.go:57
-											h1 := z_.Data_
-											h2 := z_.Stride_
-											h3 := x_.Data_
-											h4 := x_.Stride_
-											h5 := y_.Data_
-											h6 := y_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line textbook.go:58
-												h1[(i_*h2)+j_] = h3[(i_*h4)+j_] - h5[(i_*h6)+j_]
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1512
-	}
-	return nil
 }
 
 func matmulNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -1554,31 +278,31 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:70
+//line textbook.go:24
 								i_ := i1
 								{
 									{
-//line textbook.go:71
+//line textbook.go:25
 										j_ := i0
 										{
-//line textbook.go:72
+//line textbook.go:26
 											var acc_ float32
 											{
-//line textbook.go:73
+//line textbook.go:27
 												t_ := a_.Cols_
-//line textbook.go:73
+//line textbook.go:27
 												p_ := int64(0)
-//line textbook.go:73
+//line textbook.go:27
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:74
+//line textbook.go:28
 													acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:76
+//line textbook.go:30
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -1589,7 +313,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:1593
+//line kernels_tandem.go:317
 	}
 	return nil
 }
@@ -1635,31 +359,31 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:70
+//line textbook.go:24
 								i_ := i1
 								{
 									{
-//line textbook.go:71
+//line textbook.go:25
 										j_ := i0
 										{
-//line textbook.go:72
+//line textbook.go:26
 											var acc_ float64
 											{
-//line textbook.go:73
+//line textbook.go:27
 												t_ := a_.Cols_
-//line textbook.go:73
+//line textbook.go:27
 												p_ := int64(0)
-//line textbook.go:73
+//line textbook.go:27
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:74
+//line textbook.go:28
 													acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:76
+//line textbook.go:30
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -1670,7 +394,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:1674
+//line kernels_tandem.go:398
 	}
 	return nil
 }
@@ -1716,31 +440,31 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:70
+//line textbook.go:24
 								i_ := i1
 								{
 									{
-//line textbook.go:71
+//line textbook.go:25
 										j_ := i0
 										{
-//line textbook.go:72
+//line textbook.go:26
 											var acc_ int32
 											{
-//line textbook.go:73
+//line textbook.go:27
 												t_ := a_.Cols_
-//line textbook.go:73
+//line textbook.go:27
 												p_ := int64(0)
-//line textbook.go:73
+//line textbook.go:27
 												h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:74
+//line textbook.go:28
 													acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
 												}
 											}
-//line textbook.go:76
+//line textbook.go:30
 											c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
@@ -1751,7 +475,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1755
+//line kernels_tandem.go:479
 	}
 	return nil
 }
@@ -1792,20 +516,20 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:90
-//line textbook.go:90
+//line textbook.go:44
+//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:91
+//line textbook.go:45
 			top_ := g1 * int64(16)
-//line textbook.go:91
+//line textbook.go:45
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:92
+//line textbook.go:46
 					left_ := g0 * int64(16)
-//line textbook.go:92
+//line textbook.go:46
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -1816,11 +540,11 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float32
 									x_ := l0
 									y_ := l1
-//line textbook.go:93
+//line textbook.go:47
 									row_ = top_ + y_
-//line textbook.go:93
+//line textbook.go:47
 									col_ = left_ + x_
-//line textbook.go:94
+//line textbook.go:48
 									acc_ = float32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -1828,12 +552,12 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:94
+//line textbook.go:48
 						var zero_ float32
 						{
-//line textbook.go:95
+//line textbook.go:49
 							p_ := int64(0)
-//line textbook.go:95
+//line textbook.go:49
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -1843,35 +567,35 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:96
+//line textbook.go:50
 											va_ := -zero_
-//line textbook.go:96
+//line textbook.go:50
 											vb_ := zero_
-//line textbook.go:97
+//line textbook.go:51
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:98
+//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:100
+//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:101
+//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:103
+//line textbook.go:57
 											t_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t2_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t3_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t4_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t5_ := va_
-//line textbook.go:103
+//line textbook.go:57
 											t6_ := vb_
-//line textbook.go:103
+//line textbook.go:57
 											as_[t_][t2_] = t5_
-//line textbook.go:103
+//line textbook.go:57
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -1886,11 +610,11 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:105
+//line textbook.go:59
 												q_ := int64(0)
-//line textbook.go:105
+//line textbook.go:59
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:106
+//line textbook.go:60
 													acc_ = support.FMA32(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -1898,7 +622,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:95
+//line textbook.go:49
 								p_ = p_ + int64(16)
 							}
 						}
@@ -1909,9 +633,9 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:110
+//line textbook.go:64
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:111
+//line textbook.go:65
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -1920,15 +644,15 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:92
+//line textbook.go:46
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:91
+//line textbook.go:45
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:1932
+//line kernels_tandem.go:656
 	}
 	return nil
 }
@@ -1969,20 +693,20 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:90
-//line textbook.go:90
+//line textbook.go:44
+//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:91
+//line textbook.go:45
 			top_ := g1 * int64(16)
-//line textbook.go:91
+//line textbook.go:45
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:92
+//line textbook.go:46
 					left_ := g0 * int64(16)
-//line textbook.go:92
+//line textbook.go:46
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -1993,11 +717,11 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float64
 									x_ := l0
 									y_ := l1
-//line textbook.go:93
+//line textbook.go:47
 									row_ = top_ + y_
-//line textbook.go:93
+//line textbook.go:47
 									col_ = left_ + x_
-//line textbook.go:94
+//line textbook.go:48
 									acc_ = float64(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -2005,12 +729,12 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:94
+//line textbook.go:48
 						var zero_ float64
 						{
-//line textbook.go:95
+//line textbook.go:49
 							p_ := int64(0)
-//line textbook.go:95
+//line textbook.go:49
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -2020,35 +744,35 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:96
+//line textbook.go:50
 											va_ := -zero_
-//line textbook.go:96
+//line textbook.go:50
 											vb_ := zero_
-//line textbook.go:97
+//line textbook.go:51
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:98
+//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:100
+//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:101
+//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:103
+//line textbook.go:57
 											t_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t2_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t3_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t4_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t5_ := va_
-//line textbook.go:103
+//line textbook.go:57
 											t6_ := vb_
-//line textbook.go:103
+//line textbook.go:57
 											as_[t_][t2_] = t5_
-//line textbook.go:103
+//line textbook.go:57
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -2063,11 +787,11 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:105
+//line textbook.go:59
 												q_ := int64(0)
-//line textbook.go:105
+//line textbook.go:59
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:106
+//line textbook.go:60
 													acc_ = math.FMA(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -2075,7 +799,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:95
+//line textbook.go:49
 								p_ = p_ + int64(16)
 							}
 						}
@@ -2086,9 +810,9 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:110
+//line textbook.go:64
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:111
+//line textbook.go:65
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -2097,15 +821,15 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:92
+//line textbook.go:46
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:91
+//line textbook.go:45
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:2109
+//line kernels_tandem.go:833
 	}
 	return nil
 }
@@ -2146,20 +870,20 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:90
-//line textbook.go:90
+//line textbook.go:44
+//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:91
+//line textbook.go:45
 			top_ := g1 * int64(16)
-//line textbook.go:91
+//line textbook.go:45
 			for top_ < c_.Rows_ {
 				{
-//line textbook.go:92
+//line textbook.go:46
 					left_ := g0 * int64(16)
-//line textbook.go:92
+//line textbook.go:46
 					for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
@@ -2170,11 +894,11 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									var acc_ int32
 									x_ := l0
 									y_ := l1
-//line textbook.go:93
+//line textbook.go:47
 									row_ = top_ + y_
-//line textbook.go:93
+//line textbook.go:47
 									col_ = left_ + x_
-//line textbook.go:94
+//line textbook.go:48
 									acc_ = int32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -2182,12 +906,12 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:94
+//line textbook.go:48
 						var zero_ int32
 						{
-//line textbook.go:95
+//line textbook.go:49
 							p_ := int64(0)
-//line textbook.go:95
+//line textbook.go:49
 							for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
@@ -2197,35 +921,35 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:96
+//line textbook.go:50
 											va_ := -zero_
-//line textbook.go:96
+//line textbook.go:50
 											vb_ := zero_
-//line textbook.go:97
+//line textbook.go:51
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:98
+//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:100
+//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:101
+//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:103
+//line textbook.go:57
 											t_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t2_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t3_ := y_
-//line textbook.go:103
+//line textbook.go:57
 											t4_ := x_
-//line textbook.go:103
+//line textbook.go:57
 											t5_ := va_
-//line textbook.go:103
+//line textbook.go:57
 											t6_ := vb_
-//line textbook.go:103
+//line textbook.go:57
 											as_[t_][t2_] = t5_
-//line textbook.go:103
+//line textbook.go:57
 											bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
@@ -2240,11 +964,11 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:105
+//line textbook.go:59
 												q_ := int64(0)
-//line textbook.go:105
+//line textbook.go:59
 												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:106
+//line textbook.go:60
 													acc_ = (as_[y_][q_] * bs_[q_][x_]) + acc_
 												}
 											}
@@ -2252,7 +976,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 										}
 									}
 								}
-//line textbook.go:95
+//line textbook.go:49
 								p_ = p_ + int64(16)
 							}
 						}
@@ -2263,9 +987,9 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:110
+//line textbook.go:64
 									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:111
+//line textbook.go:65
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -2274,15 +998,15 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:92
+//line textbook.go:46
 						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:91
+//line textbook.go:45
 				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:2286
+//line kernels_tandem.go:1010
 	}
 	return nil
 }
@@ -2324,14 +1048,14 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:122
+//line textbook.go:76
 								i_ := i1
 								{
 									{
-//line textbook.go:123
+//line textbook.go:77
 										j_ := i0
 										{
-//line textbook.go:124
+//line textbook.go:78
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -2342,7 +1066,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:2346
+//line kernels_tandem.go:1070
 	}
 	return nil
 }
@@ -2384,14 +1108,14 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:122
+//line textbook.go:76
 								i_ := i1
 								{
 									{
-//line textbook.go:123
+//line textbook.go:77
 										j_ := i0
 										{
-//line textbook.go:124
+//line textbook.go:78
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -2402,7 +1126,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:2406
+//line kernels_tandem.go:1130
 	}
 	return nil
 }
@@ -2444,14 +1168,14 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:122
+//line textbook.go:76
 								i_ := i1
 								{
 									{
-//line textbook.go:123
+//line textbook.go:77
 										j_ := i0
 										{
-//line textbook.go:124
+//line textbook.go:78
 											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
@@ -2462,7 +1186,61 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:2466
+//line kernels_tandem.go:1190
 	}
 	return nil
+}
+
+func gpu_scale(alpha_ float32, x_ float32) float32 {
+//line textbook.go:10
+	return float32(alpha_ * x_)
+//line kernels_tandem.go:1198
+}
+
+func gpu_scale_(alpha_ float64, x_ float64) float64 {
+//line textbook.go:10
+	return float64(alpha_ * x_)
+//line kernels_tandem.go:1204
+}
+
+func gpu_scale__(alpha_ int32, x_ int32) int32 {
+//line textbook.go:10
+	return alpha_ * x_
+//line kernels_tandem.go:1210
+}
+
+func gpu_add(x_ float32, y_ float32) float32 {
+//line textbook.go:13
+	return x_ + y_
+//line kernels_tandem.go:1216
+}
+
+func gpu_add_(x_ float64, y_ float64) float64 {
+//line textbook.go:13
+	return x_ + y_
+//line kernels_tandem.go:1222
+}
+
+func gpu_add__(x_ int32, y_ int32) int32 {
+//line textbook.go:13
+	return x_ + y_
+//line kernels_tandem.go:1228
+}
+
+func gpu_sub(x_ float32, y_ float32) float32 {
+//line textbook.go:16
+	return x_ - y_
+//line kernels_tandem.go:1234
+}
+
+func gpu_sub_(x_ float64, y_ float64) float64 {
+//line textbook.go:16
+	return x_ - y_
+//line kernels_tandem.go:1240
+}
+
+func gpu_sub__(x_ int32, y_ int32) int32 {
+//line textbook.go:16
+	return x_ - y_
+//line kernels_tandem.go:1246
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/driverkit"
 )
 
 func TestSourcesAreCached(t *testing.T) {
@@ -48,21 +47,12 @@ func TestSupports(t *testing.T) {
 	}
 }
 
-// fakeBuffer is a buffer of a device; fakeHost is one of the host's memory.
-type fakeBuffer struct{ n int64 }
-
-func (b fakeBuffer) Len() int64 { return b.n }
-func (fakeBuffer) Free() error  { return nil }
-
-type fakeHost struct{ mem []byte }
-
-func (b fakeHost) Len() int64    { return int64(len(b.mem)) }
-func (fakeHost) Free() error     { return nil }
-func (b fakeHost) Bytes() []byte { return b.mem }
+// onDevice is a buffer whose memory is not in this process.
+func onDevice() *backend.Buffer { return backend.HostMemory(nil) }
 
 // The argument lists fit the kernels' parameters, in number and width.
 func TestArgsFitParams(t *testing.T) {
-	b := Operand{Buffer: fakeBuffer{1 << 20}, Offset: 3, Stride: 70}
+	b := Operand{Buffer: onDevice(), Offset: 3, Stride: 70}
 	gemm := MatMulParams{CPU: true, BM: 4, BN: 4, BK: 8, TM: 4, TN: 4, KU: 1, VW: 4}
 	prefix := []backend.Arg{backend.Int32(9)}
 	check := func(name string, s *backend.Source, args []backend.Arg) {
@@ -70,15 +60,15 @@ func TestArgsFitParams(t *testing.T) {
 		if !reflect.DeepEqual(args[0], prefix[0]) {
 			t.Errorf("%s: the arguments were not appended", name)
 		}
-		sig := driverkit.Signature{Name: s.Name, Params: s.Params}
+		sig := backend.Signature{Name: s.Name, Params: s.Params}
 		if err := sig.Check(&backend.Info{}, backend.Grid1(1, 1), args[1:]); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	check("scale float32", Scale.Source(Float32), Scale.Args(append(prefix, Scalar(float32(2))), 4, 5, b, b))
-	check("scale float64", Scale.Source(Float64), Scale.Args(append(prefix, Scalar(2.0)), 4, 5, b, b))
-	check("scale int32", Scale.Source(Int32), Scale.Args(append(prefix, Scalar(int32(2))), 4, 5, b, b))
-	check("add", Add.Source(Int32), Add.Args(prefix, 4, 5, b, b, b))
+	check("scale float32", Scale.Source(Float32), Scale.Args(prefix, Scalar(float32(2)), 4, 5, b, b))
+	check("scale float64", Scale.Source(Float64), Scale.Args(prefix, Scalar(2.0), 4, 5, b, b))
+	check("scale int32", Scale.Source(Int32), Scale.Args(prefix, Scalar(int32(2)), 4, 5, b, b))
+	check("add", Add.Source(Int32), Add.Args(prefix, Scalar(int32(0)), 4, 5, b, b, b))
 	check("matmul_naive", MatMulNaive(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
 	check("matmul_tiled", MatMulTiled(Float64), ProductArgs(prefix, 4, 5, 6, b, b, b))
 	check("transpose_naive", TransposeNaive(Float64), TransposeNaiveArgs(prefix, 4, 5, b, b))
@@ -95,7 +85,7 @@ func TestMatMulArgsAlignment(t *testing.T) {
 	for addressOf(mem)%16 != 0 {
 		mem = mem[1:]
 	}
-	dev := fakeBuffer{1024}
+	dev := onDevice()
 	even := Operand{Buffer: dev, Offset: 8, Stride: 16}
 	for _, c := range []struct {
 		name    string
@@ -106,10 +96,10 @@ func TestMatMulArgsAlignment(t *testing.T) {
 		{"a's offset", Operand{dev, 7, 16}, even, even, 6},
 		{"b's stride", even, Operand{dev, 8, 18}, even, 5},
 		{"c's stride", even, even, Operand{dev, 8, 15}, 3},
-		{"a in aligned host memory", Operand{fakeHost{mem}, 8, 16}, even, even, 7},
-		{"b in host memory at another address", even, Operand{fakeHost{mem[4:]}, 8, 16}, even, 5},
-		{"b in host memory, aligned by its offset alone", even, Operand{fakeHost{mem[4:]}, 3, 16}, even, 5},
-		{"c in host memory at another address", even, even, Operand{fakeHost{mem[8:]}, 8, 16}, 3},
+		{"a in aligned host memory", Operand{backend.HostMemory(mem), 8, 16}, even, even, 7},
+		{"b in host memory at another address", even, Operand{backend.HostMemory(mem[4:]), 8, 16}, even, 5},
+		{"b in host memory, aligned by its offset alone", even, Operand{backend.HostMemory(mem[4:]), 3, 16}, even, 5},
+		{"c in host memory at another address", even, even, Operand{backend.HostMemory(mem[8:]), 8, 16}, 3},
 	} {
 		args := MatMulArgs(nil, 4, 4, 4, float32(1), c.a, c.b, 0, c.c)
 		if got := args[14].Int32(); got != c.want {

@@ -10,7 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false -pack
 //go:generate go run ./internal/ptxgen
 
 // The PTX of the kernels in OpenCL C. That of those in Go lies in kernels_tandem.zip.

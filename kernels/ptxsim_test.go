@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // The PTX that ships runs on the simulator, whatever driver there is, and gives the bits of package
@@ -42,15 +43,13 @@ func loadPTX(t *testing.T, s *backend.Source, ptx []byte) *simKernel {
 	return k
 }
 
-// A simBuffer is memory of a simulated device.
-type simBuffer struct {
-	dev  *ptxsim.Device
-	addr uint64
-	n    int
-}
+// addresses are those of buffers on simulated devices: uint64 by *backend.Buffer.
+var addresses sync.Map
 
-func (b simBuffer) Len() int64  { return int64(b.n) }
-func (b simBuffer) Free() error { return b.dev.Free(b.addr) }
+func addressOf(b *backend.Buffer) uint64 {
+	addr, _ := addresses.Load(b)
+	return addr.(uint64)
+}
 
 // place copies an array to a simulated device, where nothing lies around it. It is freed with the
 // test.
@@ -64,8 +63,12 @@ func place[T element.Element](t *testing.T, k *simKernel, a array[T]) kernels.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := simBuffer{k.dev, addr, len(mem)}
-	t.Cleanup(func() { b.Free() })
+	b := backend.HostMemory(nil) // a handle alone: the memory is not in this process
+	addresses.Store(b, addr)
+	t.Cleanup(func() {
+		addresses.Delete(b)
+		k.dev.Free(addr)
+	})
 	return kernels.Operand{Buffer: b, Offset: int64(a.off), Stride: int64(a.stride)}
 }
 
@@ -80,8 +83,8 @@ func launchSim[T element.Element](k *simKernel, g backend.Grid, args []backend.A
 	params := make([]byte, k.fn.ParamSize)
 	for i, a := range args {
 		word, size := a.Bits, a.Size
-		if b, ok := a.Buffer.(simBuffer); ok {
-			word, size = b.addr+uint64(a.Offset), 8
+		if a.Buffer != nil {
+			word, size = addressOf(a.Buffer)+uint64(a.Offset), 8
 		}
 		p := k.fn.Params[i]
 		if size != p.Size {
@@ -93,7 +96,7 @@ func launchSim[T element.Element](k *simKernel, g backend.Grid, args []backend.A
 		return fmt.Errorf("grid of %s: %w", g, err)
 	}
 	got := make([]T, len(want.data))
-	if err := k.dev.Read(backend.Bytes(got), output.Buffer.(simBuffer).addr); err != nil {
+	if err := k.dev.Read(backend.Bytes(got), addressOf(output.Buffer)); err != nil {
 		return err
 	}
 	for i := range got {
@@ -183,7 +186,7 @@ func TestCorruptedPTXOnDriver(t *testing.T) {
 	} {
 		src := *kernels.Scale.Source(element.Float32)
 		src.PTX = ptxOf(t, &src)
-		if src.Go == nil || src.Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
+		if src.Go == nil || src.Unpacked().Text == "" || !bytes.Contains(src.PTX, []byte(test.old)) {
 			t.Fatalf("a source without text or Go, or PTX without %q", test.old)
 		}
 		src.PTX = bytes.ReplaceAll(src.PTX, []byte(test.old), []byte(test.new))
@@ -195,7 +198,7 @@ func TestCorruptedPTXOnDriver(t *testing.T) {
 }
 
 // scaleOn is -3*x by a kernel like scale.
-func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, error) {
+func scaleOn(dev *backend.Device, src *backend.Source, x []float32) ([]float32, error) {
 	k, err := dev.Compile(src)
 	if err != nil {
 		return nil, err
@@ -217,7 +220,7 @@ func scaleOn(dev backend.Device, src *backend.Source, x []float32) ([]float32, e
 	if err := q.Write(b, 0, backend.Bytes(x)); err != nil {
 		return nil, err
 	}
-	args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(-3))}, 1, n, row, row)
+	args := kernels.Scale.Args(nil, kernels.Scalar(float32(-3)), 1, n, row, row)
 	if err := q.Launch(k, backend.Grid1(1, 32), args...); err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 var questions = flag.Int("questions", 0, "measure what only a GPU can tell, with large matrices of so many rows")
@@ -48,7 +48,7 @@ type way struct {
 
 // race runs the ways by turns and returns the seconds of each in the median, 0 for what the device
 // does not take. The result must be the same: the first so many bytes of out.
-func (d *device) race(t *testing.T, ways []way, out backend.Buffer, bytes int) []float64 {
+func (d *device) race(t *testing.T, ways []way, out *backend.Buffer, bytes int) []float64 {
 	t.Helper()
 	rounds, sample := 7, 50*time.Millisecond
 	if *questions == 0 {
@@ -56,7 +56,7 @@ func (d *device) race(t *testing.T, ways []way, out backend.Buffer, bytes int) [
 	}
 	var want []byte
 	got := make([]byte, bytes)
-	list, runs, seconds := make([]backend.Kernel, len(ways)), make([]int, len(ways)), make([][]float64, len(ways))
+	list, runs, seconds := make([]*backend.Kernel, len(ways)), make([]int, len(ways)), make([][]float64, len(ways))
 	run := func(i, runs int) time.Duration {
 		start := time.Now()
 		for range runs {

@@ -8,8 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // A built is a Source with a name for messages.

@@ -4,62 +4,16 @@ import "github.com/tandem-gpu/tandem/gpu"
 
 // The textbook's kernels and the elementwise ones, written in Go: the compiler makes their text,
 // PTX and what the cpu device runs. Element (i, j) of a matrix x is x.At(i, j). An output overlaps
-// no input, but for scale and add in place, where both are the same matrix.
+// no input, but that of an elementwise function may be one.
 
-// On the cpu device those for which package host has faster loops run these.
-func init() {
-	scaleFloat32Kernel.Go, scaleFloat64Kernel.Go = scaleGo[float32], scaleGo[float64]
-	scaleInt32Kernel.Go = scaleGo[int32]
-	addFloat32Kernel.Go, addFloat64Kernel.Go, addInt32Kernel.Go = addGo[float32], addGo[float64], addGo[int32]
-	transposeNaiveFloat32Kernel.Go = transposeNaiveGo[float32]
-	transposeNaiveFloat64Kernel.Go = transposeNaiveGo[float64]
-	transposeNaiveInt32Kernel.Go = transposeNaiveGo[int32]
-}
+//tandem:map float32 float64 int32
+func scale[T gpu.Number](alpha, x T) T { return alpha * x }
 
-// scale is z = alpha*x, element by element. Any grid in x and y covers any shape: groups in x
-// stride over the blocks of a row, their work-items over the elements of a block, so that a GPU's
-// neighbours access neighbouring elements and a CPU's single work-item walks through memory;
-// work-items in y stride over the rows. Packed matrices are best passed as one row.
-//
-//tandem:kernel float32 float64 int32
-func scale[T gpu.Number](it gpu.Item, alpha T, x, z gpu.Matrix[T]) {
-	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
-		for begin := it.Group(0) * block; begin < z.Cols; begin += it.Groups(0) * block {
-			end := min(begin+block, z.Cols)
-			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				z.Set(i, j, alpha*x.At(i, j))
-			}
-		}
-	}
-}
+//tandem:map float32 float64 int32
+func add[T gpu.Number](x, y T) T { return x + y }
 
-// add is z = x + y, element by element. Its grid is that of scale.
-//
-//tandem:kernel float32 float64 int32
-func add[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {
-	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
-		for begin := it.Group(0) * block; begin < z.Cols; begin += it.Groups(0) * block {
-			end := min(begin+block, z.Cols)
-			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				z.Set(i, j, x.At(i, j)+y.At(i, j))
-			}
-		}
-	}
-}
-
-// sub is z = x - y, element by element. Its grid is that of scale.
-//
-//tandem:kernel float32 float64 int32
-func sub[T gpu.Number](it gpu.Item, x, y, z gpu.Matrix[T]) {
-	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
-		for begin := it.Group(0) * block; begin < z.Cols; begin += it.Groups(0) * block {
-			end := min(begin+block, z.Cols)
-			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				z.Set(i, j, x.At(i, j)-y.At(i, j))
-			}
-		}
-	}
-}
+//tandem:map float32 float64 int32
+func sub[T gpu.Number](x, y T) T { return x - y }
 
 // matmulNaive is C = A*B by the definition, one work-item an element at a time: the chain over p of
 // acc = fma(a[i,p], b[p,j], acc), from +0. Any grid in x and y covers any shape: work-items in x

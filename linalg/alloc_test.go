@@ -4,6 +4,7 @@ package linalg_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,24 +17,31 @@ import (
 )
 
 // idle is a device that accepts launches and does nothing: what is left is linalg's own part of a
-// call.
-type idle struct{ backend.Device }
+// call, and that of package backend.
+type idle struct {
+	backend.DriverDevice
+	inner *backend.Device
+}
 
-type idleQueue struct{ backend.Queue }
+type idleQueue struct{ backend.DriverQueue }
 
-func (d idle) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
+func (d idle) Release() { d.inner.Close() }
+
+func (d idle) NewQueue() (backend.DriverQueue, error) {
+	q, err := d.DriverDevice.NewQueue()
 	return idleQueue{q}, err
 }
 
-func (idleQueue) Launch(backend.Kernel, backend.Grid, ...backend.Arg) error { return nil }
+func (idleQueue) Launch(backend.DriverKernel, backend.Grid, []backend.Arg, []*backend.Memory) error {
+	return nil
+}
 
 // openIdle opens the device of spec without its launches.
 func openIdle(tb testing.TB, spec string) *linalg.Session {
 	tb.Helper()
 	d, err := backend.Open(spec)
 	backendtest.Require(tb, spec, err)
-	s, err := linalg.NewSession(idle{d})
+	s, err := linalg.NewSession(backend.NewDevice(idle{d.Driver(), d}))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,25 +127,34 @@ func TestHostCallsAllocateLittle(t *testing.T) {
 	}
 }
 
-// traced calls launch before every launch.
-type traced struct {
-	backend.Device
-	launch func()
-}
-
-type tracedQueue struct {
-	backend.Queue
-	launch func()
-}
-
-func (d traced) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	return tracedQueue{q, d.launch}, err
-}
-
-func (q tracedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	q.launch()
-	return q.Queue.Launch(k, g, args...)
+// Gemm on this processor goes straight to package host: it allocates nothing, and is told what has
+// become of the session.
+func TestDirect(t *testing.T) {
+	for kind, end := range map[error]func(s *linalg.Session){
+		backend.ErrClosed:     func(s *linalg.Session) { s.Device().Close() },
+		backend.ErrDeviceLost: func(s *linalg.Session) { s.Device().Abandon() },
+	} {
+		s, err := linalg.Open("cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, c := square(16), square(16)
+		gemm := func() error {
+			return linalg.GemmContext(context.Background(), s, 1, blas.NoTrans, x, blas.Trans, x, 0, c)
+		}
+		allocs := testing.AllocsPerRun(100, func() { err = gemm() })
+		if err != nil || allocs != 0 {
+			t.Errorf("%v allocations, %v", allocs, err)
+		}
+		end(s)
+		if err := gemm(); !errors.Is(err, kind) {
+			t.Errorf("%v, want %v", err, kind)
+		}
+		s.Close()
+		if err := gemm(); !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
 }
 
 // The way from MatMul to the driver is short enough to be followed.
@@ -148,7 +165,7 @@ func TestShortWayToTheDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := linalg.NewSession(traced{d, func() {
+	trace := func(*backendtest.HookedQueue, string, backend.Grid, []backend.Arg) error {
 		var pc [64]uintptr
 		frames := runtime.CallersFrames(pc[:runtime.Callers(0, pc[:])])
 		for more := true; more; {
@@ -157,7 +174,9 @@ func TestShortWayToTheDriver(t *testing.T) {
 				path = append(path, f.Function)
 			}
 		}
-	}})
+		return nil
+	}
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{Launch: trace}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,17 @@ import (
 // An Array is a dense row-major matrix on the device of its session: element (i, j) lies Offset +
 // i*Stride + j elements into its buffer.
 //
+// Elements are of any type without pointers, as kernels written in Go have them: numbers of every
+// size, bool, [Float16] and [BFloat16], and structs and arrays of these, as Go lays them out.
+// NewArray and the like are backend.ErrArgument for others. Methods that compute take the [Element]
+// types, and are backend.ErrUnsupported for others.
+//
 // Methods that compute make the receiver the destination; they enqueue the work and return. Those
 // that copy from or to host memory block. Commands of one session run in the order of the calls.
 // The arrays of one call belong to one session.
-type Array[T Element] struct {
+type Array[T any] struct {
 	s                  *Session
-	buf                backend.Buffer
+	buf                *backend.Buffer
 	rows, cols, stride int
 	off                int // elements
 	view               bool
@@ -28,7 +33,7 @@ type Array[T Element] struct {
 
 // NewArray makes a packed rows by cols array of zeros: Numba's device_array, with the contents
 // defined.
-func NewArray[T Element](s *Session, rows, cols int) (*Array[T], error) {
+func NewArray[T any](s *Session, rows, cols int) (*Array[T], error) {
 	buf, err := newBuffer[T](s, rows, cols)
 	if err != nil {
 		return nil, err
@@ -37,8 +42,11 @@ func NewArray[T Element](s *Session, rows, cols int) (*Array[T], error) {
 }
 
 // newBuffer is memory for rows by cols elements.
-func newBuffer[T Element](s *Session, rows, cols int) (backend.Buffer, error) {
+func newBuffer[T any](s *Session, rows, cols int) (*backend.Buffer, error) {
 	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := storable[T](); err != nil {
 		return nil, err
 	}
 	n, err := elements(rows, cols)
@@ -53,7 +61,7 @@ func newBuffer[T Element](s *Session, rows, cols int) (backend.Buffer, error) {
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
-func Upload[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
+func Upload[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := m.check("the matrix"); err != nil {
 		return nil, err
 	}
@@ -73,8 +81,11 @@ func Upload[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
 // its own each access crosses the bus. While the array lives, the host may touch m only after Wait,
 // and before it enqueues more. Free ends it. The memory of two registered matrices must not
 // overlap.
-func Register[T Element](s *Session, m Matrix[T]) (*Array[T], error) {
+func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := storable[T](); err != nil {
 		return nil, err
 	}
 	if err := m.check("the matrix"); err != nil {
@@ -102,10 +113,10 @@ func (a *Array[T]) Offset() int { return a.off }
 
 // Buffer is the memory of the array, from the start of the array that it is a Slice of. A kernel
 // that takes it of a Slice needs Offset as an argument of its own.
-func (a *Array[T]) Buffer() backend.Buffer { return a.buf }
+func (a *Array[T]) Buffer() *backend.Buffer { return a.buf }
 
-// Operand is the array as the argument helpers of package kernels take it.
-func (a *Array[T]) Operand() kernels.Operand {
+// asOperand is the array as the argument helpers of package kernels take it.
+func (a *Array[T]) asOperand() kernels.Operand {
 	return kernels.Operand{Buffer: a.buf, Offset: int64(a.off), Stride: int64(a.stride)}
 }
 
@@ -122,6 +133,21 @@ func (a *Array[T]) Slice(i, k, j, l int) *Array[T] {
 		s: a.s, buf: a.buf, rows: k - i, cols: l - j,
 		stride: a.stride, off: a.off + i*a.stride + j, view: true,
 	}
+}
+
+// Reshape is the array with its elements in rows by cols, in the order that they have by rows,
+// without a copy. It ends with the array that it is of. Where the stride is more than the columns,
+// or the numbers of elements differ, it is ErrShape.
+func (a *Array[T]) Reshape(rows, cols int) (*Array[T], error) {
+	n, err := elements(rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
+		return nil, fmt.Errorf("%w: %s with stride %d as %dx%d: the array must be packed, and have as many elements",
+			ErrShape, a, a.stride, rows, cols)
+	}
+	return &Array[T]{s: a.s, buf: a.buf, rows: rows, cols: cols, stride: cols, off: a.off, view: true}, nil
 }
 
 // Free releases the memory, once the commands that use it are done. It is idempotent, and does
@@ -147,7 +173,7 @@ func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
 	case a.s != s:
 		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
 	}
-	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: element.TypeOf[T]().String()}, nil
+	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName[T]()}, nil
 }
 
 func (a *Array[T]) bytes(elements int) int64 {
@@ -165,7 +191,7 @@ func (a *Array[T]) CopyTo(m Matrix[T]) error { return a.copyTo(context.Backgroun
 // Download copies the array to a new matrix in host memory, after the commands enqueued before:
 // Numba's copy_to_host.
 func (a *Array[T]) Download() (Matrix[T], error) {
-	m := NewMatrix[T](a.rows, a.cols, nil)
+	m := newResult[T](a.rows, a.cols)
 	if err := a.CopyTo(m); err != nil {
 		return Matrix[T]{}, err
 	}
@@ -273,14 +299,14 @@ func (a *Array[T]) eachRow(i, k int, f func(r int) error) error {
 // Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
 // as the package says. The receiver must not share elements with a or b.
 func (c *Array[T]) Mul(a, b *Array[T]) error {
-	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, update[T]{alpha: 1})
+	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, update{alpha: 1})
 }
 
 // Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
 // blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. A transposed
 // operand is transposed into temporary memory first.
 func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
-	return c.gemm(context.Background(), 1, tA, a, tB, b, update[T]{alpha: alpha, beta: beta})
+	return c.gemm(context.Background(), 1, tA, a, tB, b, scaledBy(alpha, beta))
 }
 
 // AddMul adds the product of a and b to the receiver C: every element is one chain of fused
@@ -300,28 +326,31 @@ func (c *Array[T]) SubMul(a, b *Array[T]) error { return c.SubMulBatched(1, a, b
 func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose,
 	b *Array[T], beta T,
 ) error {
-	if err := c.gemm(ctx, 1, tA, a, tB, b, update[T]{alpha: alpha, beta: beta}); err != nil {
+	if err := c.gemm(ctx, 1, tA, a, tB, b, scaledBy(alpha, beta)); err != nil {
 		return err
 	}
 	return c.s.Wait()
 }
 
 // checkOperands checks that the arrays exist, belong to one open session, and have a type that the
-// device keeps the contract in.
-func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) error {
+// device keeps the contract in, which it gives.
+func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) (t element.Type, err error) {
 	for _, a := range operands {
 		if a == nil {
-			return fmt.Errorf("%w: %s of a nil array", ErrShape, op)
+			return 0, fmt.Errorf("%w: %s of a nil array", ErrShape, op)
 		}
 		if a.s != c.s {
-			return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op +
+			return 0, &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op +
 				": the arrays belong to different sessions; Download and Upload move one"}
 		}
 	}
 	if err := c.s.open(); err != nil {
-		return err
+		return 0, err
 	}
-	return c.s.supports(element.TypeOf[T]())
+	if t, err = arithmetic[T](op); err != nil {
+		return 0, err
+	}
+	return t, c.s.supports(t)
 }
 
 // supports says whether the device keeps the numerics contract in t.
@@ -336,7 +365,7 @@ func (s *Session) supports(t element.Type) error {
 	return nil
 }
 
-// overlaps tells whether the arrays share elements.
-func (c *Array[T]) overlaps(a *Array[T]) bool {
+// Overlaps tells whether the arrays share elements.
+func (c *Array[T]) Overlaps(a *Array[T]) bool {
 	return c.buf == a.buf && overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
 }

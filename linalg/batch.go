@@ -22,19 +22,19 @@ import (
 func (c *Array[T]) GemmBatched(count int, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T],
 	beta T,
 ) error {
-	return c.gemm(context.Background(), count, tA, a, tB, b, update[T]{alpha: alpha, beta: beta})
+	return c.gemm(context.Background(), count, tA, a, tB, b, scaledBy(alpha, beta))
 }
 
 // AddMulBatched is [Array.AddMul] of count matrices of one shape each, which lie in their arrays as
 // [Array.GemmBatched] says: A or B may be a single matrix that all share. All of them cost about
 // one launch.
 func (c *Array[T]) AddMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, addMul[T]())
+	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, addMul)
 }
 
 // SubMulBatched is [Array.SubMul] as [Array.AddMulBatched] is AddMul.
 func (c *Array[T]) SubMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, subMul[T]())
+	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, subMul)
 }
 
 // MatMulBatched is the products of count matrices A and B of one shape, on the default device. A
@@ -54,7 +54,7 @@ func MatMulBatchedContext[T Element](ctx context.Context, s *Session, count int,
 		return Matrix[T]{}, err
 	}
 	x := call[T]{
-		op: product[T]{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
+		op: product[T]{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
 	}
 	return x.run(ctx, s)
@@ -76,7 +76,7 @@ func GemmBatchedContext[T Element](
 	beta T, c Matrix[T],
 ) error {
 	x := call[T]{
-		op: product[T]{}, count: count, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta}, n: 3,
+		op: product[T]{}, count: count, tA: tA, tB: tB, update: scaledBy(alpha, beta), n: 3,
 		matrices: [3]Matrix[T]{c, a, b},
 	}
 	_, err := x.run(ctx, s)

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A call computes from host memory to host memory. It holds all that it needs, so that it costs no
@@ -16,7 +18,7 @@ type call[T Element] struct {
 	op     operation[T]
 	count  int // of products
 	tA, tB blas.Transpose
-	update[T]
+	update
 
 	matrices [3]Matrix[T] // C, A, and B where there is one
 	n        int          // of them
@@ -24,8 +26,8 @@ type call[T Element] struct {
 	isTile   bool         // of a call that devices share: checked, and for one device
 
 	place   place
-	arrays  [3]Array[T]       // the matrices on the device
-	buffers [3]backend.Buffer // to be freed
+	arrays  [3]Array[T]        // the matrices on the device
+	buffers [3]*backend.Buffer // to be freed
 }
 
 // A place is where the device computes.
@@ -53,10 +55,13 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		}
 	}
 	if x.makesC {
-		if err := s.CanHold(x.matrices[0].Rows, x.matrices[0].Cols, element.TypeOf[T]()); err != nil {
+		if err := s.canHold(x.matrices[0].Rows, x.matrices[0].Cols, element.TypeOf[T]()); err != nil {
 			return c, err
 		}
-		x.matrices[0] = NewMatrix[T](x.matrices[0].Rows, x.matrices[0].Cols, nil)
+		x.matrices[0] = newResult[T](x.matrices[0].Rows, x.matrices[0].Cols)
+	}
+	if done, err := x.direct(ctx, s); done || err != nil {
+		return x.matrices[0], err
 	}
 	if x.shares(s) {
 		return x.matrices[0], x.share(ctx, s)
@@ -89,6 +94,32 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	}
 	waited = true
 	return x.matrices[0], nil
+}
+
+// direct computes a product where its matrices are, if s is this processor alone: what a launch
+// would do, which takes longer than a small product. It is false where there is more to a call.
+func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error) {
+	if _, ok := x.op.(product[T]); !ok || !s.direct || x.count != 1 || ctx.Done() != nil || progress(ctx) != nil {
+		return false, nil
+	}
+	if err := cmp.Or(s.open(), s.device.Err()); err != nil {
+		return false, err
+	}
+	c, a, b := &x.matrices[0], &x.matrices[1], &x.matrices[2]
+	p, err := newBatch(1, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	if err != nil || p.k == 0 || x.alpha == 0 {
+		return false, err
+	}
+	switch {
+	case !x.chain:
+		host.GemmTrans(x.tA != blas.NoTrans, x.tB != blas.NoTrans, p.m, p.n, p.k, T(x.alpha), a.Data, a.Stride,
+			b.Data, b.Stride, T(x.beta), c.Data, c.Stride)
+	case x.alpha > 0:
+		host.AddMul(p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+	default:
+		host.SubMul(p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+	}
+	return true, nil
 }
 
 // check says what is wrong with the matrices.
@@ -176,10 +207,8 @@ func (x *call[T]) leave(s *Session, cq *callQueue, waited bool, err error) error
 // the cpu device does.
 func (s *Session) registersFreely() bool { return s.info.Host && s.sharesMemory() }
 
-// sharesMemory tells whether the device is a processor that works on the host's memory as the host
-// does. Integrated GPUs share it as well, but operands of concurrent calls may overlap, which
-// registered memory must not do there.
-func (s *Session) sharesMemory() bool { return s.info.UnifiedMemory && !s.info.GPU }
+// sharesMemory tells whether the device is a processor that works on the host's memory.
+func (s *Session) sharesMemory() bool { return s.sharer.SharesMemory() }
 
 // register makes arrays of the matrices' own memory. Matrices may share memory: what is connected
 // is registered once.

@@ -14,8 +14,8 @@ import (
 // small operands, which take longer to allocate or to register than to copy.
 type callQueue struct {
 	s      *Session // with the queue
-	host   backend.HostBuffer
-	device backend.Buffer // host itself, or a buffer of the same size on a device with memory of its own
+	host   *backend.Buffer
+	device *backend.Buffer // host itself, or a buffer of the same size on a device with memory of its own
 }
 
 // maxCallQueues is how many call queues a session keeps for later calls.
@@ -30,10 +30,9 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 		s.mu.Unlock()
 		return cq, nil
 	}
-	closed := s.closed
 	s.mu.Unlock()
-	if closed {
-		return nil, errClosed("the session is closed")
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	queue, err := s.device.NewQueue()
 	if err != nil {
@@ -45,7 +44,7 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 // keepCallQueue keeps a call queue for a later call.
 func (s *Session) keepCallQueue(cq *callQueue) {
 	s.mu.Lock()
-	keep := !s.closed && len(s.callQueues) < maxCallQueues
+	keep := !s.closed.Load() && len(s.callQueues) < maxCallQueues
 	if keep {
 		s.callQueues = append(s.callQueues, cq)
 	}
@@ -115,7 +114,7 @@ func (cq *callQueue) reserve(n int64) (err error) {
 }
 
 // apart tells whether the device has memory of its own.
-func (cq *callQueue) apart() bool { return cq.device != backend.Buffer(cq.host) }
+func (cq *callQueue) apart() bool { return cq.device != cq.host }
 
 // sendSmall copies small matrices to staging memory, C first, and sends them all at once. C only
 // has its place there where it is not read.

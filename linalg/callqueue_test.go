@@ -12,65 +12,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// observed is a device that counts its open queues, and calls launch before every launch, whose
-// error that is.
-type observed struct {
-	backend.Device
-	unified bool
-	open    *atomic.Int64
-	launch  onLaunch
-}
-
-type onLaunch func(q *observedQueue, args []backend.Arg) error
-
-type observedQueue struct {
-	backend.Queue
-	dev     observed
-	mu      sync.Mutex
-	pending error
-}
-
-// fail makes err what the next Wait returns: the failure of a command that was queued.
-func (q *observedQueue) fail(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.pending = err
-}
-
-func (d observed) Info() backend.Info {
-	info := d.Device.Info()
-	info.UnifiedMemory = d.unified
-	return info
-}
-
-func (d observed) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	d.open.Add(1)
-	return &observedQueue{Queue: q, dev: d}, err
-}
-
-func (q *observedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	if err := q.dev.launch(q, args); err != nil {
-		return err
-	}
-	return q.Queue.Launch(k, g, args...)
-}
-
-func (q *observedQueue) Wait() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	err := q.pending
-	q.pending = nil
-	return errors.Join(err, q.Queue.Wait())
-}
-
-func (q *observedQueue) Close() error {
-	q.dev.open.Add(-1)
-	return q.Queue.Close()
-}
+type onLaunch func(q *backendtest.HookedQueue, args []backend.Arg) error
 
 // eachMemory runs f with a session on a device that computes on the host's memory, and one on a
 // device that has its own. Launches call launch, and queues counts the open queues.
@@ -82,7 +28,20 @@ func eachMemory(t *testing.T, launch onLaunch, f func(t *testing.T, s *linalg.Se
 				t.Fatal(err)
 			}
 			open := new(atomic.Int64)
-			s, err := linalg.NewSession(observed{d, unified, open, launch})
+			count := func(by int64) func(string, int64) {
+				return func(what string, _ int64) {
+					if what == "queue" {
+						open.Add(by)
+					}
+				}
+			}
+			s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+				Info: func(i *backend.Info) { i.UnifiedMemory = unified },
+				Made: count(1), Freed: count(-1),
+				Launch: func(q *backendtest.HookedQueue, _ string, _ backend.Grid, args []backend.Arg) error {
+					return launch(q, args)
+				},
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,15 +57,15 @@ func square(n int) linalg.Matrix[float32] { return linalg.NewMatrix[float32](n, 
 func TestErrorsStayWithTheirCall(t *testing.T) {
 	failure, refusal := errors.New("the command failed"), errors.New("the launch failed")
 	var other func() error
-	launch := func(q *observedQueue, args []backend.Arg) error {
+	launch := func(q *backendtest.HookedQueue, args []backend.Arg) error {
 		switch args[0].Int32() {
 		case 13:
-			q.fail(failure)
+			q.Fail(failure)
 			if err := other(); err != nil { // between the failure and the wait that tells it
 				t.Errorf("a call beside one that fails: %v", err)
 			}
 		case 17: // a transpose
-			q.fail(failure)
+			q.Fail(failure)
 		case 19:
 			return refusal // before any wait
 		}
@@ -149,7 +108,7 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 
 // Calls one after the other share a queue; as many at once as there may be leave only a few.
 func TestCallQueuesAreKept(t *testing.T) {
-	eachMemory(t, func(*observedQueue, []backend.Arg) error { return nil },
+	eachMemory(t, func(*backendtest.HookedQueue, []backend.Arg) error { return nil },
 		func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
 			for range 5 {
 				if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
@@ -163,7 +122,7 @@ func TestCallQueuesAreKept(t *testing.T) {
 	const callers = 20
 	var arrived sync.WaitGroup
 	arrived.Add(callers)
-	meet := func(*observedQueue, []backend.Arg) error {
+	meet := func(*backendtest.HookedQueue, []backend.Arg) error {
 		arrived.Done()
 		arrived.Wait()
 		return nil

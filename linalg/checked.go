@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"weak"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -28,39 +30,36 @@ const EnvCheck = "TANDEM_CHECK"
 // A session begins with what [EnvCheck] says.
 func (s *Session) SetChecked(on bool) { s.checked.Store(on) }
 
-// A checkedKernel is a kernel whose launches check.
-type checkedKernel struct {
-	backend.Kernel
+// checks is what there is to a kernel whose launches check.
+type checks struct {
 	files []string
 	// unchecked computes the results where the kernel that checks is plain Go: that may convert a
-	// float which an integer type does not have to another number.
-	unchecked backend.Kernel
-}
-
-func (k *checkedKernel) Release() error {
-	if k.unchecked == nil {
-		return k.Kernel.Release()
-	}
-	return errors.Join(k.Kernel.Release(), k.unchecked.Release())
+	// float which an integer type does not have to another number. It needs no release.
+	unchecked *backend.Kernel
 }
 
 // compileChecked compiles src so that its launches check.
-func (s *core) compileChecked(src *backend.Source) (backend.Kernel, error) {
+func (s *core) compileChecked(src *backend.Source) (*backend.Kernel, error) {
 	k, err := s.device.Compile(checkedSource(src))
 	if err != nil {
 		return nil, fmt.Errorf("linalg: the checked mode compiles kernel %s anew: %w", src.Name, err)
 	}
-	checked := &checkedKernel{Kernel: k, files: src.Checks.Files}
-	if s.device.Info().Host {
-		if checked.unchecked, err = s.device.Compile(src); err != nil {
+	c := &checks{files: src.Checks.Files}
+	if s.info.Host {
+		if c.unchecked, err = s.device.Compile(src); err != nil {
 			return nil, errors.Join(err, k.Release())
 		}
 	}
-	return checked, nil
+	key := weak.Make(k)
+	s.checks.Store(key, c)
+	s.checking.Store(true)
+	runtime.AddCleanup(k, func(key weak.Pointer[backend.Kernel]) { s.checks.Delete(key) }, key)
+	return k, nil
 }
 
 // checkedSource is src with its checks on.
 func checkedSource(src *backend.Source) *backend.Source {
+	src = src.Unpacked()
 	c := *src
 	c.Macros = maps.Clone(src.Macros)
 	if c.Macros == nil {
@@ -69,7 +68,7 @@ func checkedSource(src *backend.Source) *backend.Source {
 	c.Macros["TANDEM_CHECKED"] = "1"
 	c.Params = append(c.Params[:len(c.Params):len(c.Params)],
 		backend.Param{Name: "record", Type: "ulong*", Buffer: true})
-	c.PTX, c.Packed, c.Go = nil, nil, src.Checks.Go
+	c.PTX, c.Packed, c.Native, c.Go = nil, nil, nil, src.Checks.Go
 	c.Text = lined(src)
 	return &c
 }
@@ -123,23 +122,27 @@ func placeIn(line string) int {
 
 // launchKernel is the queue's Launch; one that checks waits for the kernel and reports what it has
 // found.
-func (s *Session) launchKernel(k backend.Kernel, g backend.Grid, args []backend.Arg) (err error) {
-	c, ok := k.(*checkedKernel)
-	switch {
-	case !ok:
-		return s.queue.Launch(k, g, args...)
-	case c.unchecked != nil:
-		if err := s.tryOnCopies(c, g, args); err != nil {
-			return err
-		}
-		return s.queue.Launch(c.unchecked, g, args...)
+func (s *Session) launchKernel(k *backend.Kernel, g backend.Grid, args []backend.Arg) (err error) {
+	var c *checks
+	if s.checking.Load() {
+		found, _ := s.checks.Load(weak.Make(k))
+		c, _ = found.(*checks)
 	}
-	return s.launchRecorded(c, g, args)
+	if c == nil {
+		return s.queue.Launch(k, g, args...)
+	}
+	if c.unchecked == nil {
+		return s.launchRecorded(k, c, g, args)
+	}
+	if err := s.tryOnCopies(k, c, g, args); err != nil {
+		return err
+	}
+	return s.queue.Launch(c.unchecked, g, args...)
 }
 
 // tryOnCopies is a launch that checks and writes nothing.
-func (s *Session) tryOnCopies(c *checkedKernel, g backend.Grid, args []backend.Arg) (err error) {
-	copies := map[backend.Buffer]backend.Buffer{}
+func (s *Session) tryOnCopies(k *backend.Kernel, c *checks, g backend.Grid, args []backend.Arg) (err error) {
+	copies := map[*backend.Buffer]*backend.Buffer{}
 	defer func() {
 		for _, b := range copies {
 			if e := b.Free(); err == nil {
@@ -155,7 +158,7 @@ func (s *Session) tryOnCopies(c *checkedKernel, g backend.Grid, args []backend.A
 		b := copies[a.Buffer]
 		if b == nil {
 			if b, err = s.device.Alloc(a.Buffer.Len()); err != nil {
-				return fmt.Errorf("linalg: the checked mode copies the buffers of kernel %s: %w", c.Name(), err)
+				return fmt.Errorf("linalg: the checked mode copies the buffers of kernel %s: %w", k.Name(), err)
 			}
 			copies[a.Buffer] = b
 			if err := s.queue.Copy(b, 0, a.Buffer, 0, b.Len()); err != nil {
@@ -164,11 +167,11 @@ func (s *Session) tryOnCopies(c *checkedKernel, g backend.Grid, args []backend.A
 		}
 		args[i].Buffer = b
 	}
-	return s.launchRecorded(c, g, args)
+	return s.launchRecorded(k, c, g, args)
 }
 
 // launchRecorded waits for the kernel and reports what it has recorded.
-func (s *Session) launchRecorded(c *checkedKernel, g backend.Grid, args []backend.Arg) (err error) {
+func (s *Session) launchRecorded(k *backend.Kernel, c *checks, g backend.Grid, args []backend.Arg) (err error) {
 	var record [8]uint64
 	mem := backend.Bytes(record[:])
 	buf, err := s.device.Alloc(int64(len(mem)))
@@ -183,7 +186,7 @@ func (s *Session) launchRecorded(c *checkedKernel, g backend.Grid, args []backen
 	if err := s.queue.Write(buf, 0, mem); err != nil {
 		return err
 	}
-	if err := s.queue.Launch(c.Kernel, g, append(args[:len(args):len(args)], backend.Buf(buf))...); err != nil {
+	if err := s.queue.Launch(k, g, append(args[:len(args):len(args)], backend.Buf(buf))...); err != nil {
 		return err
 	}
 	if err := s.queue.Read(mem, buf, 0); err != nil {
@@ -194,12 +197,12 @@ func (s *Session) launchRecorded(c *checkedKernel, g backend.Grid, args []backen
 	}
 	return &backend.Error{
 		Driver: s.info.Driver, Op: "Queue.Launch", Err: backend.ErrLaunch,
-		Detail: fmt.Sprintf("kernel %s: %s", c.Name(), c.mistake(&record)),
+		Detail: fmt.Sprintf("kernel %s: %s", k.Name(), c.mistake(&record)),
 	}
 }
 
 // mistake says what a work-item has recorded.
-func (k *checkedKernel) mistake(record *[8]uint64) string {
+func (c *checks) mistake(record *[8]uint64) string {
 	file, line := record[1]/placeLines, record[1]%placeLines
 	i, n := int64(record[2]), int64(record[3])
 	what := ""
@@ -215,5 +218,5 @@ func (k *checkedKernel) mistake(record *[8]uint64) string {
 	default:
 		what = "integer division by 0"
 	}
-	return fmt.Sprintf("%s:%d: %s in work-item %d", k.files[file], line, what, record[4:7])
+	return fmt.Sprintf("%s:%d: %s in work-item %d", c.files[file], line, what, record[4:7])
 }

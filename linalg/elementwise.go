@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -25,7 +26,7 @@ func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.R
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Add(a, b *Array[T]) error { return c.Elementwise(kernels.Add, 0, a, b) }
+func (c *Array[T]) Add(a, b *Array[T]) error { return c.elementwise(kernels.Add, 0, a, b) }
 
 // Sub is a - b, which have one shape, on the default device: packed and new.
 func Sub[T Element](a, b Matrix[T]) (Matrix[T], error) {
@@ -43,7 +44,7 @@ func SubNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.R
 }
 
 // Sub makes the receiver a - b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Sub(a, b *Array[T]) error { return c.Elementwise(kernels.Sub, 0, a, b) }
+func (c *Array[T]) Sub(a, b *Array[T]) error { return c.elementwise(kernels.Sub, 0, a, b) }
 
 // Scale is alpha*a, on the default device: packed and new.
 func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
@@ -69,10 +70,10 @@ func (c *Array[T]) Scale(alpha T, a *Array[T]) error { return c.Elementwise(kern
 func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, in ...Matrix[T]) (
 	Matrix[T], error,
 ) {
-	if err := checkInputs(op, len(in)); err != nil {
+	if err := checkInputs[T](op, len(in)); err != nil {
 		return Matrix[T]{}, err
 	}
-	x := call[T]{op: elementwise[T]{row: op}, update: update[T]{alpha: alpha}, makesC: true, n: 1 + len(in)}
+	x := call[T]{op: elementwiseOf[T](op), update: scaledBy(alpha, 0), makesC: true, n: 1 + len(in)}
 	x.matrices[0] = Matrix[T]{Rows: in[0].Rows, Cols: in[0].Cols}
 	for i, m := range in {
 		if m.Rows != in[0].Rows || m.Cols != in[0].Cols {
@@ -88,15 +89,19 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
 	o FileOptions, in ...io.ReaderAt,
 ) error {
-	if err := checkInputs(op, len(in)); err != nil {
+	if err := checkInputs[T](op, len(in)); err != nil {
 		return err
 	}
-	return onFiles(ctx, s, call[T]{op: elementwise[T]{row: op}, update: update[T]{alpha: alpha}}, o, c, in...)
+	return onFiles(ctx, s, call[T]{op: elementwiseOf[T](op), update: scaledBy(alpha, 0)}, o, c, in...)
 }
 
-func checkInputs(op *kernels.Elementwise, n int) error {
+// checkInputs says whether op takes n matrices of T.
+func checkInputs[T any](op *kernels.Elementwise, n int) error {
 	if n != op.Inputs {
 		return fmt.Errorf("%w: %s takes %d matrices, not %d", ErrShape, op.Name, op.Inputs, n)
+	}
+	if _, t, ok := element.Number(*new(T)); ok && op.Source(t) == nil {
+		return fmt.Errorf("linalg: %s of %s: %w: it is for floating-point numbers", op.Name, t, backend.ErrUnsupported)
 	}
 	return nil
 }
@@ -104,37 +109,40 @@ func checkInputs(op *kernels.Elementwise, n int) error {
 // Elementwise makes the receiver what an operation of package kernels' table gives of arrays of its
 // shape, of which it may be one. alpha counts where the operation has it.
 func (c *Array[T]) Elementwise(op *kernels.Elementwise, alpha T, in ...*Array[T]) error {
-	if err := checkInputs(op, len(in)); err != nil {
+	x, _, _ := element.Number(alpha)
+	return c.elementwise(op, x, in...)
+}
+
+func (c *Array[T]) elementwise(op *kernels.Elementwise, alpha float64, in ...*Array[T]) error {
+	if err := checkInputs[T](op, len(in)); err != nil {
 		return err
 	}
-	if err := c.checkElementwise(op.Name, in...); err != nil || c.rows == 0 || c.cols == 0 {
+	typ, err := c.checkElementwise(op.Name, in...)
+	if err != nil || c.rows == 0 || c.cols == 0 {
 		return err
 	}
 	var operands [3]kernels.Operand
 	o := operands[:len(in)+1]
 	rows, cols := collapse(o, c, in...)
-	p, err := c.s.plan(planKey{op: elementwise[T]{row: op}, typ: element.TypeOf[T](), m: rows, n: cols})
+	p, err := c.s.plan(planKey{op: elementwiseKernel{op}, typ: typ, m: rows, n: cols})
 	if err != nil {
 		return err
 	}
 	l := takeArgs()
-	if op.Alpha {
-		l.args = append(l.args, kernels.Scalar(alpha))
-	}
-	l.args = op.Args(l.args, int64(rows), int64(cols), o...)
+	l.args = op.Args(l.args, kernels.Number(typ, alpha), int64(rows), int64(cols), o...)
 	return c.s.launch(p, l)
 }
 
 // collapse fills in the operands as the elementwise kernels see them, c as the last, and returns
 // their shape: packed arrays are one long row.
-func collapse[T Element](operands []kernels.Operand, c *Array[T], in ...*Array[T]) (rows, cols int) {
+func collapse[T any](operands []kernels.Operand, c *Array[T], in ...*Array[T]) (rows, cols int) {
 	packed := func(a *Array[T]) bool { return a.stride == a.cols || a.rows == 1 }
 	row := packed(c)
 	for i, a := range in {
-		operands[i] = a.Operand()
+		operands[i] = a.asOperand()
 		row = row && packed(a)
 	}
-	operands[len(in)] = c.Operand()
+	operands[len(in)] = c.asOperand()
 	if !row {
 		return c.rows, c.cols
 	}
@@ -144,17 +152,18 @@ func collapse[T Element](operands []kernels.Operand, c *Array[T], in ...*Array[T
 	return 1, c.rows * c.cols
 }
 
-func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) error {
-	if err := c.checkOperands(op, operands...); err != nil {
-		return err
+func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) (element.Type, error) {
+	t, err := c.checkOperands(op, operands...)
+	if err != nil {
+		return 0, err
 	}
 	for _, a := range operands {
 		if a.rows != c.rows || a.cols != c.cols {
-			return fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.String(), c.String())
+			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.String(), c.String())
 		}
-		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
-			return fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
+		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.Overlaps(a) {
+			return 0, fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
 		}
 	}
-	return nil
+	return t, nil
 }

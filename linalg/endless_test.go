@@ -33,18 +33,18 @@ __kernel void spin(volatile __global int *flags) {
 // A kernel that does not end costs its session and nothing else: the wait for it ends with the
 // context, the session's calls are refused at once, and another session works beside it.
 func TestEndless(t *testing.T) {
-	waits := map[string]func(ctx context.Context, s *linalg.Session, k backend.Kernel, flags backend.Buffer) error{
-		"LaunchContext": func(ctx context.Context, s *linalg.Session, k backend.Kernel, flags backend.Buffer) error {
+	waits := map[string]func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error{
+		"LaunchContext": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
 			return s.LaunchContext(ctx, k, backend.Grid1(1, 1), flags)
 		},
-		"WaitContext": func(ctx context.Context, s *linalg.Session, k backend.Kernel, flags backend.Buffer) error {
+		"WaitContext": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
 			go s.Launch(k, backend.Grid1(1, 1), flags) // blocks where kernels run in the goroutine that launches them
 			time.Sleep(10 * time.Millisecond)
 			return s.WaitContext(ctx)
 		},
 	}
 	eachCompiler(t, func(t *testing.T, other *linalg.Session) {
-		if _, copies := other.Device().(discrete); copies || other.Info().Driver == "cuda" {
+		if !other.Info().UnifiedMemory || other.Info().Driver == "cuda" {
 			t.Skip("the flag that ends the kernel needs memory that both see, and a device to itself")
 		}
 		if other.Info().ComputeUnits < 2 {
@@ -57,7 +57,7 @@ func TestEndless(t *testing.T) {
 }
 
 func endless(t *testing.T, other *linalg.Session,
-	wait func(ctx context.Context, s *linalg.Session, k backend.Kernel, flags backend.Buffer) error,
+	wait func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error,
 ) {
 	s, err := linalg.Open(other.Info().Driver)
 	if err != nil {

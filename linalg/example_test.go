@@ -266,3 +266,22 @@ func ExampleOpen() {
 	}
 	// Output: 75b5251afc743a4c
 }
+
+// Elements that a kernel of one's own works on stay on the device as well: structs, bytes, halves.
+func ExampleArray_structs() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+
+	type particle struct {
+		At   [2]float32
+		Mass float32
+	}
+	all := []particle{{[2]float32{0, 1}, 2}, {[2]float32{3, 4}, 5}, {[2]float32{6, 7}, 8}}
+	a, err := linalg.Upload(s, linalg.NewMatrix(1, len(all), all))
+	check(err)
+	last, err := a.Slice(0, 1, 1, 3).Download()
+	check(err)
+	fmt.Println(last.Row(0))
+	// Output: [{[3 4] 5} {[6 7] 8}]
+}

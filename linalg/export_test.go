@@ -1,5 +1,16 @@
 package linalg
 
+import (
+	"bytes"
+
+	"github.com/tandem-gpu/tandem/internal/outofcore"
+)
+
+// PoisonResults fills new results with values that no test expects.
+func PoisonResults() {
+	dirty = func(n int) []byte { return bytes.Repeat([]byte{0xA5}, n) }
+}
+
 // SmallPieces makes cancellable products run in the smallest pieces, until restore is called.
 func SmallPieces() (restore func()) {
 	cpu, gpu := pieceWork, pieceWorkGPU
@@ -25,7 +36,6 @@ func NothingSmall() (restore func()) {
 // SmallTiles makes tiles of results, panels and staging memory small, and no matrices small enough
 // to stay whole, until restore is called.
 func SmallTiles(granularity, depth, staging int) (restore func()) {
-	q, d, s, b := tileGranularity, panelDepth, stagingBytes, smallBytes
-	tileGranularity, panelDepth, stagingBytes, smallBytes = granularity, depth, staging, 0
-	return func() { tileGranularity, panelDepth, stagingBytes, smallBytes = q, d, s, b }
+	shrunk, nothing := outofcore.Shrink(granularity, depth, staging), NothingSmall()
+	return func() { shrunk(); nothing() }
 }

@@ -6,41 +6,52 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // An update is what products make of C: alpha*A*B + beta*C, or C + alpha*A*B in one chain that
 // starts from C. With chain alpha is 1 or -1, and beta is 1.
-type update[T Element] struct {
-	alpha, beta T
+type update struct {
+	alpha, beta float64 // numbers of any element type
 	chain       bool
 }
 
 // addMul and subMul are the updates of AddMul and SubMul.
-func addMul[T Element]() update[T] { return update[T]{1, 1, true} }
-func subMul[T Element]() update[T] { return update[T]{-1, 1, true} }
+var (
+	addMul = update{1, 1, true}
+	subMul = update{-1, 1, true}
+)
+
+// scaledBy is the update of Gemm.
+func scaledBy[T any](alpha, beta T) (u update) {
+	u.alpha, _, _ = element.Number(alpha)
+	u.beta, _, _ = element.Number(beta)
+	return u
+}
 
 // gemm is GemmBatched, in pieces that a cancelled ctx ends between; a single product is Gemm.
 // AddMul and SubMul are updates of their own.
 func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Array[T], tB blas.Transpose,
-	b *Array[T], u update[T],
+	b *Array[T], u update,
 ) (err error) {
-	if err := c.checkOperands("Gemm", a, b); err != nil {
+	typ, err := c.checkOperands("Gemm", a, b)
+	if err != nil {
 		return err
 	}
 	x, err := newBatch(count, tA, dims{a.rows, a.cols}, tB, dims{b.rows, b.cols}, dims{c.rows, c.cols})
 	if err != nil {
 		return err
 	}
-	if c.overlaps(a) || c.overlaps(b) {
+	if c.Overlaps(a) || c.Overlaps(b) {
 		return fmt.Errorf("%w: Gemm", ErrOverlap)
 	}
 	switch {
 	case c.rows == 0 || c.cols == 0:
 		return nil
 	case x.k == 0 || u.alpha == 0:
-		return c.scaleBy(ctx, u.beta, a, b)
+		return c.scaleBy(ctx, typ, u.beta, a, b)
 	case x.sharedB && !x.sharedA && tA == blas.NoTrans: // one tall product
 		x.count, x.m = 1, c.rows
 	}
@@ -63,20 +74,20 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 	if !x.sharedB {
 		steps.StrideB = step(tB, x.k, x.n, b.stride)
 	}
-	return c.multiply(ctx, x, steps, a.Operand(), b.Operand(), u)
+	return c.multiply(ctx, typ, x, steps, a.asOperand(), b.asOperand(), u)
 }
 
 // scaleBy makes C beta*C: what is left of a product where K or alpha is 0. beta == 0 gives +0 and
 // reads nothing: the product with K = 0 does that. a and b only stand for its operands.
-func (c *Array[T]) scaleBy(ctx context.Context, beta T, a, b *Array[T]) error {
+func (c *Array[T]) scaleBy(ctx context.Context, typ element.Type, beta float64, a, b *Array[T]) error {
 	switch beta {
 	case 0:
-		return c.multiply(ctx, batch{count: 1, m: c.rows, n: c.cols}, kernels.Batch{}, a.Operand(), b.Operand(),
-			update[T]{alpha: 1})
+		x := batch{count: 1, m: c.rows, n: c.cols}
+		return c.multiply(ctx, typ, x, kernels.Batch{}, a.asOperand(), b.asOperand(), update{alpha: 1})
 	case 1:
 		return nil
 	}
-	return c.Scale(beta, c)
+	return c.elementwise(kernels.Scale, beta, c)
 }
 
 // freeAtLast frees what an operation made for itself. Its error is the operation's where that has
@@ -88,7 +99,7 @@ func (a *Array[T]) freeAtLast(err *error) {
 }
 
 // transposed is the transpose of a in memory of its own.
-func transposed[T Element](a *Array[T]) (*Array[T], error) {
+func transposed[T any](a *Array[T]) (*Array[T], error) {
 	t, err := NewArray[T](a.s, a.cols, a.rows)
 	if err != nil {
 		return nil, err
@@ -103,10 +114,10 @@ func transposed[T Element](a *Array[T]) (*Array[T], error) {
 // multiply enqueues the products: with as few launches as possible, or, where ctx can be cancelled
 // or wants to know the progress, in pieces, waiting for one after the other. A piece is some of the
 // products, or some rows of a single one. The split changes no bits.
-func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a, b kernels.Operand,
-	u update[T],
+func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, steps kernels.Batch, a, b kernels.Operand,
+	u update,
 ) error {
-	to, next := c.Operand(), steps
+	to, next := c.asOperand(), steps
 	all, most := x.count, min(x.count, kernels.MaxBatch)
 	if x.count == 1 {
 		all, most = x.m, x.m
@@ -122,7 +133,7 @@ func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a
 			return err
 		}
 		n := min(most, all-i)
-		key := planKey{op: product[T]{}, typ: element.TypeOf[T](), m: x.m, n: x.n, k: x.k, count: most}
+		key := planKey{op: productKernel{}, typ: typ, m: x.m, n: x.n, k: x.k, count: most}
 		if x.count == 1 {
 			key.m, key.count = n, 1
 		}
@@ -134,14 +145,7 @@ func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a
 			p.grid.Groups[2] = n
 		}
 		l := takeArgs()
-		switch {
-		case !u.chain:
-			l.args = kernels.MatMulBatchArgs(l.args, steps, key.m, x.n, x.k, u.alpha, a, b, u.beta, to)
-		case u.alpha > 0:
-			l.args = kernels.AddMulArgs[T](l.args, steps, key.m, x.n, x.k, a, b, to)
-		default:
-			l.args = kernels.SubMulArgs[T](l.args, steps, key.m, x.n, x.k, a, b, to)
-		}
+		l.args = u.args(l.args, key, steps, a, b, to)
 		if err := c.s.launch(p, l); err != nil {
 			return err
 		}
@@ -159,6 +163,20 @@ func (c *Array[T]) multiply(ctx context.Context, x batch, steps kernels.Batch, a
 		}
 	}
 	return nil
+}
+
+// args appends the arguments of products.
+func (u update) args(args []backend.Arg, key planKey, steps kernels.Batch, a, b, c kernels.Operand) []backend.Arg {
+	negate := u.alpha < 0
+	if u.chain {
+		u.alpha, u.beta = 1, 0
+	}
+	alpha, beta := kernels.Number(key.typ, u.alpha), kernels.Number(key.typ, u.beta)
+	args = kernels.MatMulNumbersArgs(args, steps, key.m, key.n, key.k, alpha, a, b, beta, c)
+	if u.chain {
+		args = kernels.Continue(args, negate)
+	}
+	return args
 }
 
 type progressKey struct{}

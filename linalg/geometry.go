@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -27,7 +26,7 @@ func elements(rows, cols int) (int, error) {
 }
 
 // byteSize is n elements of T in bytes. The error matches backend.ErrOutOfMemory.
-func byteSize[T Element](n int) (int64, error) {
+func byteSize[T any](n int) (int64, error) {
 	var t T
 	size := int64(unsafe.Sizeof(t))
 	if int64(n) > math.MaxInt64/size {
@@ -72,7 +71,7 @@ func (m Matrix[T]) memory() []T { return m.Data[:span(m.Rows, m.Cols, m.Stride)]
 // bytes is the same memory as bytes.
 func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
 
-func (m Matrix[T]) elem() string { return element.TypeOf[T]().String() }
+func (m Matrix[T]) elem() string { return elementName[T]() }
 
 // overlap tells whether two matrices of one memory share an element: off is the distance in
 // elements from the first element of x to that of y.

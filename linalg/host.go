@@ -49,7 +49,7 @@ func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (
 			"second", ErrShape, a, b)
 	}
 	x := call[T]{
-		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update[T]{alpha: 1}, makesC: true,
+		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: b.Cols}, a, b},
 	}
 	return x.run(ctx, s)
@@ -68,7 +68,7 @@ func GemmContext[T Element](ctx context.Context, s *Session, alpha T, tA blas.Tr
 	b Matrix[T], beta T, c Matrix[T],
 ) error {
 	x := call[T]{
-		op: product[T]{}, count: 1, tA: tA, tB: tB, update: update[T]{alpha: alpha, beta: beta},
+		op: product[T]{}, count: 1, tA: tA, tB: tB, update: scaledBy(alpha, beta),
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
 	}
 	_, err := x.run(ctx, s)
@@ -78,15 +78,15 @@ func GemmContext[T Element](ctx context.Context, s *Session, alpha T, tA blas.Tr
 // AddMulContext is AddMul on session s, or on the default device where s is nil. It returns ctx's
 // error soon after ctx is done; the elements of c are undefined then.
 func AddMulContext[T Element](ctx context.Context, s *Session, a, b, c Matrix[T]) error {
-	return updateMatrix(ctx, s, a, b, c, addMul[T]())
+	return updateMatrix(ctx, s, a, b, c, addMul)
 }
 
 // SubMulContext is SubMul as AddMulContext is AddMul.
 func SubMulContext[T Element](ctx context.Context, s *Session, a, b, c Matrix[T]) error {
-	return updateMatrix(ctx, s, a, b, c, subMul[T]())
+	return updateMatrix(ctx, s, a, b, c, subMul)
 }
 
-func updateMatrix[T Element](ctx context.Context, s *Session, a, b, c Matrix[T], u update[T]) error {
+func updateMatrix[T Element](ctx context.Context, s *Session, a, b, c Matrix[T], u update) error {
 	x := call[T]{
 		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: u,
 		n: 3, matrices: [3]Matrix[T]{c, a, b},

@@ -10,7 +10,7 @@ import (
 // KernelArg is what the launch function of a kernel written in Go takes for a slice or a matrix of
 // T: memory of the host, which is copied to the device and back (or used in place), or an array on
 // the device. As a matrix, a slice is one row; as a slice, a matrix or an array must be packed.
-type KernelArg[T Element] interface {
+type KernelArg[T any] interface {
 	[]T | Matrix[T] | *Array[T]
 }
 
@@ -19,7 +19,7 @@ type KernelArg[T Element] interface {
 type KernelCall struct {
 	s      *Session
 	src    *backend.Source
-	kernel backend.Kernel
+	kernel *backend.Kernel
 	grid   backend.Grid
 	list   *argList
 	host   launch
@@ -46,10 +46,9 @@ func NewKernelCall(s *Session, src *backend.Source, g backend.Grid) KernelCall {
 // Scalar adds a number.
 func (c *KernelCall) Scalar(a backend.Arg) { c.list.args = append(c.list.args, a) }
 
-// KernelSlice adds x, one of [KernelArg] or any other []T, as a slice: its buffer, offset and
-// length.
-func KernelSlice[T any](c *KernelCall, name string, x any) {
-	if o, ok := operandOf[T](c, name, x); ok {
+// KernelSlice adds x as a slice: its buffer, offset and length.
+func KernelSlice[T any, A KernelArg[T]](c *KernelCall, name string, x A) {
+	if o, ok := operandOf[T](c, len(c.list.args), name, x); ok {
 		if o.stride != o.cols && o.rows > 1 {
 			c.fail(name, fmt.Errorf("%w: a kernel's slice takes a packed matrix, and the stride is %d",
 				ErrShape, o.stride))
@@ -58,10 +57,9 @@ func KernelSlice[T any](c *KernelCall, name string, x any) {
 	}
 }
 
-// KernelMatrix adds x, one of [KernelArg] or any other []T, as a matrix: its buffer, offset, rows,
-// columns and stride.
-func KernelMatrix[T any](c *KernelCall, name string, x any) {
-	if o, ok := operandOf[T](c, name, x); ok {
+// KernelMatrix adds x as a matrix: its buffer, offset, rows, columns and stride.
+func KernelMatrix[T any, A KernelArg[T]](c *KernelCall, name string, x A) {
+	if o, ok := operandOf[T](c, len(c.list.args), name, x); ok {
 		c.add(o, o.rows, o.cols, o.stride)
 	}
 }
@@ -84,7 +82,7 @@ func (c *KernelCall) Launch() (err error) {
 
 // A kernelOperand is an argument as a kernel sees it.
 type kernelOperand struct {
-	buf                backend.Buffer
+	buf                *backend.Buffer
 	off                int // elements
 	rows, cols, stride int
 }
@@ -103,10 +101,10 @@ func (c *KernelCall) fail(name string, err error) {
 	}
 }
 
-// checkElement refuses elements that lie in the host's memory otherwise than in the kernel's: there
-// an int has 64 bits, and structs are as on 64-bit machines.
-func (c *KernelCall) checkElement(size int) error {
-	if n := len(c.list.args); n < len(c.src.Params) && c.src.Params[n].Size != size {
+// checkElement refuses elements for parameter n that lie in the host's memory otherwise than in the
+// kernel's: there an int has 64 bits, and structs are as on 64-bit machines.
+func (c *KernelCall) checkElement(n, size int) error {
+	if n < len(c.src.Params) && c.src.Params[n].Size != size {
 		return fmt.Errorf("%w: an element has %d bytes on this machine and %d in the kernel; use types of the same "+
 			"size on every machine, such as int64, and write the gaps of a struct as fields",
 			backend.ErrLaunch, size, c.src.Params[n].Size)
@@ -114,30 +112,31 @@ func (c *KernelCall) checkElement(size int) error {
 	return nil
 }
 
-// operandOf finds the memory of x, unless the call has failed.
-func operandOf[T any](c *KernelCall, name string, x any) (o kernelOperand, ok bool) {
+// operandOf finds the memory of x, which is parameter n, unless the call has failed.
+func operandOf[T any, A KernelArg[T]](c *KernelCall, n int, name string, x A) (o kernelOperand, ok bool) {
 	if c.err != nil {
 		return o, false
 	}
-	if err := c.checkElement(int(unsafe.Sizeof(*new(T)))); err != nil {
+	if err := c.checkElement(n, int(unsafe.Sizeof(*new(T)))); err != nil {
 		c.fail(name, err)
 		return o, false
 	}
 	var mem []byte
 	var err error
-	switch x := x.(type) {
+	switch x := any(x).(type) {
 	case []T:
 		o, mem = kernelOperand{rows: 1, cols: len(x), stride: len(x)}, backend.Bytes(x)
-	case interface {
-		operand(*Session) (kernelOperand, []byte, error)
-	}:
-		o, mem, err = x.operand(c.s)
-	default:
-		err = fmt.Errorf("%w: cannot pass a %T", backend.ErrLaunch, x)
+	case Matrix[T]:
+		if err = x.check("matrix"); err == nil {
+			o, mem = kernelOperand{rows: x.Rows, cols: x.Cols, stride: x.Stride}, x.bytes()
+		}
+	case *Array[T]:
+		if _, err = x.launchArg(c.s); err == nil {
+			o = kernelOperand{x.buf, x.off, x.rows, x.cols, x.stride}
+		}
 	}
 	if err == nil && o.buf == nil {
 		var arg backend.Arg
-		n := len(c.list.args)
 		readOnly := n < len(c.src.Params) && c.src.Params[n].ReadOnly
 		arg, err = c.host.host(c.s, mem, "", readOnly)
 		o.buf = arg.Buffer
@@ -146,19 +145,4 @@ func operandOf[T any](c *KernelCall, name string, x any) (o kernelOperand, ok bo
 		c.fail(name, err)
 	}
 	return o, err == nil
-}
-
-// operand is the matrix as a kernel sees it, but for the buffer, which is to be made of its memory.
-func (m Matrix[T]) operand(*Session) (o kernelOperand, mem []byte, err error) {
-	if err := m.check("matrix"); err != nil {
-		return o, nil, err
-	}
-	return kernelOperand{rows: m.Rows, cols: m.Cols, stride: m.Stride}, m.bytes(), nil
-}
-
-func (a *Array[T]) operand(s *Session) (o kernelOperand, mem []byte, err error) {
-	if _, err := a.launchArg(s); err != nil {
-		return o, nil, err
-	}
-	return kernelOperand{a.buf, a.off, a.rows, a.cols, a.stride}, nil, nil
 }

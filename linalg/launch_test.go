@@ -33,7 +33,7 @@ __kernel void add_to(__global const int *x, __global int *y, const int k, const 
 	}
 }
 
-func compile(t *testing.T, s *linalg.Session, src *backend.Source) backend.Kernel {
+func compile(t *testing.T, s *linalg.Session, src *backend.Source) *backend.Kernel {
 	t.Helper()
 	k, err := s.CompileSource(src)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestLaunchErrors(t *testing.T) {
 		var none *linalg.Array[int32]
 		for _, c := range []struct {
 			what string
-			k    backend.Kernel
+			k    *backend.Kernel
 			g    backend.Grid
 			args []any
 			want error

@@ -57,7 +57,7 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := linalg.NewSession(discrete{d})
+		s, err := linalg.NewSession(backendtest.Hook(d, discrete))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,16 +70,14 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 
 // discrete is a device with memory of its own, as most GPUs have: host memory is copied to it and
 // back.
-type discrete struct{ backend.Device }
-
-func (d discrete) Info() backend.Info {
-	info := d.Device.Info()
-	info.UnifiedMemory = false
-	return info
-}
-
-func (d discrete) Register([]byte) (backend.HostBuffer, error) {
-	return nil, &backend.Error{Driver: "discrete", Op: "Device.Register", Err: backend.ErrUnsupported}
+var discrete = &backendtest.Hooks{
+	Info: func(i *backend.Info) { i.UnifiedMemory = false },
+	Call: func(name string, call func() error) error {
+		if name == "Device.Register" {
+			return &backend.Error{Driver: "discrete", Op: name, Err: backend.ErrUnsupported}
+		}
+		return call()
+	},
 }
 
 const guard = -77 // fills what must not change

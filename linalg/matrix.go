@@ -2,21 +2,31 @@ package linalg
 
 import (
 	"fmt"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
-// Element is the type of a matrix's elements: float32, float64 or int32.
+// Element lists the types of elements that there is arithmetic in: float32, float64 or int32.
 type Element = element.Element
+
+// Float16 and BFloat16 are numbers of 16 bits, which are only stored.
+type (
+	Float16  = element.Float16
+	BFloat16 = element.BFloat16
+)
 
 // Matrix is a dense row-major matrix in host memory: element (i, j) is Data[i*Stride+j]. Rows and
 // Cols may be 0. The elements between Cols and Stride belong to nobody: they are neither read nor
-// written.
-type Matrix[T Element] struct {
+// written. Functions that compute take an [Element]; arrays on devices and kernels written in Go
+// have elements of any type without pointers.
+type Matrix[T any] struct {
 	Rows, Cols int
 	Stride     int // elements from one row to the next, at least Cols
 	Data       []T
@@ -24,7 +34,7 @@ type Matrix[T Element] struct {
 
 // NewMatrix makes a packed rows by cols matrix of data, which it shares; nil stands for zeros. It
 // panics when a dimension is negative or len(data) is not rows*cols, as gonum's mat.NewDense does.
-func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
+func NewMatrix[T any](rows, cols int, data []T) Matrix[T] {
 	n, err := elements(rows, cols)
 	if err != nil {
 		panic(err)
@@ -36,6 +46,15 @@ func NewMatrix[T Element](rows, cols int, data []T) Matrix[T] {
 		panic(fmt.Errorf("%w: %d values for a %dx%d matrix", ErrShape, len(data), rows, cols))
 	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
+}
+
+// dirty is where results come from. Tests poison it.
+var dirty = hugepage.Dirty
+
+// newResult is a packed matrix of any values, all of which are to be written. T has no pointers.
+func newResult[T any](rows, cols int) Matrix[T] {
+	var t T
+	return NewMatrix(rows, cols, backend.Elems[T](dirty(rows*cols*int(unsafe.Sizeof(t)))))
 }
 
 // At is element (i, j). It panics outside the matrix.

@@ -24,10 +24,10 @@ func modelTime(t *testing.T, m, n, k int, limit string, known bool, devices ...*
 	a, b, c := linalg.NewMatrix[float32](m, k, nil), linalg.NewMatrix[float32](k, n, nil),
 		linalg.NewMatrix[float32](m, n, nil)
 	synctest.Test(t, func(t *testing.T) {
-		var list []backend.Device
+		var list []*backend.Device
 		for _, d := range devices {
 			d.Reset()
-			list = append(list, d)
+			list = append(list, d.Open())
 		}
 		s, err := linalg.NewSession(list[0], list[1:]...)
 		if err != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 )
@@ -18,9 +20,10 @@ var ErrNPY = errors.New("linalg: .npy")
 var streamBytes int64 = 4 << 20
 
 // ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes
-// it. It takes float32 ('f4'), float64 ('f8') and int32 ('i4'), each only as what it is, in both
-// byte orders. An array of one dimension becomes a single row, one of none a single element. Data
-// in Fortran order are transposed on the device, which needs memory for both until that is done.
+// it. It takes numbers ('f4', 'f2', 'i1', 'u8' and so on) and bool ('b1'), each only as what it is,
+// in both byte orders. An array of one dimension becomes a single row, one of none a single
+// element. Data in Fortran order are transposed on the device, which needs memory for both until
+// that is done, or on the host where there is no arithmetic in the type.
 //
 // The data go through a few megabytes of host memory, and r is read up to their end and no further,
 // so that another array may follow. The device's memory grows with what arrives: at most 16 times
@@ -30,8 +33,8 @@ var streamBytes int64 = 4 << 20
 // It blocks until everything is on the device. The error matches ErrNPY, io.ErrUnexpectedEOF as
 // well where the file is cut off, or is r's or the device's own. After an error nothing stays on
 // the device.
-func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
-	h, err := npy.ReadHeader(r)
+func ReadNPY[T any](s *Session, r io.Reader) (*Array[T], error) {
+	h, err := npy.ReadAnyHeader(r)
 	if err == nil {
 		err = checkType[T](h)
 	}
@@ -50,13 +53,25 @@ func ReadNPY[T Element](s *Session, r io.Reader) (*Array[T], error) {
 }
 
 // checkType refuses a file of another type.
-func checkType[T Element](h *npy.Header) error {
-	want := element.TypeOf[T]()
-	if h.Type == want {
-		return nil
+func checkType[T any](h *npy.Header) error {
+	want, err := numPyType[T]()
+	if err != nil || h.Type == want {
+		return err
 	}
 	return fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')",
-		ErrNPY, h.Type, want, want)
+		ErrNPY, h.Type, want, strings.ToLower(want.String()))
+}
+
+// numPyType is the type of T, which NumPy has as well, or an error that matches ErrUnsupported.
+func numPyType[T any]() (element.Type, error) {
+	t, ok := element.Of[T]()
+	if !ok || t.NumPy() == "" {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("NumPy has no elements like %T", *new(T)),
+		}
+	}
+	return t, nil
 }
 
 // errNPY makes an error about what a file holds match ErrNPY.
@@ -68,8 +83,12 @@ func errNPY(err error) error {
 }
 
 // readNew makes an array of what r holds.
-func readNew[T Element](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
-	if err := s.CanHold(rows, cols, element.TypeOf[T]()); err != nil {
+func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
+	t, err := numPyType[T]()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.canHold(rows, cols, t); err != nil {
 		return nil, err
 	}
 	a, err := NewArray[T](s, 0, 0)
@@ -106,10 +125,10 @@ func (a *Array[T]) hold(n int) error {
 }
 
 // transposeNew is the transpose of a, in whose place it comes.
-func transposeNew[T Element](a *Array[T]) (*Array[T], error) {
+func transposeNew[T any](a *Array[T]) (*Array[T], error) {
 	t, err := NewArray[T](a.s, a.cols, a.rows)
 	if err == nil {
-		err = t.Transpose(a)
+		err = t.transposeAny(a)
 	}
 	if err == nil {
 		err = a.s.Wait()
@@ -124,6 +143,24 @@ func transposeNew[T Element](a *Array[T]) (*Array[T], error) {
 	return t, err
 }
 
+// transposeAny is Transpose, on the host where the device has no kernel for the type.
+func (c *Array[T]) transposeAny(a *Array[T]) error {
+	if _, err := arithmetic[T]("Transpose"); err == nil {
+		return c.Transpose(a)
+	}
+	from, err := a.Download()
+	if err != nil {
+		return err
+	}
+	to := NewMatrix[T](c.rows, c.cols, nil)
+	for i := range to.Rows {
+		for j := range to.Row(i) {
+			to.Data[i*to.Stride+j] = from.Data[j*from.Stride+i]
+		}
+	}
+	return c.CopyFrom(to)
+}
+
 // WriteNPY writes the array to w as a .npy file of two dimensions: byte for byte what numpy.save
 // writes for a C-ordered, little-endian array. The data go through a few megabytes of host memory.
 // It blocks until everything is written; the error is w's or the device's own, or io.ErrShortWrite.
@@ -131,7 +168,11 @@ func (a *Array[T]) WriteNPY(w io.Writer) error {
 	if err := a.s.open(); err != nil {
 		return err
 	}
-	if err := npy.WriteHeader(w, &npy.Header{Type: element.TypeOf[T](), Shape: []int{a.rows, a.cols}}); err != nil {
+	t, err := numPyType[T]()
+	if err != nil {
+		return err
+	}
+	if err := npy.WriteHeader(w, &npy.Header{Type: t, Shape: []int{a.rows, a.cols}}); err != nil {
 		return err
 	}
 	return a.WriteRaw(w)
@@ -184,7 +225,7 @@ func (a *Array[T]) read(r io.Reader, order binary.ByteOrder) error {
 }
 
 // room is memory for a part of an array: the first part is the largest.
-func room[T Element](memory *[]T, part *Array[T]) []T {
+func room[T any](memory *[]T, part *Array[T]) []T {
 	n := part.rows * part.cols
 	if *memory == nil {
 		*memory = make([]T, n)
@@ -196,6 +237,12 @@ func room[T Element](memory *[]T, part *Array[T]) []T {
 func (a *Array[T]) pieces(f func(part *Array[T]) error) error {
 	if err := a.s.open(); err != nil {
 		return err
+	}
+	if _, ok := element.Of[T](); !ok {
+		return &backend.Error{
+			Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("a stream of %T: numbers of a fixed size and bool are the same everywhere", *new(T)),
+		}
 	}
 	if a.rows == 0 || a.cols == 0 {
 		return nil

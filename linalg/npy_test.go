@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -157,91 +158,44 @@ func TestRaw(t *testing.T) {
 	})
 }
 
-// counted is a device that counts the buffers in use and their bytes, now and at most, and whose
-// queue fails at a call.
+// counted is a device that counts the buffers in use and their bytes, now and at most, and of which
+// a call fails.
 type counted struct {
-	backend.Device
 	live, calls, now, most atomic.Int64
 	failAt                 int64
 }
 
-func (d *counted) Info() backend.Info {
-	info := d.Device.Info()
-	info.UnifiedMemory = false
-	return info
-}
-
-func (d *counted) Alloc(n int64) (backend.Buffer, error) {
-	if err := d.call(); err != nil {
-		return nil, err
-	}
-	b, err := d.Device.Alloc(n)
-	if err != nil {
-		return nil, err
-	}
-	d.live.Add(1)
-	d.most.Store(max(d.most.Load(), d.now.Add(n)))
-	return &countedBuffer{Buffer: b, d: d}, nil
-}
-
-func (d *counted) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	return &countedQueue{q, d}, err
-}
-
 var errCounted = errors.New("made to fail")
 
-func (d *counted) call() error {
-	if d.calls.Add(1) == d.failAt {
-		return errCounted
+// hooks are those of the device, which has memory of its own.
+func (d *counted) hooks() *backendtest.Hooks {
+	return &backendtest.Hooks{
+		Info: func(i *backend.Info) { i.UnifiedMemory = false },
+		Call: d.call,
+		Made: func(what string, bytes int64) {
+			if what == "buffer" {
+				d.live.Add(1)
+				d.most.Store(max(d.most.Load(), d.now.Add(bytes)))
+			}
+		},
+		Freed: func(what string, bytes int64) {
+			if what == "buffer" {
+				d.live.Add(-1)
+				d.now.Add(-bytes)
+			}
+		},
 	}
-	return nil
 }
 
-type countedBuffer struct {
-	backend.Buffer
-	d    *counted
-	free atomic.Bool
-}
-
-func (b *countedBuffer) Free() error {
-	if b.free.CompareAndSwap(false, true) {
-		b.d.live.Add(-1)
-		b.d.now.Add(-b.Len())
+func (d *counted) call(name string, call func() error) error {
+	switch name {
+	case "Device.Alloc", "Queue.Write", "Queue.Read", "Queue.Copy", "Queue.Launch":
+		if d.calls.Add(1) == d.failAt {
+			return errCounted
+		}
 	}
-	return b.Buffer.Free()
+	return call()
 }
-
-type countedQueue struct {
-	backend.Queue
-	d *counted
-}
-
-func inner(b backend.Buffer) backend.Buffer { return b.(*countedBuffer).Buffer }
-
-func (q *countedQueue) Write(dst backend.Buffer, off int64, src []byte) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.Write(inner(dst), off, src)
-}
-
-func (q *countedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.Read(dst, inner(src), off)
-}
-
-func (q *countedQueue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.Copy(inner(dst), dstOff, inner(src), srcOff, n)
-}
-
-// Launch fails always where it is not made to: the kernel would not know the buffers.
-func (q *countedQueue) Launch(backend.Kernel, backend.Grid, ...backend.Arg) error { return q.d.call() }
 
 func openCounted(t *testing.T) (*linalg.Session, *counted) {
 	t.Helper()
@@ -249,8 +203,8 @@ func openCounted(t *testing.T) (*linalg.Session, *counted) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &counted{Device: d}
-	s, err := linalg.NewSession(c)
+	c := new(counted)
+	s, err := linalg.NewSession(backendtest.Hook(d, c.hooks()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +230,9 @@ func TestNPYErrors(t *testing.T) {
 	check("doubles", bytes.NewReader(npyFile("<f8", false, "(1, 1)", binary.LittleEndian, 1.0)), linalg.ErrNPY,
 		"the file holds float64, not float32: read it as that, or convert it with numpy's astype('float32')")
 	check("halves", bytes.NewReader(npyFile("<f2", false, "(1, 1)", binary.LittleEndian, int16(1))), linalg.ErrNPY,
-		`unknown element type "f2"`)
+		"holds Float16, not float32: read it as that, or convert it with numpy's astype('float32')")
+	check("complex", bytes.NewReader(npyFile("<c8", false, "(1, 1)", binary.LittleEndian, int64(1))), linalg.ErrNPY,
+		`unknown element type "c8"`)
 	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY,
 		"3 dimensions")
 	check("too large", bytes.NewReader(npyFile("<f4", false, "(1073741824, 131072)", binary.LittleEndian, data)),

@@ -9,9 +9,10 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/outofcore"
 	"github.com/tandem-gpu/tandem/internal/tiles"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 // An operation is what a call computes: C of A, and of B where there is one. All ways to compute it
@@ -20,9 +21,9 @@ import (
 // of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {
 	chooser
-	// shape sets the shape of C, and the steps, of a job whose operands are files. It gives the
+	// shape sets the shape of C, and the steps, of a call whose operands are files. It gives the
 	// shape of the result as NumPy has it.
-	shape(f *fileJob[T]) ([]int, error)
+	shape(f *outofcore.Files[T]) ([]int, error)
 	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
 	region(i int, c tiles.Tile, k, l int) tiles.Tile
 	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
@@ -47,23 +48,25 @@ type divider[T Element] interface {
 }
 
 // product is alpha*op(A)*op(B) + beta*C, or C + alpha*A*B in chains from C.
-type product[T Element] struct{}
+type product[T Element] struct{ productKernel }
 
-func (product[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+type productKernel struct{}
+
+func (productKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
 	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
 	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
 }
 
-func (product[T]) shape(f *fileJob[T]) ([]int, error) {
-	a, b := f.in[0], f.in[1]
+func (product[T]) shape(f *outofcore.Files[T]) ([]int, error) {
+	a, b := f.In[0], f.In[1]
 	if len(b.Shape) == 1 { // a column
 		b.Rows, b.Cols = b.Cols, b.Rows
 	}
 	if len(a.Shape) == 0 || len(b.Shape) == 0 || a.Cols != b.Rows {
 		return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, a.Shape, b.Shape)
 	}
-	f.m, f.n, f.k = a.Rows, b.Cols, a.Cols
-	if _, err := elements(f.m, f.n); err != nil {
+	f.Rows, f.Cols, f.Steps = a.Rows, b.Cols, a.Cols
+	if _, err := elements(f.Rows, f.Cols); err != nil {
 		return nil, err
 	}
 	return slices.Concat(a.Shape[:len(a.Shape)-1], b.Shape[1:]), nil
@@ -97,7 +100,7 @@ func (product[T]) finish(x *call[T], dst, from Matrix[T]) {
 		copyElements(dst, from)
 		return
 	}
-	host.Finish(dst.Rows, dst.Cols, x.alpha, from.Data, from.Stride, x.beta, dst.Data, dst.Stride)
+	host.Finish(dst.Rows, dst.Cols, T(x.alpha), from.Data, from.Stride, T(x.beta), dst.Data, dst.Stride)
 }
 
 func (product[T]) readsC(x *call[T]) bool { return x.beta != 0 }
@@ -119,24 +122,29 @@ func (product[T]) divide(ctx context.Context, j *job[T], s *Session) (done bool,
 	case x.count > 1:
 		return true, x.shareBatch(ctx, s, shape)
 	}
-	j.k, j.count = shape.k, 1
+	j.steps, j.count = shape.k, 1
 	return false, nil
 }
 
 // transposition is A'.
-type transposition[T Element] struct{ unchained[T] }
+type transposition[T Element] struct {
+	unchained[T]
+	transposeKernel
+}
 
-func (transposition[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+type transposeKernel struct{}
+
+func (transposeKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
 	p := tuning.ChooseTranspose(info, key.typ, key.m, key.n)
 	return kernels.Transpose(key.typ, p), kernels.TransposeGrid(p, key.m, key.n)
 }
 
-func (transposition[T]) shape(f *fileJob[T]) ([]int, error) {
-	a, shape := f.in[0], slices.Clone(f.in[0].Shape)
+func (transposition[T]) shape(f *outofcore.Files[T]) ([]int, error) {
+	a, shape := f.In[0], slices.Clone(f.In[0].Shape)
 	if len(shape) == 1 { // a row that stays one
 		a.Rows, a.Cols = a.Cols, a.Rows
 	}
-	f.m, f.n = a.Cols, a.Rows
+	f.Rows, f.Cols, f.Steps = a.Cols, a.Rows, 1
 	slices.Reverse(shape)
 	return shape, nil
 }
@@ -150,17 +158,23 @@ func (transposition[T]) step(_ *call[T], _ int, c, a, _ *Array[T]) error { retur
 // elementwise is a row of package kernels' table.
 type elementwise[T Element] struct {
 	unchained[T]
-	row *kernels.Elementwise
+	elementwiseKernel
 }
 
-func (o elementwise[T]) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+type elementwiseKernel struct{ row *kernels.Elementwise }
+
+func elementwiseOf[T Element](row *kernels.Elementwise) elementwise[T] {
+	return elementwise[T]{elementwiseKernel: elementwiseKernel{row}}
+}
+
+func (o elementwiseKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
 	return o.row.Source(key.typ), kernels.ElementwiseGrid(info, int64(key.m), int64(key.n))
 }
 
-func (o elementwise[T]) shape(f *fileJob[T]) ([]int, error) {
-	a := f.in[0]
-	f.m, f.n = a.Rows, a.Cols
-	for _, b := range f.in[1:] {
+func (o elementwise[T]) shape(f *outofcore.Files[T]) ([]int, error) {
+	a := f.In[0]
+	f.Rows, f.Cols, f.Steps = a.Rows, a.Cols, 1
+	for _, b := range f.In[1:] {
 		if !slices.Equal(a.Shape, b.Shape) {
 			return nil, fmt.Errorf("%w: %s of files of shapes %v and %v", ErrShape, o.row.Name, a.Shape, b.Shape)
 		}
@@ -175,11 +189,11 @@ func (o elementwise[T]) step(x *call[T], _ int, c, a, b *Array[T]) error {
 }
 
 // apply makes c what the operation gives of a, and of b if it has two inputs.
-func (o elementwise[T]) apply(alpha T, c, a, b *Array[T]) error {
+func (o elementwise[T]) apply(alpha float64, c, a, b *Array[T]) error {
 	if o.row.Inputs == 1 {
-		return c.Elementwise(o.row, alpha, a)
+		return c.elementwise(o.row, alpha, a)
 	}
-	return c.Elementwise(o.row, alpha, a, b)
+	return c.elementwise(o.row, alpha, a, b)
 }
 
 // unchained is what operations without chains have in common.

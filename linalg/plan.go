@@ -7,13 +7,13 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 // A plan is how an operation runs on the session's device: the compiled kernel, and the grid that
 // covers the shape.
 type plan struct {
-	kernel backend.Kernel
+	kernel *backend.Kernel
 	grid   backend.Grid
 }
 
@@ -54,8 +54,8 @@ func (s *core) plan(key planKey) (plan, error) {
 	p = plan{k, g}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return plan{}, errClosed("the session is closed")
+	if err := s.open(); err != nil {
+		return plan{}, err
 	}
 	if len(s.plans) >= maxPlans {
 		clear(s.plans)
@@ -66,7 +66,7 @@ func (s *core) plan(key planKey) (plan, error) {
 
 // compile compiles src, unless its text is older than the Go that it was generated from:
 // with its checks if checked, where it has some.
-func (s *core) compile(src *backend.Source, checked bool) (backend.Kernel, error) {
+func (s *core) compile(src *backend.Source, checked bool) (*backend.Kernel, error) {
 	if err := fresh(src); err != nil {
 		return nil, err
 	}
@@ -93,13 +93,12 @@ type kernelKey struct {
 }
 
 // kernel compiles a built-in kernel, or one written in Go, once.
-func (s *core) kernel(key kernelKey) (backend.Kernel, error) {
+func (s *core) kernel(key kernelKey) (*backend.Kernel, error) {
 	s.mu.RLock()
 	k, ok := s.kernels[key]
-	closed := s.closed
 	s.mu.RUnlock()
-	if closed {
-		return nil, errClosed("the session is closed")
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	if ok {
 		return k, nil
@@ -110,8 +109,8 @@ func (s *core) kernel(key kernelKey) (backend.Kernel, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errClosed("the session is closed")
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	if first, ok := s.kernels[key]; ok {
 		return first, k.Release() // another goroutine was faster

@@ -107,8 +107,7 @@ func TestSeedScale(t *testing.T) {
 			}
 			x := upload(t, s, constant[float32](1, n, 1))
 			z := newTarget[float32](t, s, 1, n)
-			two := []backend.Arg{kernels.Scalar(float32(2))}
-			args := kernels.Scale.Args(two, 1, int64(n), operand(x), operand(z.out))
+			args := kernels.Scale.Args(nil, kernels.Scalar(float32(2)), 1, int64(n), operand(x), operand(z.out))
 			launchSource(t, s, kernels.Scale.Source(element.Float32), backend.Grid1((n+255)/256, 256), args)
 			z.check(t, fmt.Sprint(n, " ones"), constant[float32](1, n, 2))
 			if err := x.Free(); err != nil {
@@ -266,7 +265,7 @@ func TestSeedAdd(t *testing.T) {
 		for _, g := range []backend.Grid{backend.Grid1(36, 36), backend.Grid2(6, 6, 6, 6)} {
 			z := newTarget[int32](t, s, 1, n)
 			row := kernels.Operand{Buffer: x.Buffer(), Stride: n}
-			args := kernels.Add.Args(nil, 1, n, row, row, operand(z.out))
+			args := kernels.Add.Args(nil, kernels.Scalar(int32(0)), 1, n, row, row, operand(z.out))
 			launchSource(t, s, kernels.Add.Source(element.Int32), g, args)
 			z.check(t, fmt.Sprintf("add on %s", g), linalg.NewMatrix(1, n, want.Data))
 		}
@@ -278,6 +277,9 @@ func TestSeedTranspose(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", shape[0], shape[1]), func(t *testing.T) {
 			if shape[0] > 4096 && !*large {
 				t.Skip("needs 3 GiB of memory; go test ./linalg -run TestSeedTranspose -large runs it")
+			}
+			if shape[0] > 1000 && raceEnabled {
+				t.Skip("more of the same work-items, for minutes")
 			}
 			eachBackend(t, func(t *testing.T, s *linalg.Session) {
 				if shape[0] > 1000 && small(s) {
@@ -331,7 +333,10 @@ func seedTranspose(t *testing.T, s *linalg.Session, rows, cols int) {
 
 // The device works on the host's own slices, which begin off any alignment but their elements'.
 func TestSeedZeroCopy(t *testing.T) {
-	const n, before = 256, 3
+	n, before := 256, 3
+	if raceEnabled { // work-items by the tens of millions otherwise
+		n = 64
+	}
 	rng := rand.New(rand.NewPCG(12, 13))
 	inside := func(memory []float32) linalg.Matrix[float32] {
 		return linalg.NewMatrix(n, n, memory[before:before+n*n])

@@ -13,7 +13,13 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/outofcore"
 )
+
+// EnvMemory is the environment variable that limits the memory of each device that a call on host
+// matrices uses at a time: bytes ("1000000"), KiB, MiB or GiB ("512MiB"), or a share of the
+// device's memory ("50%"). A session reads it when it is opened.
+const EnvMemory = outofcore.EnvMemory
 
 // A Session is an open device with a queue: its commands run in the order of the calls. It is safe
 // for concurrent use. Close it after use; its arrays and kernels end with it.
@@ -30,27 +36,25 @@ import (
 // each device, which such calls take in turn. Close releases them.
 type Session struct {
 	*core
-	queue backend.Queue
+	queue *backend.Queue
 }
 
 // core is what the queues of a session share.
 type core struct {
-	device   backend.Device
+	device   *backend.Device
 	info     backend.Info
-	limit    memoryLimit
-	others   []*Session // on the other devices
-	pipeline chan *pipeline
+	sharer   *outofcore.Device // the same device, for calls on host matrices that are done by tiles
+	others   []*Session        // on the other devices
+	direct   bool              // the device is this processor, and there are no others
 	checked  atomic.Bool
+	checks   sync.Map    // of the kernels whose launches check: *checks by weak.Pointer[backend.Kernel]
+	checking atomic.Bool // there is a kernel in checks, or was
 
 	mu         sync.RWMutex
-	kernels    map[kernelKey]backend.Kernel // built-in kernels, and those written in Go
+	kernels    map[kernelKey]*backend.Kernel // built-in kernels, and those written in Go
 	plans      map[planKey]plan
 	callQueues []*callQueue // that no call uses
-	closed     bool
-
-	rates    map[rateKey]float64 // of tiles, in multiply-adds or elements a second
-	elements int64               // of results that the device computed
-	failed   error               // why it failed last
+	closed     atomic.Bool  // set with mu
 }
 
 // Open opens the devices that spec names, as [backend.OpenAll] does: "" for TANDEM_BACKEND,
@@ -73,8 +77,8 @@ func Open(spec string) (*Session, error) {
 
 // NewSession makes a session on an open device, and others that take part in calls on host
 // matrices. It owns them from then on: Close closes them. After an error they stay the caller's.
-func NewSession(device backend.Device, others ...backend.Device) (*Session, error) {
-	limit, err := readMemoryLimit(EnvMemory)
+func NewSession(device *backend.Device, others ...*backend.Device) (*Session, error) {
+	sharer, err := outofcore.NewDevice(device)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +87,9 @@ func NewSession(device backend.Device, others ...backend.Device) (*Session, erro
 		return nil, err
 	}
 	c := &core{
-		device: device, info: device.Info(), limit: limit, pipeline: make(chan *pipeline, 1),
-		kernels: map[kernelKey]backend.Kernel{}, plans: map[planKey]plan{}, rates: map[rateKey]float64{},
+		device: device, info: device.Info(), sharer: sharer, direct: isProcessor(device) && len(others) == 0,
+		kernels: map[kernelKey]*backend.Kernel{}, plans: map[planKey]plan{},
 	}
-	c.pipeline <- nil
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	for _, d := range others {
 		o, err := NewSession(d)
@@ -106,11 +109,11 @@ func NewSession(device backend.Device, others ...backend.Device) (*Session, erro
 func (s *Session) Info() backend.Info { return s.info }
 
 // Device is the device itself, for what Session does not offer. It belongs to the session.
-func (s *Session) Device() backend.Device { return s.device }
+func (s *Session) Device() *backend.Device { return s.device }
 
 // Queue is the queue that the commands of arrays, and Launch, go through: for events, and for
 // copies of one's own.
-func (s *Session) Queue() backend.Queue { return s.queue }
+func (s *Session) Queue() *backend.Queue { return s.queue }
 
 // Wait blocks until everything enqueued is done, and returns what went wrong since the last wait.
 func (s *Session) Wait() error {
@@ -155,8 +158,7 @@ const lastChance = 20 * time.Millisecond
 // idempotent.
 func (s *Session) Close() error {
 	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
+	closed := s.closed.Swap(true)
 	s.kernels, s.plans, s.callQueues = nil, nil, nil // the device releases what they hold
 	s.mu.Unlock()
 	if closed {
@@ -174,9 +176,9 @@ func (s *Session) Close() error {
 	return err
 }
 
-// CanHold says whether a result of rows by cols elements has room in the host's memory: ask before
-// making it, as Go does not return from a make that is too large.
-func (s *Session) CanHold(rows, cols int, t element.Type) error {
+// canHold says whether a result of rows by cols elements has room in the host's memory: Go does not
+// return from a make that is too large.
+func (s *Session) canHold(rows, cols int, t element.Type) error {
 	n, err := elements(rows, cols)
 	if err != nil {
 		return err
@@ -227,9 +229,7 @@ func (s *Session) DeviceTime(f func() error) (d time.Duration, err error) {
 }
 
 func (s *core) open() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	if s.closed.Load() {
 		return errClosed("the session is closed")
 	}
 	return nil
@@ -239,13 +239,13 @@ func (s *core) open() error {
 // point. The error matches backend.ErrBuild and carries the compiler's log, or
 // backend.ErrUnsupported where the device needs something else: the cpu device a Go implementation,
 // which [Session.CompileSource] takes. The kernel ends with the session; Release ends it earlier.
-func (s *Session) Compile(text, name string) (backend.Kernel, error) {
+func (s *Session) Compile(text, name string) (*backend.Kernel, error) {
 	return s.CompileSource(&backend.Source{Name: name, Text: text})
 }
 
 // CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go
 // implementation for the cpu device.
-func (s *Session) CompileSource(src *backend.Source) (backend.Kernel, error) {
+func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (s *Session) CompileSource(src *backend.Source) (backend.Kernel, error) {
 // return before. A wrong number of arguments, or a wrong kind or width of one or of its elements,
 // is backend.ErrLaunch, and nothing runs; the sign of integers does not matter. Bytes, buffers and
 // what backend.Buf makes have elements of any type.
-func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err error) {
+func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err error) {
 	if err := s.open(); err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (s *Session) Launch(k backend.Kernel, g backend.Grid, args ...any) (err err
 // LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does
 // when ctx ends before. Host memory among the arguments belongs to the kernel then: it may still be
 // written.
-func (s *Session) LaunchContext(ctx context.Context, k backend.Kernel, g backend.Grid, args ...any) error {
+func (s *Session) LaunchContext(ctx context.Context, k *backend.Kernel, g backend.Grid, args ...any) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ type launch struct{ hosts []hostArg }
 // hostArg is host memory and the buffer that stands for it on the device.
 type hostArg struct {
 	mem    []byte
-	buf    backend.Buffer
+	buf    *backend.Buffer
 	shared bool // the buffer is the memory itself
 	read   bool // is all that the kernel does with it
 }
@@ -344,7 +344,7 @@ func (l *launch) arg(s *Session, a any, readOnly bool) (backend.Arg, error) {
 		return a, nil
 	case arrayArg:
 		return a.launchArg(s)
-	case backend.Buffer:
+	case *backend.Buffer:
 		return backend.Buf(a), nil
 	case int32:
 		return backend.Int32(a), nil
@@ -440,23 +440,26 @@ func (l *launch) free() (err error) {
 }
 
 var defaultSession struct {
-	sync.Mutex
-	s *Session
+	sync.Mutex // while one is opened
+	s          atomic.Pointer[Session]
 }
 
 // Default is the session that MatMul, Transpose, Add and Scale use. It is opened at the first call,
 // on the device that TANDEM_BACKEND names then, and stays open; if it was closed or its opening
 // failed, the next call opens it anew.
 func Default() (*Session, error) {
+	if s := defaultSession.s.Load(); s != nil && s.open() == nil {
+		return s, nil
+	}
 	defaultSession.Lock()
 	defer defaultSession.Unlock()
-	if s := defaultSession.s; s != nil && s.open() == nil {
-		return s, nil
+	if s := defaultSession.s.Load(); s != nil && s.open() == nil {
+		return s, nil // another goroutine was faster
 	}
 	s, err := Open("")
 	if err != nil {
 		return nil, err
 	}
-	defaultSession.s = s
+	defaultSession.s.Store(s)
 	return s, nil
 }

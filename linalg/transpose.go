@@ -3,29 +3,29 @@ package linalg
 import (
 	"fmt"
 
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // Transpose makes the receiver the transpose of a, with which it must not share elements.
 func (c *Array[T]) Transpose(a *Array[T]) error {
-	if err := c.checkOperands("Transpose", a); err != nil {
+	typ, err := c.checkOperands("Transpose", a)
+	if err != nil {
 		return err
 	}
 	if c.rows != a.cols || c.cols != a.rows {
 		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a.String(), c.String())
 	}
-	if c.overlaps(a) {
+	if c.Overlaps(a) {
 		return fmt.Errorf("%w: Transpose", ErrOverlap)
 	}
 	if c.rows == 0 || c.cols == 0 {
 		return nil
 	}
-	p, err := c.s.plan(planKey{op: transposition[T]{}, typ: element.TypeOf[T](), m: a.rows, n: a.cols})
+	p, err := c.s.plan(planKey{op: transposeKernel{}, typ: typ, m: a.rows, n: a.cols})
 	if err != nil {
 		return err
 	}
 	l := takeArgs()
-	l.args = kernels.TransposeArgs(l.args, a.rows, a.cols, a.Operand(), c.Operand())
+	l.args = kernels.TransposeArgs(l.args, a.rows, a.cols, a.asOperand(), c.asOperand())
 	return c.s.launch(p, l)
 }

@@ -6,23 +6,10 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
-
-// picky is a device that does not compile some tuned kernel.
-type picky struct {
-	backend.Device
-	refused atomic.Int32
-}
-
-func (d *picky) Compile(s *backend.Source) (backend.Kernel, error) {
-	if s.Macros["BM"] == "24" {
-		d.refused.Add(1)
-		return nil, &backend.Error{Op: "compile", Err: backend.ErrUnsupported}
-	}
-	return d.Device.Compile(s)
-}
 
 // Parameters of the user's tuning file that do not compile on the device break nothing: those that
 // come with the program are used.
@@ -31,8 +18,18 @@ func TestTunedParametersThatDoNotCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &picky{Device: device}
-	s, err := NewSession(d)
+	var source *backend.Source
+	var refused atomic.Int32
+	s, err := NewSession(backendtest.Hook(device, &backendtest.Hooks{
+		Compile: func(s *backend.Source) *backend.Source { source = s; return s },
+		Call: func(name string, call func() error) error {
+			if name == "Device.Compile" && source.Macros["BM"] == "24" {
+				refused.Add(1)
+				return &backend.Error{Op: "compile", Err: backend.ErrUnsupported}
+			}
+			return call()
+		},
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +61,7 @@ func TestTunedParametersThatDoNotCompile(t *testing.T) {
 			}
 		}
 	}
-	if n := d.refused.Load(); n != 1 {
+	if n := refused.Load(); n != 1 {
 		t.Errorf("%d kernels were refused, want the tuned one, once", n)
 	}
 }

@@ -33,21 +33,27 @@ func (d *brokenDriver) Devices() ([]backend.Info, error) {
 	return d.list, nil
 }
 
-func (d *brokenDriver) Open(i int) (backend.Device, error) {
+func (d *brokenDriver) Open(i int) (*backend.Device, error) {
 	dev, err := d.Driver.Open(i)
 	if err != nil {
 		return nil, err
 	}
-	return &brokenDevice{
-		Device: dev, driver: d, fault: d.fault,
+	broken := &brokenDevice{
+		DriverDevice: dev.Driver(), inner: dev, driver: d, fault: d.fault, info: dev.Info(),
 		freed: map[int64]bool{}, compiled: map[string]*backend.Source{},
-	}, nil
+	}
+	if d.fault == "open Info differs" {
+		broken.info.Version += " (open)"
+	}
+	return backend.NewDevice(broken), nil
 }
 
 type brokenDevice struct {
-	backend.Device
+	backend.DriverDevice
+	inner  *backend.Device
 	driver *brokenDriver
 	fault  string
+	info   backend.Info
 
 	mu       sync.Mutex // of what follows, and of what its queues have put off
 	queues   []*brokenQueue
@@ -55,50 +61,35 @@ type brokenDevice struct {
 	compiled map[string]*backend.Source // by name
 }
 
-func (d *brokenDevice) Info() backend.Info {
-	i := d.Device.Info()
-	if d.fault == "open Info differs" {
-		i.Version += " (open)"
-	}
-	return i
-}
+func (d *brokenDevice) Info() *backend.Info { return &d.info }
 
-func (d *brokenDevice) Alloc(n int64) (backend.Buffer, error) {
+func (d *brokenDevice) Release() { d.inner.Close() }
+
+func (d *brokenDevice) Alloc(n int64) (backend.Memory, error) {
 	if d.fault == "Alloc(0) panics" && n == 0 {
 		panic("no bytes")
 	}
-	b, err := d.Device.Alloc(n)
+	m, err := d.DriverDevice.Alloc(n)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fault == "Alloc not zeroed" && d.freed[n] {
-		copy(b.(backend.HostBuffer).Bytes(), garbage(int(n)))
+		copy(m.Bytes, garbage(int(n)))
 	}
-	return &brokenBuffer{HostBuffer: b.(backend.HostBuffer), dev: d}, nil
+	m.Handle = brokenMemory{d, m}
+	return m, nil
 }
 
-func (d *brokenDevice) AllocHost(n int64) (backend.HostBuffer, error) {
-	b, err := d.Device.AllocHost(n)
-	if err != nil {
-		return nil, err
-	}
-	return &brokenBuffer{HostBuffer: b, dev: d}, nil
-}
-
-func (d *brokenDevice) Register(mem []byte) (backend.HostBuffer, error) {
+func (d *brokenDevice) Register(mem []byte) (backend.Memory, error) {
 	if d.fault == "Register copies" {
 		mem = append([]byte(nil), mem...)
 	}
-	b, err := d.Device.Register(mem)
-	if err != nil {
-		return nil, err
-	}
-	return &brokenBuffer{HostBuffer: b, dev: d}, nil
+	return d.DriverDevice.Register(mem)
 }
 
-func (d *brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
+func (d *brokenDevice) Compile(s *backend.Source) (backend.DriverKernel, error) {
 	c := *s
 	switch {
 	case d.fault == "compile cache ignores macros":
@@ -123,14 +114,24 @@ func (d *brokenDevice) Compile(s *backend.Source) (backend.Kernel, error) {
 		}
 	}
 	parseOnce(&c)
-	k, err := d.Device.Compile(&c)
-	if d.fault == "ErrBuild without the name" && errors.Is(err, backend.ErrBuild) {
+	k, err := d.DriverDevice.Compile(&c)
+	switch {
+	case d.fault == "ErrBuild without the name" && errors.Is(err, backend.ErrBuild):
 		err = &backend.Error{Driver: d.driver.Name(), Op: "Device.Compile", Err: backend.ErrBuild}
+	case d.fault == "scalar widths not told" && err == nil:
+		params := slices.Clone(k.Signature().Params)
+		for i := range params {
+			params[i].Size, params[i].Type = 0, ""
+		}
+		k.Signature().Params = params
+	case d.fault == "types not told" && err == nil:
+		params := slices.Clone(k.Signature().Params)
+		for i := range params {
+			params[i].Type = ""
+		}
+		k.Signature().Params = params
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &brokenKernel{Kernel: k, dev: d}, nil
+	return k, err
 }
 
 // parsed holds what ParseParams found, by the source's Key: reading the suite's text in each of the
@@ -200,45 +201,27 @@ var wrongOps = map[string]func() *backend.Source{
 	},
 }
 
-func (d *brokenDevice) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	if d.fault == "a closed device is ErrArgument" && errors.Is(err, backend.ErrClosed) {
-		err = &backend.Error{Driver: d.Info().Driver, Op: "Device.NewQueue", Err: backend.ErrArgument}
-	}
+func (d *brokenDevice) NewQueue() (backend.DriverQueue, error) {
+	q, err := d.DriverDevice.NewQueue()
 	if err != nil {
 		return nil, err
 	}
 	if d.fault == "NewQueue leaks a goroutine" {
 		go func() { <-d.driver.leak }()
 	}
-	w := &brokenQueue{Queue: q, dev: d}
+	w := &brokenQueue{DriverQueue: q, dev: d}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queues = append(d.queues, w)
 	return w, nil
 }
 
-func (d *brokenDevice) Abandon() {
-	if d.fault != "Abandon does nothing" {
-		d.Device.Abandon()
-	}
-}
-
-func (d *brokenDevice) Close() error {
-	if d.fault != "Device.Close does not wait" {
-		d.flush()
-	}
-	return d.Device.Close()
-}
-
 // lazy tells whether queues put work off. The faults about waiting, and no fault at all, need that.
 func (d *brokenDevice) lazy() bool { return lazyFaults[d.fault] }
 
 var lazyFaults = map[string]bool{
-	"": true, "Event.Wait returns early": true, "WaitEvent ignored": true, "Queue.Wait returns early": true,
-	"Queue.Close does not wait":  true,
-	"Device.Close does not wait": true, "Free while in use": true, "Write overtakes": true,
-	"Since without its order": true,
+	"": true, "Event.Wait returns early": true, "WaitEvent ignored": true, "Finish returns early": true,
+	"Release while in use": true, "Write overtakes": true, "Since without its order": true,
 }
 
 // flush runs what the queues have put off.
@@ -251,98 +234,49 @@ func (d *brokenDevice) flush() {
 	}
 }
 
-type brokenBuffer struct {
-	backend.HostBuffer
-	dev  *brokenDevice
-	once atomic.Bool
+// brokenMemory is memory whose release waits for what the queues have put off.
+type brokenMemory struct {
+	dev   *brokenDevice
+	inner backend.Memory
 }
 
-func (b *brokenBuffer) Free() error {
-	if b.dev.fault != "Free while in use" {
-		b.dev.flush()
+func (m brokenMemory) Release() {
+	if m.dev.fault == "Release while in use" {
+		clear(m.inner.Bytes)
+	} else {
+		m.dev.flush()
 	}
-	if b.once.Swap(true) && b.dev.fault == "Free not idempotent" {
-		return &backend.Error{Driver: b.dev.driver.Name(), Op: "Buffer.Free", Err: backend.ErrClosed}
-	}
-	b.dev.mu.Lock()
-	b.dev.freed[b.Len()] = true
-	b.dev.mu.Unlock()
-	return b.HostBuffer.Free()
-}
-
-// inner is the wrapped driver's own buffer.
-func inner(b backend.Buffer) backend.Buffer {
-	if w, ok := b.(*brokenBuffer); ok {
-		if w == nil {
-			return nil
-		}
-		return w.HostBuffer
-	}
-	return b
-}
-
-func innerHost(b backend.HostBuffer) backend.HostBuffer {
-	h, _ := inner(b).(backend.HostBuffer)
-	return h
-}
-
-type brokenKernel struct {
-	backend.Kernel
-	dev *brokenDevice
-}
-
-func (k *brokenKernel) Release() error {
-	k.dev.flush()
-	return k.Kernel.Release()
+	m.dev.mu.Lock()
+	m.dev.freed[m.inner.Size] = true
+	m.dev.mu.Unlock()
+	m.inner.Handle.(interface{ Release() }).Release()
 }
 
 type brokenEvent struct {
-	backend.Event
-	q *brokenQueue
+	q        *brokenQueue
+	recorded backend.DriverEvent // nil until the queue gets to it
 }
 
 func (e *brokenEvent) Wait() error {
 	if e.q.dev.fault != "Event.Wait returns early" {
 		e.q.flush()
 	}
-	return e.event().Wait()
+	return nil
 }
 
-// event is the wrapped driver's event, once it is recorded.
-func (e *brokenEvent) event() backend.Event {
-	if e.Event == nil {
-		return &doneEvent{}
-	}
-	return e.Event
-}
-
-// doneEvent stands for one that a lazy queue has not recorded yet.
-type doneEvent struct{ backend.Event }
-
-func (*doneEvent) Wait() error { return nil }
-
-func (e *brokenEvent) Since(earlier backend.Event) (int64, error) {
+func (e *brokenEvent) Since(earlier backend.DriverEvent) (int64, error) {
+	from := earlier.(*brokenEvent)
 	e.q.flush()
-	if w, ok := earlier.(*brokenEvent); ok && w != nil {
-		w.q.flush()
-		earlier = w.Event
-	}
-	ns, err := e.Event.Since(earlier)
+	from.q.flush()
+	ns, err := e.recorded.Since(from.recorded)
 	if e.q.dev.fault == "Since without its order" {
 		ns = -ns
 	}
 	return ns, err
 }
 
-func (e *brokenEvent) Release() error {
-	if e.Event == nil {
-		return nil // recorded later, and then of no use
-	}
-	return e.Event.Release()
-}
-
 type brokenQueue struct {
-	backend.Queue
+	backend.DriverQueue
 	dev     *brokenDevice
 	args    atomic.Pointer[[]backend.Arg] // of the launch that is being made
 	pending []func() error
@@ -373,136 +307,87 @@ func (q *brokenQueue) flush() {
 	}
 }
 
-func (q *brokenQueue) Write(dst backend.Buffer, off int64, src []byte) error {
-	if q.dev.fault == "nil pointers crash" && dst != nil {
-		dst.Len()
-	}
-	if q.dev.fault == "ranges are ErrLaunch" &&
-		driverkit.CheckRange("", "", off, int64(len(src)), math.MaxInt64) != nil {
-		return &backend.Error{Driver: q.dev.driver.Name(), Op: "Queue.Write", Err: backend.ErrLaunch}
-	}
+func (q *brokenQueue) Write(dst *backend.Memory, off int64, src []byte) error {
 	if q.dev.fault != "Write overtakes" {
 		q.flush()
 	}
-	return q.Queue.Write(inner(dst), off, src)
+	return q.DriverQueue.Write(dst, off, src)
 }
 
-func (q *brokenQueue) Read(dst []byte, src backend.Buffer, off int64) error {
+func (q *brokenQueue) Read(dst []byte, src *backend.Memory, off int64) error {
 	q.flush()
-	return q.Queue.Read(dst, inner(src), off)
+	return q.DriverQueue.Read(dst, src, off)
 }
 
-func (q *brokenQueue) WriteAsync(dst backend.Buffer, off int64, src backend.HostBuffer, srcOff, n int64) error {
-	if q.dev.fault == "WriteAsync ignores its host offset" && n > 0 {
+func (q *brokenQueue) WriteAsync(dst *backend.Memory, off int64, src *backend.Memory, srcOff, n int64) error {
+	if q.dev.fault == "WriteAsync ignores its host offset" {
 		srcOff = 0
 	}
-	return q.later(false, func() error { return q.Queue.WriteAsync(inner(dst), off, innerHost(src), srcOff, n) })
+	to, from := *dst, *src
+	return q.later(false, func() error { return q.DriverQueue.WriteAsync(&to, off, &from, srcOff, n) })
 }
 
-func (q *brokenQueue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buffer, off, n int64) error {
-	return q.later(false, func() error { return q.Queue.ReadAsync(innerHost(dst), dstOff, inner(src), off, n) })
+func (q *brokenQueue) ReadAsync(dst *backend.Memory, dstOff int64, src *backend.Memory, off, n int64) error {
+	to, from := *dst, *src
+	return q.later(false, func() error { return q.DriverQueue.ReadAsync(&to, dstOff, &from, off, n) })
 }
 
-func (q *brokenQueue) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcOff, n int64) error {
+func (q *brokenQueue) Copy(dst *backend.Memory, dstOff int64, src *backend.Memory, srcOff, n int64) error {
 	if q.dev.fault == "Copy in words" && n > 4 {
 		n &^= 3
 	}
-	err := q.later(false, func() error { return q.Queue.Copy(inner(dst), dstOff, inner(src), srcOff, n) })
-	if q.dev.fault == "Copy of overlapping ranges" && dst == src && n > 0 && errors.Is(err, backend.ErrArgument) {
-		return nil
-	}
-	return err
+	to, from := *dst, *src
+	return q.later(false, func() error { return q.DriverQueue.Copy(&to, dstOff, &from, srcOff, n) })
 }
 
-func (q *brokenQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	w, ok := k.(*brokenKernel)
-	if !ok || w == nil {
-		return q.Queue.Launch(k, g, args...)
-	}
-	args = append([]backend.Arg(nil), args...)
-	params := w.Params()
+// Launch keeps copies of the arguments, which are plain memory, until the kernel runs.
+func (q *brokenQueue) Launch(k backend.DriverKernel, g backend.Grid, args []backend.Arg, mems []*backend.Memory) error {
+	args = slices.Clone(args)
+	own := make([]*backend.Memory, len(mems))
 	for i := range args {
 		a := &args[i]
-		a.Buffer = inner(a.Buffer)
+		if mems[i] != nil {
+			m := *mems[i]
+			own[i], a.Buffer = &m, backend.HostMemory(m.Bytes)
+		}
 		switch q.dev.fault {
 		case "offsets dropped":
-			if a.Offset > 0 && a.Buffer != nil && a.Offset <= a.Buffer.Len() && a.Offset%4 == 0 {
-				a.Offset = 0
-			}
+			a.Offset = 0
 		case "upper half of scalars lost":
 			a.Bits = uint64(uint32(a.Bits))
-		case "types not checked":
-			a.Type = ""
-		case "scalar width not checked":
-			a.Type = ""
-			if i < len(params) && a.Buffer == nil && a.Size > 0 && !params[i].Buffer {
-				a.Size = params[i].Size
-			}
-		}
-	}
-	if q.dev.fault == "surplus arguments dropped" && len(args) > len(params) {
-		args = args[:len(params)]
-	}
-	if q.dev.fault == "empty grid runs" {
-		for d := range g.Groups {
-			if g.Groups[d] == 0 {
-				g.Groups[d] = 1
-			}
 		}
 	}
 	if q.dev.fault == "arguments of concurrent launches mixed" {
-		mine := slices.Clone(args)
-		q.args.Store(&mine)
+		q.args.Store(&args)
 		time.Sleep(50 * time.Microsecond)
-		args = *q.args.Load()
+		if q.args.Load() != &args { // it would do once more, in a race, what the other launch does
+			return nil
+		}
 	}
-	return q.later(w.Name() == "chain", func() error { return q.Queue.Launch(w.Kernel, g, args...) })
+	return q.later(k.Signature().Name == "chain", func() error { return q.DriverQueue.Launch(k, g, args, own) })
 }
 
-func (q *brokenQueue) Record() (backend.Event, error) {
+func (q *brokenQueue) Record() (backend.DriverEvent, error) {
 	e := &brokenEvent{q: q}
-	err := q.later(false, func() (err error) {
-		e.Event, err = q.Queue.Record()
+	return e, q.later(false, func() (err error) {
+		e.recorded, err = q.DriverQueue.Record()
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
 }
 
-func (q *brokenQueue) WaitEvent(e backend.Event) error {
-	w, ok := e.(*brokenEvent)
-	if !ok || w == nil {
-		return q.Queue.WaitEvent(e)
+func (q *brokenQueue) WaitEvent(e backend.DriverEvent) error {
+	if q.dev.fault != "WaitEvent ignored" {
+		e.(*brokenEvent).q.flush()
 	}
-	if q.dev.fault == "WaitEvent ignored" && w.Event == nil {
-		return nil
-	}
-	w.q.flush()
-	err := q.Queue.WaitEvent(w.Event)
-	if q.dev.fault == "foreign event taken" && errors.Is(err, backend.ErrArgument) {
-		return nil
-	}
-	if q.dev.fault == "errors without a driver" && errors.Is(err, backend.ErrArgument) {
-		return backend.ErrArgument
-	}
-	return err
+	return nil
 }
 
-func (q *brokenQueue) Wait() error {
-	if q.dev.fault != "Queue.Wait returns early" {
+func (q *brokenQueue) Finish() error {
+	if q.dev.fault != "Finish returns early" {
 		q.flush()
 	}
 	if err := q.err.Swap(nil); err != nil {
 		return *err
 	}
-	return q.Queue.Wait()
-}
-
-func (q *brokenQueue) Close() error {
-	if q.dev.fault != "Queue.Close does not wait" {
-		q.flush()
-	}
-	return q.Queue.Close()
+	return q.DriverQueue.Finish()
 }

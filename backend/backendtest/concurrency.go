@@ -33,7 +33,7 @@ const goroutines = 32
 
 // work is a goroutine's share: its own buffers, and a kernel and a queue that it may share with
 // others.
-func (e *env) work(q backend.Queue, k backend.Kernel, id int) error {
+func (e *env) work(q *backend.Queue, k *backend.Kernel, id int) error {
 	const n = 100
 	in, got := make([]int32, n), make([]int32, n)
 	for i := range in {
@@ -112,7 +112,7 @@ func concurrentLaunches(e *env) {
 	})
 }
 
-func (e *env) launchMany(q backend.Queue, id int) error {
+func (e *env) launchMany(q *backend.Queue, id int) error {
 	k, err := e.dev.Compile(affineSource)
 	if err != nil {
 		return err

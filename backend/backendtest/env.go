@@ -15,12 +15,12 @@ import (
 type env struct {
 	driver backend.Driver
 	index  int
-	dev    backend.Device // open for this case alone
-	q      backend.Queue  // a queue of dev
+	dev    *backend.Device // open for this case alone
+	q      *backend.Queue  // a queue of dev
 
 	mu       sync.Mutex
 	failures []error
-	opened   []backend.Device
+	opened   []*backend.Device
 }
 
 // errorf notes a failure; the case goes on.
@@ -75,7 +75,7 @@ func (e *env) refused(what string, err error, sentinels ...error) {
 }
 
 // open opens the device once more. The end of the case closes it.
-func (e *env) open() backend.Device {
+func (e *env) open() *backend.Device {
 	d, err := e.driver.Open(e.index)
 	e.must("Open", err)
 	e.opened = append(e.opened, d)
@@ -90,19 +90,19 @@ func (e *env) close() {
 	}
 }
 
-func (e *env) newQueue(d backend.Device) backend.Queue {
+func (e *env) newQueue(d *backend.Device) *backend.Queue {
 	q, err := d.NewQueue()
 	e.must("NewQueue", err)
 	return q
 }
 
-func (e *env) alloc(n int) backend.Buffer {
+func (e *env) alloc(n int) *backend.Buffer {
 	b, err := e.dev.Alloc(int64(n))
 	e.must(fmt.Sprintf("Alloc(%d)", n), err)
 	return b
 }
 
-func (e *env) allocHost(n int) backend.HostBuffer {
+func (e *env) allocHost(n int) *backend.Buffer {
 	b, err := e.dev.AllocHost(int64(n))
 	e.must(fmt.Sprintf("AllocHost(%d)", n), err)
 	if b.Len() != int64(n) || len(b.Bytes()) != n {
@@ -112,7 +112,7 @@ func (e *env) allocHost(n int) backend.HostBuffer {
 }
 
 // upload makes a buffer with a copy of s.
-func upload[T any](e *env, s []T) backend.Buffer {
+func upload[T any](e *env, s []T) *backend.Buffer {
 	p := backend.Bytes(s)
 	b := e.alloc(len(p))
 	e.must("Write", e.q.Write(b, 0, p))
@@ -120,7 +120,7 @@ func upload[T any](e *env, s []T) backend.Buffer {
 }
 
 // download copies all of b back, into memory that is full of garbage before.
-func download[T any](e *env, b backend.Buffer) []T {
+func download[T any](e *env, b *backend.Buffer) []T {
 	var t [1]T
 	s := make([]T, int(b.Len())/len(backend.Bytes(t[:])))
 	p := backend.Bytes(s)
@@ -129,17 +129,17 @@ func download[T any](e *env, b backend.Buffer) []T {
 	return s
 }
 
-func (e *env) compile(s *backend.Source) backend.Kernel {
+func (e *env) compile(s *backend.Source) *backend.Kernel {
 	k, err := e.dev.Compile(s)
 	e.must("Compile "+s.Name, err)
 	return k
 }
 
-func (e *env) launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) {
+func (e *env) launch(k *backend.Kernel, g backend.Grid, args ...backend.Arg) {
 	e.must("Launch "+k.Name(), e.q.Launch(k, g, args...))
 }
 
-func (e *env) record(q backend.Queue) backend.Event {
+func (e *env) record(q *backend.Queue) *backend.Event {
 	ev, err := q.Record()
 	e.must("Record", err)
 	return ev
@@ -162,7 +162,7 @@ func (e *env) sameBytes(what string, got, want []byte) {
 }
 
 // holds checks that buffer b holds want.
-func (e *env) holds(what string, b backend.Buffer, want []byte) {
+func (e *env) holds(what string, b *backend.Buffer, want []byte) {
 	e.sameBytes(what, download[byte](e, b), want)
 }
 

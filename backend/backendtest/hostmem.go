@@ -20,7 +20,7 @@ var hostCases = []testCase{
 	},
 	{
 		name: "Host/AsDeviceMemory", run: hostAsDevice,
-		contract: "A HostBuffer can stand wherever a Buffer can only on devices with Info.UnifiedMemory.",
+		contract: "A buffer of AllocHost can stand wherever a buffer can only on devices with Info.UnifiedMemory.",
 	},
 	{
 		name: "Host/Register", run: hostRegister,
@@ -90,7 +90,7 @@ func hostAsDevice(e *env) {
 }
 
 // register registers mem; it skips the case where the device has no need to.
-func (e *env) register(mem []byte) backend.HostBuffer {
+func (e *env) register(mem []byte) *backend.Buffer {
 	h, err := e.dev.Register(mem)
 	if err != nil && !e.dev.Info().UnifiedMemory {
 		e.refused("Register", err, backend.ErrUnsupported)

@@ -159,7 +159,7 @@ func reduceGo(_ backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 // affine launches the affine kernel on q: dst = src + a for n elements.
-func (e *env) affine(q backend.Queue, k backend.Kernel, dst, src backend.Buffer, a int32, n int) error {
+func (e *env) affine(q *backend.Queue, k *backend.Kernel, dst, src *backend.Buffer, a int32, n int) error {
 	return q.Launch(k, backend.Grid1(4, 16), backend.Buf(dst), backend.Buf(src),
 		backend.Int32(a), backend.Int32(int32(n)))
 }

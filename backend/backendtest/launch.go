@@ -65,7 +65,7 @@ var localCases = []testCase{
 }
 
 // checkIDs launches the ids kernel over g and checks what each work-item wrote.
-func (e *env) checkIDs(k backend.Kernel, g backend.Grid) {
+func (e *env) checkIDs(k *backend.Kernel, g backend.Grid) {
 	n := 16 * g.Count() * g.Items()
 	out := make([]int32, n+32) // with room behind
 	for i := range out {
@@ -76,17 +76,10 @@ func (e *env) checkIDs(k backend.Kernel, g backend.Grid) {
 	got := download[int32](e, b)
 	// The Go implementation says what must be there; TestIDs checks that one against loops of its
 	// own.
-	arg := backend.Buf(hostBuffer{backend.Bytes(out)})
+	arg := backend.Buf(backend.HostMemory(backend.Bytes(out)))
 	e.must("the Go implementation", idsGo(g, 0, g.Count(), []backend.Arg{arg}))
 	same(e, fmt.Sprintf("what the work-items of %s wrote (16 words each)", g), got, out)
 }
-
-// hostBuffer is plain memory as a Go kernel's argument.
-type hostBuffer struct{ mem []byte }
-
-func (b hostBuffer) Len() int64    { return int64(len(b.mem)) }
-func (b hostBuffer) Bytes() []byte { return b.mem }
-func (b hostBuffer) Free() error   { return nil }
 
 func launchGrids(e *env) {
 	e.needGroup(12)
@@ -337,7 +330,7 @@ func launchForeign(e *env) {
 		e.affine(e.q, k, foreign, b, 1, 16), backend.ErrLaunch)
 	e.refused("Launch that reads a buffer of another device", e.affine(e.q, k, b, foreign, 1, 16), backend.ErrLaunch)
 	e.refused("Launch with a buffer of no device",
-		e.affine(e.q, k, b, hostBuffer{make([]byte, 64)}, 1, 16), backend.ErrLaunch)
+		e.affine(e.q, k, b, backend.HostMemory(make([]byte, 64)), 1, 16), backend.ErrLaunch)
 	e.refused("Launch of a kernel of another device", e.affine(e.q, foreignKernel, b, b, 1, 16), backend.ErrLaunch)
 	e.wait()
 	e.holds("the buffer after refused launches", b, garbage(64))

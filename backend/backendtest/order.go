@@ -154,7 +154,7 @@ func eventWait(e *env) {
 func eventSince(e *env) {
 	k := e.compile(chainSource)
 	b := upload(e, []uint32{1})
-	var events [4]backend.Event
+	var events [4]*backend.Event
 	for i := range events {
 		if i > 0 {
 			e.launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Uint32(slow))
@@ -203,7 +203,7 @@ func eventForeign(e *env) {
 	own := e.record(e.q)
 	e.refused("WaitEvent for an event of another device", e.q.WaitEvent(foreign), backend.ErrArgument)
 	e.refused("WaitEvent for no event", e.q.WaitEvent(nil), backend.ErrArgument)
-	for name, other := range map[string]backend.Event{"an event of another device": foreign, "no event": nil} {
+	for name, other := range map[string]*backend.Event{"an event of another device": foreign, "no event": nil} {
 		_, err := own.Since(other)
 		e.refused(fmt.Sprintf("Since from %s", name), err, backend.ErrArgument)
 	}

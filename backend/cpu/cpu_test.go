@@ -16,17 +16,17 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-func openDevice(t *testing.T) *device {
+func openDevice(t *testing.T) *backend.Device {
 	t.Helper()
 	d, err := driver{}.Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	return d.(*device)
+	return d
 }
 
-func newQueue(t *testing.T, d backend.Device) backend.Queue {
+func newQueue(t *testing.T, d *backend.Device) *backend.Queue {
 	t.Helper()
 	q, err := d.NewQueue()
 	if err != nil {
@@ -35,7 +35,7 @@ func newQueue(t *testing.T, d backend.Device) backend.Queue {
 	return q
 }
 
-func alloc(t *testing.T, d backend.Device, n int64) backend.HostBuffer {
+func alloc(t *testing.T, d *backend.Device, n int64) *backend.Buffer {
 	t.Helper()
 	b, err := d.AllocHost(n)
 	if err != nil {
@@ -44,7 +44,7 @@ func alloc(t *testing.T, d backend.Device, n int64) backend.HostBuffer {
 	return b
 }
 
-func compile(t *testing.T, d backend.Device, params []backend.Param, run backend.GoKernel) backend.Kernel {
+func compile(t *testing.T, d *backend.Device, params []backend.Param, run backend.GoKernel) *backend.Kernel {
 	t.Helper()
 	k, err := d.Compile(&backend.Source{Name: "test", Params: params, Go: run})
 	if err != nil {
@@ -132,9 +132,9 @@ func TestAlloc(t *testing.T) {
 	}
 	_, err := d.Alloc(-1)
 	want(t, err, backend.ErrArgument, "-1")
-	for _, n := range []int64{d.info.MaxAlloc + 1, math.MaxInt64, math.MaxInt64 - 7} {
+	for _, n := range []int64{d.Info().MaxAlloc + 1, math.MaxInt64, math.MaxInt64 - 7} {
 		_, err = d.Alloc(n)
-		want(t, err, backend.ErrOutOfMemory, fmt.Sprint(n), fmt.Sprint(d.info.MaxAlloc))
+		want(t, err, backend.ErrOutOfMemory, fmt.Sprint(n), fmt.Sprint(d.Info().MaxAlloc))
 		_, err = d.AllocHost(n)
 		want(t, err, backend.ErrOutOfMemory, fmt.Sprint(n))
 	}
@@ -143,7 +143,7 @@ func TestAlloc(t *testing.T) {
 // Buffers share the machine's memory: one that fits alone may not fit beside others.
 func TestAllocBesideOthers(t *testing.T) {
 	d := openDevice(t)
-	d.info.Memory = inUse.Load() + 1000
+	d.Driver().(*device).info.Memory = inUse.Load() + 1000
 	a := alloc(t, d, 600)
 	_, err := d.Alloc(500)
 	want(t, err, backend.ErrOutOfMemory, "500 bytes", "free some")
@@ -158,7 +158,7 @@ func TestAllocBesideOthers(t *testing.T) {
 // One that is forgotten makes room.
 func TestAllocBesideForgotten(t *testing.T) {
 	d := openDevice(t)
-	d.info.Memory = inUse.Load() + 3<<20
+	d.Driver().(*device).info.Memory = inUse.Load() + 3<<20
 	alloc(t, d, 2<<20)
 	alloc(t, d, 2<<20)
 }
@@ -260,16 +260,16 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	want(t, q.Copy(a, 0, a, 3, 4), backend.ErrArgument, "overlap")
-	for _, b := range []backend.HostBuffer{foreign, nil} {
-		want(t, q.Write(b, 0, got), backend.ErrArgument, "not a buffer of this device")
+	for _, b := range []*backend.Buffer{foreign, nil} {
+		want(t, q.Write(b, 0, got), backend.ErrArgument, "buffer")
 		want(t, q.Read(got, b, 0), backend.ErrArgument)
-		want(t, q.Copy(a, 0, b, 0, 1), backend.ErrArgument, "src")
-		want(t, q.Copy(b, 0, a, 0, 1), backend.ErrArgument, "dst")
+		want(t, q.Copy(a, 0, b, 0, 1), backend.ErrArgument)
+		want(t, q.Copy(b, 0, a, 0, 1), backend.ErrArgument)
 		want(t, q.WriteAsync(a, 0, b, 0, 1), backend.ErrArgument)
 		want(t, q.ReadAsync(b, 0, a, 0, 1), backend.ErrArgument)
 	}
 	b.Free()
-	want(t, q.Write(b, 0, got), backend.ErrClosed, "8 bytes")
+	want(t, q.Write(b, 0, got), backend.ErrClosed, "the buffer was closed")
 	want(t, q.Read(got, b, 0), backend.ErrClosed)
 	want(t, q.Copy(a, 0, b, 0, 1), backend.ErrClosed)
 }
@@ -387,14 +387,14 @@ func TestLaunchChecks(t *testing.T) {
 	want(t, q.Launch(k, g, backend.At(a, 17)), backend.ErrLaunch, "17")
 	want(t, q.Launch(k, g, backend.At(a, -4)), backend.ErrLaunch, "-4")
 	want(t, q.Launch(k, g, backend.At(a, 2)), backend.ErrLaunch, "multiple of")
-	want(t, q.Launch(k, g, backend.Buf(foreign)), backend.ErrLaunch, "argument 0", "not a buffer of this device")
+	want(t, q.Launch(k, g, backend.Buf(foreign)), backend.ErrLaunch, "argument 0", "another device")
 	want(t, q.Launch(theirs, g, backend.Buf(a)), backend.ErrLaunch, "compile it here")
 	want(t, q.Launch(nil, g, backend.Buf(a)), backend.ErrLaunch)
 	want(t, q.Launch(k, backend.Grid1(1, 1025), backend.Buf(a)), backend.ErrLaunch, "1024")
 	want(t, q.Launch(k, backend.Grid1(-1, 1), backend.Buf(a)), backend.ErrLaunch)
 	want(t, q.Launch(k, backend.Grid3(math.MaxInt, 2, 1, 1, 1, 1), backend.Buf(a)), backend.ErrLaunch, "too many")
 	a.Free()
-	want(t, q.Launch(k, g, backend.Buf(a)), backend.ErrClosed, "16 bytes", "freed")
+	want(t, q.Launch(k, g, backend.Buf(a)), backend.ErrClosed, "argument 0", "the buffer was closed")
 	k.Release()
 	k.Release()
 	want(t, q.Launch(k, g, backend.Buf(alloc(t, d, 4))), backend.ErrClosed, "test")
@@ -457,7 +457,7 @@ func TestKernelFails(t *testing.T) {
 func TestEvents(t *testing.T) {
 	d, other := openDevice(t), openDevice(t)
 	q, q2 := newQueue(t, d), newQueue(t, d)
-	record := func(q backend.Queue) backend.Event {
+	record := func(q *backend.Queue) *backend.Event {
 		t.Helper()
 		e, err := q.Record()
 		if err != nil {
@@ -503,7 +503,7 @@ func TestEvents(t *testing.T) {
 	want(t, err, backend.ErrClosed)
 	want(t, q2.WaitEvent(start), backend.ErrClosed)
 	d.Close()
-	want(t, end.Wait(), backend.ErrClosed, "device is closed")
+	want(t, end.Wait(), backend.ErrClosed, "or its device")
 }
 
 func TestClosed(t *testing.T) {
@@ -511,7 +511,7 @@ func TestClosed(t *testing.T) {
 	a, b := alloc(t, d, 8), alloc(t, d, 8)
 	k := compile(t, d, bufs1, func(backend.Grid, int, int, []backend.Arg) error { return nil })
 	q, alone := newQueue(t, d), newQueue(t, d)
-	commands := func(q backend.Queue, word string) {
+	commands := func(q *backend.Queue, word string) {
 		t.Helper()
 		buf := make([]byte, 8)
 		want(t, q.Write(a, 0, buf), backend.ErrClosed, word)
@@ -534,9 +534,9 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	closeTwice(alone)
-	commands(alone, "queue is closed")
+	commands(alone, "the queue was closed")
 	closeTwice(d)
-	commands(q, "device is closed")
+	commands(q, "or its device")
 	_, err := d.Alloc(1)
 	want(t, err, backend.ErrClosed)
 	_, err = d.AllocHost(1)

@@ -2,99 +2,81 @@ package cpu
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
-type device struct {
-	info  backend.Info
-	close sync.Once
-
-	closed    atomic.Bool // set with mu locked
-	abandoned atomic.Bool
-
-	mu     sync.Mutex
-	queues map[*queue]struct{}
-	memory map[*memory]struct{} // of Alloc, not freed; handles are not in here, so that a forgotten one is collected
+// Is tells whether d is this driver's device itself, and not another's around it: what runs there
+// may as well run in the caller's goroutine, without a launch.
+func Is(d *backend.Device) bool {
+	_, ok := d.Driver().(*device)
+	return ok
 }
 
-func (d *device) Info() backend.Info { return d.info }
+type device struct {
+	info   backend.Info
+	levels []string // of machine code, the best first
+}
 
-func (d *device) Alloc(n int64) (backend.Buffer, error) { return d.newBuffer("Device.Alloc", n) }
+func (d *device) Info() *backend.Info { return &d.info }
+
+func (d *device) Start(func() error) {}
+func (d *device) Settle() error      { return nil }
+func (d *device) Release()           {}
+
+// reserved is how many bytes a buffer has.
+type reserved int64
+
+// Release leaves the memory to Go: commands that are running keep it.
+func (n reserved) Release() { inUse.Add(-int64(n)) }
+
+// inUse counts the bytes of all buffers of the process. Go ends a process that runs out of memory,
+// or the system does; the count turns that into an error.
+var inUse atomic.Int64
+
+// reserve counts n more bytes, unless that would be more than limit in all. A limit of 0 is none.
+// It returns the bytes counted before.
+func reserve(n, limit int64) (before int64, ok bool) {
+	for {
+		before = inUse.Load()
+		if limit > 0 && n > limit-before {
+			return before, false
+		}
+		if inUse.CompareAndSwap(before, before+n) {
+			return before, true
+		}
+	}
+}
+
+// alignment in bytes of a buffer's start: a cache line, and the widest vector register.
+const alignment = 64
+
+func (d *device) Alloc(n int64) (backend.Memory, error) {
+	if before, ok := reserve(n, d.info.Memory); !ok {
+		return backend.Memory{}, fail("Device.Alloc", backend.ErrOutOfMemory,
+			"%d bytes are in other buffers; free some or use smaller ones", before)
+	}
+	return backend.Memory{Size: n, Bytes: hugepage.Make(int(n), alignment), Handle: reserved(n)}, nil
+}
 
 // AllocHost is Alloc: all memory of this device is the host's.
-func (d *device) AllocHost(n int64) (backend.HostBuffer, error) {
-	return d.newBuffer("Device.AllocHost", n)
-}
-
-func (d *device) newBuffer(op string, n int64) (backend.HostBuffer, error) {
-	if n < 0 {
-		return nil, fail(op, backend.ErrArgument, "a buffer of %d bytes", n)
-	}
-	if n > d.info.MaxAlloc {
-		return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes; the largest on this machine is %d", n,
-			d.info.MaxAlloc)
-	}
-	m, err := driverkit.Allocate(inUse.Load, func() (*memory, error) {
-		if before, ok := reserve(n, d.info.Memory); !ok {
-			return nil, fail(op, backend.ErrOutOfMemory, "a buffer of %d bytes, with %d of the machine's %d bytes in "+
-				"other buffers; free some or use smaller ones",
-				n, before, d.info.Memory)
-		}
-		return &memory{dev: d, bytes: hugepage.Make(int(n), alignment), reserved: n}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := d.adopt(op, m); err != nil {
-		m.release()
-		return nil, err
-	}
-	b := &buffer{mem: m, size: n}
-	runtime.AddCleanup(b, (*memory).release, m)
-	return b, nil
-}
+func (d *device) AllocHost(n int64) (backend.Memory, error) { return d.Alloc(n) }
 
 // Register needs no runtime.Pinner: only Go code reaches the memory, by the slice itself, which
 // keeps it alive and in place. Memory that is not Go's, a mapped file say, must stay mapped until
-// Free and the end of the commands that use it. There is nothing to give back when the buffer is
-// forgotten, and so registering costs little.
-func (d *device) Register(mem []byte) (backend.HostBuffer, error) {
-	if err := d.live("Device.Register"); err != nil {
-		return nil, err
-	}
-	b := &struct { // in one allocation
-		buffer
-		memory
-	}{memory: memory{dev: d, bytes: mem[:len(mem):len(mem)]}}
-	b.buffer = buffer{mem: &b.memory, size: int64(len(mem))}
-	return &b.buffer, nil
+// Free and the end of the commands that use it. There is nothing to release, and so registering
+// costs little.
+func (d *device) Register(mem []byte) (backend.Memory, error) {
+	return backend.Memory{Size: int64(len(mem)), Bytes: mem[:len(mem):len(mem)]}, nil
 }
 
-// adopt makes m end with the device.
-func (d *device) adopt(op string, m *memory) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.live(op); err != nil {
-		return err
-	}
-	d.memory[m] = struct{}{}
-	return nil
-}
-
-func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
+func (d *device) Compile(s *backend.Source) (backend.DriverKernel, error) {
 	const op = "Device.Compile"
-	if s == nil {
-		return nil, fail(op, backend.ErrArgument, "the Source is nil")
-	}
-	if err := d.live(op); err != nil {
-		return nil, err
-	}
 	if s.Go == nil {
 		return nil, fail(op, backend.ErrUnsupported, "kernel %s: the cpu device runs Go, not OpenCL C; give an "+
 			"implementation in Source.Go, "+
@@ -106,52 +88,96 @@ func (d *device) Compile(s *backend.Source) (backend.Kernel, error) {
 	} else if err != nil {
 		return nil, fail(op, backend.ErrBuild, "%v", err)
 	}
-	sig := driverkit.Signature{Name: s.Name, Params: params, Group: group}
-	return &kernel{dev: d, sig: sig, run: s.Go}, nil
+	sig := backend.Signature{Name: s.Name, Params: params, Group: group}
+	return &kernel{sig: sig, run: s.Go, native: newNative(s, d.levels)}, nil
 }
 
-func (d *device) NewQueue() (backend.Queue, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.live("Device.NewQueue"); err != nil {
-		return nil, err
-	}
-	q := &queue{dev: d}
-	d.queues[q] = struct{}{}
-	return q, nil
+func (d *device) NewQueue() (backend.DriverQueue, error) { return &queue{}, nil }
+
+// event is a time, with the monotonic clock's reading: commands are done when they have been
+// issued.
+type event time.Time
+
+func (event) Wait() error { return nil }
+
+func (e event) Since(earlier backend.DriverEvent) (int64, error) {
+	return time.Time(e).Sub(time.Time(earlier.(event))).Nanoseconds(), nil
 }
 
-// live is the error of a call on a device that is abandoned or closed.
-func (d *device) live(op string) error {
-	switch {
-	case d.abandoned.Load():
-		return fail(op, backend.ErrDeviceLost, "it was abandoned while commands ran")
-	case d.closed.Load():
-		return fail(op, backend.ErrClosed, "the device is closed")
-	}
+// queue runs each command at once, in the goroutine that issues it.
+type queue struct {
+	sync.Mutex // held while a command runs
+}
+
+// Write copies well where src is the buffer's own memory: copy is defined for ranges that overlap.
+func (q *queue) Write(dst *backend.Memory, off int64, src []byte) error {
+	q.Lock()
+	defer q.Unlock()
+	copy(dst.Bytes[off:], src)
 	return nil
 }
 
-// Abandon leaves the goroutines that run commands to themselves: Go has no way to end them. Their
-// memory stays as long as they use it.
-func (d *device) Abandon() { d.abandoned.Store(true) }
-
-func (d *device) Close() error {
-	if d.abandoned.Load() {
-		return nil
-	}
-	d.close.Do(func() {
-		d.mu.Lock()
-		d.closed.Store(true)
-		queues, mem := d.queues, d.memory
-		d.queues, d.memory = nil, nil
-		d.mu.Unlock()
-		for q := range queues {
-			q.Close()
-		}
-		for m := range mem {
-			m.release()
-		}
-	})
+func (q *queue) Read(dst []byte, src *backend.Memory, off int64) error {
+	q.Lock()
+	defer q.Unlock()
+	copy(dst, src.Bytes[off:])
 	return nil
 }
+
+func (q *queue) WriteAsync(dst *backend.Memory, off int64, src *backend.Memory, srcOff, n int64) error {
+	return q.Write(dst, off, src.Bytes[srcOff:srcOff+n])
+}
+
+func (q *queue) ReadAsync(dst *backend.Memory, dstOff int64, src *backend.Memory, off, n int64) error {
+	return q.Write(dst, dstOff, src.Bytes[off:off+n])
+}
+
+func (q *queue) Copy(dst *backend.Memory, dstOff int64, src *backend.Memory, srcOff, n int64) error {
+	return q.Write(dst, dstOff, src.Bytes[srcOff:srcOff+n])
+}
+
+func (q *queue) Launch(k backend.DriverKernel, g backend.Grid, args []backend.Arg, mems []*backend.Memory) error {
+	q.Lock()
+	defer q.Unlock()
+	c := calls.Get().(*call)
+	defer c.done()
+	c.args, c.mems = args, mems
+	return k.(*kernel).launch(g, c)
+}
+
+// A call is the arguments of a running launch: what is in use stays.
+type call struct {
+	args   []backend.Arg
+	mems   []*backend.Memory
+	native bool     // the kernel's machine code runs
+	words  []uint64 // what it is given of args
+	frame  frame    // of the caller's goroutine
+	errs   []error  // of the ranges of a launch
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// done keeps the list for another launch, and nothing that was in it.
+func (c *call) done() {
+	c.args, c.mems, c.words, c.native = nil, nil, c.words[:0], false
+	calls.Put(c)
+}
+
+// Record marks now: the commands before are done.
+func (q *queue) Record() (backend.DriverEvent, error) {
+	q.Lock()
+	defer q.Unlock()
+	return event(time.Now()), nil
+}
+
+// WaitEvent has nothing to do: what an event marks is done when Record returns.
+func (q *queue) WaitEvent(backend.DriverEvent) error { return nil }
+
+// Finish waits for commands that other goroutines have issued.
+func (q *queue) Finish() error {
+	q.Lock()
+	defer q.Unlock()
+	return nil
+}
+
+func (q *queue) Release() {}

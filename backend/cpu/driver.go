@@ -1,7 +1,8 @@
 // Package cpu is the driver "cpu": the machine's own processor, in Go. It is always there and needs
 // nothing installed.
 //
-// A kernel runs as its Go implementation, Source.Go, over the memory of its buffers, on all cores.
+// A kernel runs as its Go implementation, Source.Go, over the memory of its buffers, on all cores;
+// where it has machine code for the processor, Source.Native, that runs in its place.
 // Commands run in the goroutine that issues them: a call of Queue.Launch returns when the kernel is
 // done, with the error that it failed with, if any; Queue.Wait has nothing left to report. A kernel
 // must not issue commands to the queue that it runs on.
@@ -14,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -26,17 +26,28 @@ type driver struct{}
 
 func (driver) Name() string { return driverName }
 
-func (driver) Devices() ([]backend.Info, error) { return []backend.Info{info()}, nil }
-
-func (driver) Open(i int) (backend.Device, error) {
-	if i != 0 {
-		return nil, fail("Driver.Open", backend.ErrNoDevice, "device %d: there is one, with index 0", i)
+func (driver) Devices() ([]backend.Info, error) {
+	levels, err := chosenLevels()
+	if err != nil {
+		return nil, err
 	}
-	return &device{info: info(), queues: map[*queue]struct{}{}, memory: map[*memory]struct{}{}}, nil
+	return []backend.Info{info(levels)}, nil
 }
 
-// info describes the processor.
-func info() backend.Info {
+func (driver) Open(i int) (*backend.Device, error) {
+	if i != 0 {
+		return nil, backend.Failure(driverName, "Driver.Open", backend.ErrNoDevice,
+			"device %d: there is one, with index 0", i)
+	}
+	levels, err := chosenLevels()
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewDevice(&device{info(levels), levels}), nil
+}
+
+// info describes the processor, whose kernels have levels of machine code.
+func info(levels []string) backend.Info {
 	m := machine()
 	maxAlloc := m.memory
 	if maxAlloc == 0 {
@@ -67,16 +78,20 @@ func info() backend.Info {
 		VectorFloat32: 1,
 		VectorFloat64: 1,
 		VectorInt32:   1,
-		Note:          note(host.InstructionSet()),
+		Note:          note(host.InstructionSet(), levels),
 	}
 }
 
-// note tells how fast a product will be.
-func note(instructionSet string) string {
+// note tells how fast products and kernels will be.
+func note(instructionSet string, levels []string) string {
+	text := "products in " + instructionSet + " assembly, kernels in "
 	if instructionSet == "go" {
-		return "products in portable Go: exact, but slow"
+		text = "products in portable Go: exact, but slow; kernels in "
 	}
-	return "products in " + instructionSet + " assembly"
+	if len(levels) == 0 {
+		return text + "Go"
+	}
+	return text + levels[0] + " code"
 }
 
 // hardware is what the operating system tells about the machine.
@@ -94,7 +109,7 @@ var machine = sync.OnceValue(func() hardware {
 	return m
 })
 
-// fail is a failed check.
+// fail is an error of a device, which names its driver.
 func fail(op string, kind error, format string, v ...any) error {
-	return driverkit.Failure(driverName, op, kind, format, v...)
+	return backend.Failure("", op, kind, format, v...)
 }

@@ -5,64 +5,83 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/driverkit"
-	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 type kernel struct {
-	dev      *device
-	sig      driverkit.Signature
-	run      backend.GoKernel
-	released atomic.Bool
+	sig    backend.Signature
+	run    backend.GoKernel
+	native *native // runs in place of run; nil: there is none
 }
 
-func (k *kernel) Name() string            { return k.sig.Name }
-func (k *kernel) Params() []backend.Param { return k.sig.Params }
-
-func (k *kernel) Release() error {
-	k.released.Store(true)
-	return nil
-}
+func (k *kernel) Signature() *backend.Signature { return &k.sig }
 
 // soon is how long the caller's goroutine works alone on a launch: waking another core takes
 // longer. Tests change it.
 var soon = 20 * time.Microsecond
 
+// patience is how long the garbage collector may have to wait for machine code, more or less.
+const patience = time.Millisecond
+
 // launch runs all groups of g and waits for them. A single group runs in the caller's goroutine, as
 // its kernel may use the cores itself, and so do several that are done soon. What is left is split
 // into a few ranges for each core, so that cores that finish early take more.
-func (k *kernel) launch(g backend.Grid, args []backend.Arg) error {
+func (k *kernel) launch(g backend.Grid, c *call) error {
+	if k.native != nil {
+		k.native.prepare(c)
+	}
 	n := g.Count()
-	if n == 1 {
-		return k.failure(k.call(g, 0, 1, args))
+	if n == 1 && (!c.native || k.native.knownQuick()) {
+		return k.failure(k.call(g, 0, 1, c, &c.frame, false))
 	}
-	cores, done := runtime.GOMAXPROCS(0), 0
-	var err error
-	for start, size := time.Now(), 1; done < n && time.Since(start) < soon; size = min(2*size, max(n/(16*cores), 1)) {
-		hi := min(done+size, n)
-		err = cmp.Or(err, k.call(g, done, hi, args))
-		done = hi
-	}
-	ranges := min(n-done, 4*cores)
+	done, err := k.begin(g, c)
+	ranges := min(n-done, 4*runtime.GOMAXPROCS(0))
 	if ranges == 0 {
 		return k.failure(err)
 	}
 	size, rest := (n-done)/ranges, (n-done)%ranges // the first rest ranges have one group more
-	errs := make([]error, ranges)
-	host.Parallel(ranges, func(i int) {
+	piece, long := size+1, c.native && !k.native.quick.Load()
+	if c.native && !long {
+		piece = max(1, 5*done) // of some 100 µs
+	}
+	c.errs = slices.Grow(c.errs[:0], ranges)[:ranges]
+	errs := c.errs
+	clear(errs)
+	parallel.Do(ranges, func(i int) {
 		lo := done + i*size + min(i, rest)
 		hi := lo + size
 		if i < rest {
 			hi++
 		}
-		errs[i] = k.call(g, lo, hi, args)
+		f := frames.Get().(*frame)
+		for ; lo < hi && errs[i] == nil; lo += piece {
+			errs[i] = k.call(g, lo, min(lo+piece, hi), c, f, long)
+		}
+		frames.Put(f)
 	})
 	return k.failure(cmp.Or(err, cmp.Or(errs...)))
+}
+
+// begin runs the first groups of g until some time is spent, and tells how many.
+func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
+	n := g.Count()
+	most := max(n/(16*runtime.GOMAXPROCS(0)), 1)
+	spent, start := time.Duration(0), time.Now()
+	for size := 1; done < n && spent < soon; size = min(2*size, most) {
+		hi := min(done+size, n)
+		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
+		spent = time.Since(start)
+		if done == 0 && c.native {
+			k.native.quick.Store(spent < patience)
+		}
+		done = hi
+	}
+	return done, err
 }
 
 // failure is the launch's error for that of some groups.
@@ -73,14 +92,17 @@ func (k *kernel) failure(err error) error {
 	return fail("Queue.Launch", backend.ErrLaunch, "kernel %s: %v", k.sig.Name, err)
 }
 
-// call runs some groups. A panic becomes an error.
-func (k *kernel) call(g backend.Grid, lo, hi int, args []backend.Arg) (err error) {
+// call runs some groups, which may take long. A panic becomes an error.
+func (k *kernel) call(g backend.Grid, lo, hi int, c *call, f *frame, long bool) (err error) {
+	if c.native {
+		return k.native.call(g, lo, hi, c.words, f, long)
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic in groups %d to %d of %s%s: %v", lo, hi-1, g, panicSite(), v)
 		}
 	}()
-	if err := k.run(g, lo, hi, args); err != nil {
+	if err := k.run(g, lo, hi, c.args); err != nil {
 		return fmt.Errorf("groups %d to %d of %s: %w", lo, hi-1, g, err)
 	}
 	return nil

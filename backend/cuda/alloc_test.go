@@ -14,7 +14,7 @@ func TestLaunchAllocatesNothing(t *testing.T) {
 	drv := simulator(ptxsim.Config{})
 	d := openSim(t, drv)
 	q, b := newQueue(t, d), alloc(t, d, 64)
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	k := must[*backend.Kernel](t)(d.Compile(fillSource))
 	silence(d)
 	args := []backend.Arg{backend.Buf(b), backend.Int32(1), backend.Int32(1)}
 	n := testing.AllocsPerRun(1000, func() {

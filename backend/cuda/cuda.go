@@ -14,7 +14,8 @@ import (
 )
 
 func init() {
-	backend.Register(New("cuda", "NVIDIA", "", capi.Load))
+	capi.NewDriver = newDriver
+	backend.Register(newDriver("cuda", "NVIDIA", "", capi.Load))
 }
 
 type driver struct {
@@ -23,9 +24,9 @@ type driver struct {
 	load               func() (*capi.API, error)
 }
 
-// New is a driver over the functions that load gives, such as package cudasim's. The other
+// newDriver is a driver over the functions that load gives, such as package cudasim's. The other
 // arguments are the Driver, Vendor and Note of its devices.
-func New(name, vendor, note string, load func() (*capi.API, error)) backend.Driver {
+func newDriver(name, vendor, note string, load func() (*capi.API, error)) backend.Driver {
 	d := &driver{name: name, vendor: vendor, note: note, load: load}
 	d.Driver, d.Find = name, d.findDevices
 	return d
@@ -44,7 +45,7 @@ type entry struct {
 	probed  driverkit.Memo[driverkit.Arithmetic]
 }
 
-// Name is "cuda", or what New was given.
+// Name is "cuda", or what newDriver was given.
 func (d *driver) Name() string { return d.name }
 
 // remedy says what to do where the driver has no device.
@@ -90,16 +91,17 @@ func (d *driver) findDevices() ([]*entry, error) {
 }
 
 // Open opens the device, and probes its arithmetic the first time.
-func (e *entry) Open() (backend.Device, error) {
-	d, err := newDevice(e)
+func (e *entry) Open() (*backend.Device, error) {
+	own, err := newDevice(e)
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.probe(d)
+	d := backend.NewDevice(own)
+	f, err := own.probe(d)
 	if err != nil {
 		d.Close()
 		return nil, err
 	}
-	f.Apply(&d.deviceState.Info)
+	f.Apply(&own.info)
 	return d, nil
 }

@@ -63,7 +63,7 @@ func under(t testing.TB) *driver {
 // fresh is another driver over the same library, which has listed no devices yet.
 func fresh(t testing.TB) *driver {
 	d := under(t)
-	return New(d.name, d.vendor, d.note, d.load).(*driver)
+	return newDriver(d.name, d.vendor, d.note, d.load).(*driver)
 }
 
 // table is the function table of the driver under test.
@@ -82,18 +82,18 @@ func needNVRTC(t testing.TB) {
 }
 
 // open opens the first device, and checks at the end of the test that nothing of it is left.
-func open(t testing.TB) *device {
+func open(t testing.TB) *backend.Device {
 	t.Helper()
 	capitest.Watch(t, table(t))
 	return openAgain(t)
 }
 
 // openAgain opens the first device in a test that watches handles already.
-func openAgain(t testing.TB) *device {
+func openAgain(t testing.TB) *backend.Device {
 	t.Helper()
-	d := must[backend.Device](t)(under(t).Open(0))
+	d := must[*backend.Device](t)(under(t).Open(0))
 	t.Cleanup(func() { check(t, d.Close()) })
-	return d.(*device)
+	return d
 }
 
 func check(t testing.TB, err error) {
@@ -111,14 +111,14 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-func newQueue(t testing.TB, d *device) backend.Queue {
+func newQueue(t testing.TB, d *backend.Device) *backend.Queue {
 	t.Helper()
-	return must[backend.Queue](t)(d.NewQueue())
+	return must[*backend.Queue](t)(d.NewQueue())
 }
 
-func alloc(t testing.TB, d *device, n int64) backend.Buffer {
+func alloc(t testing.TB, d *backend.Device, n int64) *backend.Buffer {
 	t.Helper()
-	return must[backend.Buffer](t)(d.Alloc(n))
+	return must[*backend.Buffer](t)(d.Alloc(n))
 }
 
 // wantError checks the sentinel, and that the error is a *backend.Error of the driver under test
@@ -163,7 +163,7 @@ func TestInfo(t *testing.T) {
 			info.MaxGroupDims[2] < 64 {
 			t.Errorf("device %d: grids %+v", i, info)
 		}
-		dev := must[backend.Device](t)(d.Open(i))
+		dev := must[*backend.Device](t)(d.Open(i))
 		probed := dev.Info()
 		check(t, dev.Close())
 		if again := must[[]backend.Info](t)(d.Devices()); again[i] != probed {
@@ -246,14 +246,14 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 		{"directed rounding", "mul.rn.f64", "mul.rz.f64", true, false, "float64 is not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer capitest.Wrap(d.api, func(call *capitest.Call) []reflect.Value {
+			defer capitest.Wrap(own(d).api, func(call *capitest.Call) []reflect.Value {
 				if call.Name == "cuModuleLoadDataEx" && c.old != "" {
 					image := capi.GoString(call.Args[1].Interface().(*byte))
 					call.Args[1] = reflect.ValueOf(capi.CString(strings.Replace(image, c.old, c.new, 1)))
 				}
 				return call.Run()
 			})()
-			f, err := d.examine()
+			f, err := examine(d)
 			check(t, err)
 			var info backend.Info
 			f.Apply(&info)
@@ -267,8 +267,8 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 }
 
 // useOfClosed makes every call, and returns their errors.
-func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuffer, k backend.Kernel,
-	ev backend.Event,
+func useOfClosed(d *backend.Device, q *backend.Queue, b *backend.Buffer, h *backend.Buffer, k *backend.Kernel,
+	ev *backend.Event,
 ) []error {
 	_, err1 := d.Alloc(1)
 	_, err2 := d.AllocHost(1)
@@ -289,15 +289,15 @@ func useOfClosed(d *device, q backend.Queue, b backend.Buffer, h backend.HostBuf
 func TestForgotten(t *testing.T) {
 	capitest.Watch(t, table(t))
 	func() {
-		d := must[backend.Device](t)(under(t).Open(0))
-		q := must[backend.Queue](t)(d.NewQueue())
-		k := must[backend.Kernel](t)(d.Compile(fillSource))
-		b := must[backend.Buffer](t)(d.Alloc(1 << 10))
-		h := must[backend.HostBuffer](t)(d.AllocHost(1 << 10))
-		must[backend.HostBuffer](t)(d.Register(make([]byte, 1<<10)))
+		d := must[*backend.Device](t)(under(t).Open(0))
+		q := must[*backend.Queue](t)(d.NewQueue())
+		k := must[*backend.Kernel](t)(d.Compile(fillSource))
+		b := must[*backend.Buffer](t)(d.Alloc(1 << 10))
+		h := must[*backend.Buffer](t)(d.AllocHost(1 << 10))
+		must[*backend.Buffer](t)(d.Register(make([]byte, 1<<10)))
 		check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
 		check(t, q.ReadAsync(h, 0, b, 0, 1<<10))
-		must[backend.Event](t)(q.Record())
+		must[*backend.Event](t)(q.Record())
 	}()
 }
 
@@ -328,7 +328,7 @@ func TestCloseDuringCalls(t *testing.T) {
 	}
 }
 
-func useAll(d *device) (err error) {
+func useAll(d *backend.Device) (err error) {
 	q, err := d.NewQueue()
 	if err != nil {
 		return err
@@ -350,7 +350,7 @@ func useAll(d *device) (err error) {
 		return err
 	}
 	defer also(&err, h.Free)
-	for _, buf := range []backend.Buffer{b, h} {
+	for _, buf := range []*backend.Buffer{b, h} {
 		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100),
 			backend.Int32(7)); err != nil {
 			return err

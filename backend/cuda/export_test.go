@@ -14,4 +14,7 @@ func Fresh(t testing.TB) backend.Driver { return fresh(t) }
 func Table(t testing.TB) *capi.API { return table(t) }
 
 // Used is how many bytes the buffers of a device have.
-func Used(d backend.Device) int64 { return d.(*device).Usage.Bytes() }
+func Used(d *backend.Device) int64 { return d.Used() }
+
+// own is what the driver has of d.
+func own(d *backend.Device) *device { return d.Driver().(*device) }

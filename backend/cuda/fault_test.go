@@ -25,17 +25,17 @@ func session(drv *driver) (err error) {
 		return err
 	}
 	defer also(&err, d.Close)
-	if err := useAll(d.(*device)); err != nil {
+	if err := useAll(d); err != nil {
 		return err
 	}
-	return useMore(d.(*device))
+	return useMore(d)
 }
 
 // also makes the error of f, a Close or the like, a part of err.
 func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
 
 // useMore makes the calls that useAll does not.
-func useMore(d *device) (err error) {
+func useMore(d *backend.Device) (err error) {
 	q, err := d.NewQueue()
 	if err != nil {
 		return err
@@ -186,10 +186,10 @@ func TestDeviceLost(t *testing.T) {
 		t.Run(capi.CodeName(code), func(t *testing.T) {
 			d := open(t)
 			q, b := newQueue(t, d), alloc(t, d, 64)
-			k := must[backend.Kernel](t)(d.Compile(fillSource))
-			h := must[backend.HostBuffer](t)(d.AllocHost(64))
-			ev := must[backend.Event](t)(q.Record())
-			restore := failNth(d.api, "cuStreamSynchronize", 1, code)
+			k := must[*backend.Kernel](t)(d.Compile(fillSource))
+			h := must[*backend.Buffer](t)(d.AllocHost(64))
+			ev := must[*backend.Event](t)(q.Record())
+			restore := failNth(own(d).api, "cuStreamSynchronize", 1, code)
 			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
 			restore()
 			for i, err := range useOfClosed(d, q, b, h, k, ev) {
@@ -231,7 +231,7 @@ func TestErrorKinds(t *testing.T) {
 // A driver too old for the PTX says what to do.
 func TestOldDriver(t *testing.T) {
 	d := open(t)
-	defer failNth(d.api, "cuModuleLoadDataEx", 1, 222)()
+	defer failNth(own(d).api, "cuModuleLoadDataEx", 1, 222)()
 	_, err := d.Compile(fillSource)
 	wantError(t, err, backend.ErrUnsupported, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "update the driver")
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -14,21 +15,16 @@ import (
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
-// A kernel is compiled code in the hands of the caller.
+// A kernel is compiled code.
 type kernel struct {
-	*kernelState
-	dev *device
-}
-
-type kernelState struct {
-	driverkit.Object
-	prog *program
-	sig  driverkit.Signature
+	prog  *program
+	sig   backend.Signature
+	leave func() // gives the program back
 }
 
 // A program is what kernels of one source share: the compiled code.
 type program struct {
-	dev      *deviceState
+	dev      *device
 	name     string
 	module   capi.Module
 	function capi.Function
@@ -38,58 +34,30 @@ type program struct {
 	maxGroup int             // work-items a group, as far as the kernel's use of registers allows
 }
 
-// Name is the entry point.
-func (k *kernel) Name() string { return k.sig.Name }
-
-// Params describes the arguments.
-func (k *kernel) Params() []backend.Param { return k.sig.Params }
+func (k *kernel) Signature() *backend.Signature { return &k.sig }
 
 // Release waits for the launches that are queued on the device, if this is the last kernel of its
-// source, and gives it back. It is idempotent.
-func (k *kernel) Release() error {
-	k.Close()
-	runtime.KeepAlive(k)
-	return nil
-}
-
-// enter begins a launch of the kernel. Without an error, Drop ends it.
-func (k *kernel) enter(op string) error {
-	err := k.Enter(op)
-	runtime.KeepAlive(k)
-	return err
-}
+// source.
+func (k *kernel) Release() { k.leave() }
 
 // Compile makes a kernel from src: of its PTX if it has some, or else of its text by NVRTC or out
 // of the caches.
-func (d *device) Compile(src *backend.Source) (backend.Kernel, error) {
-	const op = "Device.Compile"
-	if err := d.enter(op); err != nil {
-		return nil, err
-	}
-	defer d.Drop()
-	if src == nil || src.Name == "" {
-		return nil, d.Failure(op, backend.ErrArgument, "a source without the name of its kernel")
-	}
+func (d *device) Compile(src *backend.Source) (backend.DriverKernel, error) {
 	p, leave, err := d.programs.Get(src)
 	if err != nil {
 		return nil, err
 	}
-	s := &kernelState{prog: p}
-	if s.sig, err = p.fit(src); err != nil {
+	k := &kernel{prog: p, leave: leave}
+	if k.sig, err = p.fit(src); err != nil {
 		leave()
 		return nil, err
 	}
-	if err := d.Adopt(op, "kernel "+p.name, &s.Object, leave); err != nil {
-		return nil, err
-	}
-	k := &kernel{s, d}
-	runtime.AddCleanup(k, func(s *kernelState) { go s.Close() }, s)
 	return k, nil
 }
 
 // unload releases the program, which launches that are queued may use.
 func (p *program) unload() {
-	p.dev.Finish()
+	p.dev.finish()
 	p.release()
 }
 
@@ -102,31 +70,33 @@ func (p *program) release() {
 
 // build makes the program of the PTX in src, or of that in the disk cache, or else compiles the
 // text and puts the PTX there.
-func (s *deviceState) build(src *backend.Source) (*program, error) {
-	p := &program{dev: s, name: src.Name}
+func (d *device) build(src *backend.Source) (*program, error) {
+	p := &program{dev: d, name: src.Name}
 	switch ptx, err := src.Prebuilt(); {
 	case err != nil:
-		return nil, s.Failure("Device.Compile", backend.ErrBuild, "%v", err)
+		return nil, d.drv.failure("Device.Compile", backend.ErrBuild, "%v", err)
 	case len(ptx) > 0:
 		return p, p.load(src, ptx)
 	}
 	if text := src.Text; strings.IndexByte(text, 0) >= 0 {
-		return nil, s.Failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C", src.FileName())
+		return nil, d.drv.failure("Device.Compile", backend.ErrBuild, "%s: a zero byte ends the text for C",
+			src.FileName())
 	}
-	nv, err := s.nvrtc(src)
+	nv, err := d.nvrtc(src)
 	if err != nil {
 		return nil, err
 	}
 	text := source(src)
 	key := diskcache.KeyOf("ptx 1", nv.id, text)
-	if ptx, ok := s.disk.Get(key); ok {
-		if p.load(src, ptx) == nil {
+	if ptx, ok := d.disk.Get(key); ok {
+		err := p.load(src, ptx)
+		if err == nil {
 			return p, nil
 		}
-		if err := s.Lost("Device.Compile"); err != nil {
+		if errors.Is(err, backend.ErrDeviceLost) {
 			return nil, err
 		}
-		s.disk.Delete(key) // the driver does not take it any more, or the kernel is not there
+		d.disk.Delete(key) // the driver does not take it any more, or the kernel is not there
 	}
 	ptx, err := nv.compile(src, text)
 	if err != nil {
@@ -135,7 +105,7 @@ func (s *deviceState) build(src *backend.Source) (*program, error) {
 	if err := p.load(src, ptx); err != nil {
 		return nil, err
 	}
-	s.disk.Put(key, ptx)
+	d.disk.Put(key, ptx)
 	return p, nil
 }
 
@@ -145,15 +115,15 @@ const logSize = 8 << 10
 // load makes the program of PTX.
 func (p *program) load(src *backend.Source, ptx []byte) error {
 	const op = "Device.Compile"
-	s := p.dev
+	d := p.dev
 	var err error
 	if p.entry, err = parseEntry(ptx, src.Name); err != nil {
-		return s.Failure(op, backend.ErrBuild, "%s: %v", src.FileName(), err)
+		return d.drv.failure(op, backend.ErrBuild, "%s: %v", src.FileName(), err)
 	}
 	if err := p.describe(src); err != nil {
 		return err
 	}
-	c, err := s.current()
+	c, err := d.current()
 	if err != nil {
 		return err
 	}
@@ -167,7 +137,7 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), logSize - 1}
 	var module capi.Module
 	code := c.ModuleLoadDataEx(&module, &image[0], uint32(len(options)), &options[0], &values[0])
-	if err := s.check("cuModuleLoadDataEx", code); err != nil {
+	if err := d.check("cuModuleLoadDataEx", code); err != nil {
 		if text := strings.TrimSpace(capi.GoString(&log[0])); text != "" {
 			e := err.(*backend.Error)
 			e.Detail = fmt.Sprintf("%s: the PTX of %s: %s\n%s", e.Detail, src.FileName(), src.Name, text)
@@ -175,13 +145,13 @@ func (p *program) load(src *backend.Source, ptx []byte) error {
 		return err
 	}
 	p.module = module
-	if err := s.check("cuModuleGetFunction",
+	if err := d.check("cuModuleGetFunction",
 		c.ModuleGetFunction(&p.function, module, capi.CString(src.Name))); err != nil {
 		p.release()
 		return err
 	}
 	var n int32
-	if err := s.check("cuFuncGetAttribute", c.FuncGetAttribute(&n, capi.FuncMaxThreadsPerBlock,
+	if err := d.check("cuFuncGetAttribute", c.FuncGetAttribute(&n, capi.FuncMaxThreadsPerBlock,
 		p.function)); err != nil {
 		p.release()
 		return err
@@ -230,12 +200,12 @@ func (p *program) describe(src *backend.Source) error {
 }
 
 // fit is the signature of a kernel from src, checked against what the compiler made of it.
-func (p *program) fit(src *backend.Source) (driverkit.Signature, error) {
-	bad := func(format string, v ...any) (driverkit.Signature, error) {
-		return driverkit.Signature{}, p.dev.Failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
+func (p *program) fit(src *backend.Source) (backend.Signature, error) {
+	bad := func(format string, v ...any) (backend.Signature, error) {
+		return backend.Signature{}, p.dev.drv.failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
 			append([]any{src.FileName(), src.Name}, v...)...)
 	}
-	sig := driverkit.Signature{Name: p.name, Params: src.Params, Group: p.group, MaxGroup: p.maxGroup}
+	sig := backend.Signature{Name: p.name, Params: src.Params, Group: p.group, MaxGroup: p.maxGroup}
 	if sig.Group == [3]int{} {
 		sig.Group = src.Group
 	}

@@ -3,7 +3,6 @@ package cuda
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -118,9 +117,17 @@ func TestCompileError(t *testing.T) {
 	wantError(t, err, backend.ErrArgument)
 	_, err = d.Compile(&backend.Source{Text: fillSource.Text})
 	wantError(t, err, backend.ErrArgument)
-	if n := d.programs.Len(); n != 0 {
+	if n := own(d).programs.Len(); n != 0 {
 		t.Errorf("%d programs stay behind", n)
 	}
+}
+
+// groupOf is the group size that the kernel of src is for.
+func groupOf(t *testing.T, d *backend.Device, src *backend.Source) [3]int {
+	t.Helper()
+	k := must[backend.DriverKernel](t)(own(d).Compile(src)).(*kernel)
+	defer k.Release()
+	return k.sig.Group
 }
 
 func TestParams(t *testing.T) {
@@ -137,7 +144,7 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 	want := []string{"buffer (real*) a", "real s", "uint n", "ulong m", "float4 v", "buffer (int*) c", "triple x"}
 	sizes := []int{0, 8, 4, 8, 16, 0, 12}
 	for _, how := range []string{"compiled", "from the disk cache"} {
-		k := must[backend.Kernel](t)(d.Compile(src))
+		k := must[*backend.Kernel](t)(d.Compile(src))
 		if k.Name() != "k" {
 			t.Errorf("%s: name %s", how, k.Name())
 		}
@@ -146,15 +153,16 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 				t.Errorf("%s: parameter %d is %s of %d bytes, want %s of %d", how, i, p, p.Size, want[i], sizes[i])
 			}
 		}
-		if len(k.Params()) != len(want) || k.(*kernel).sig.Group != [3]int{4, 2, 1} {
-			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), k.(*kernel).sig.Group)
+		group := groupOf(t, d, src)
+		if len(k.Params()) != len(want) || group != [3]int{4, 2, 1} {
+			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), group)
 		}
 		check(t, k.Release())
 	}
 	declared := *text(fillSource)
 	declared.Params = []backend.Param{{Name: "x", Buffer: true}, {Name: "y", Size: 4}, {Name: "z", Size: 4}}
 	declared.Group = [3]int{8, 1, 1}
-	k := must[backend.Kernel](t)(d.Compile(&declared))
+	k := must[*backend.Kernel](t)(d.Compile(&declared))
 	if !reflect.DeepEqual(k.Params(), declared.Params) {
 		t.Errorf("declared parameters became %v", k.Params())
 	}
@@ -168,7 +176,7 @@ __kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real
 func TestCompileOnce(t *testing.T) {
 	d := open(t)
 	calls := counts(t)
-	kernels := make([]backend.Kernel, 32)
+	kernels := make([]*backend.Kernel, 32)
 	var wg sync.WaitGroup
 	for i := range kernels {
 		wg.Go(func() {
@@ -196,27 +204,27 @@ func TestCompileOnce(t *testing.T) {
 	if calls("cuModuleUnload") != 1 {
 		t.Errorf("%d programs released, want 1", calls("cuModuleUnload"))
 	}
-	check(t, must[backend.Kernel](t)(d.Compile(fillSource)).Release())
+	check(t, must[*backend.Kernel](t)(d.Compile(fillSource)).Release())
 	if n := calls("cuModuleLoadDataEx"); n != 2 {
 		t.Errorf("built %d times, want once more", n)
 	}
 }
 
 // diskTest is a device with an empty disk cache, and a source in text that no other test compiles.
-func diskTest(t *testing.T) (*device, *backend.Source, func(string) int64) {
+func diskTest(t *testing.T) (*backend.Device, *backend.Source, func(string) int64) {
 	needNVRTC(t)
 	d := open(t)
 	t.Setenv(backend.EnvCache, t.TempDir())
-	d.disk = diskcache.Open(diskFolder)
+	own(d).disk = diskcache.Open(diskFolder)
 	src := text(fillSource)
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
 	return d, src, counts(t)
 }
 
 // fillWorks compiles src, a fillSource, and runs it.
-func fillWorks(t *testing.T, d *device, src *backend.Source) {
+func fillWorks(t *testing.T, d *backend.Device, src *backend.Source) {
 	t.Helper()
-	k := must[backend.Kernel](t)(d.Compile(src))
+	k := must[*backend.Kernel](t)(d.Compile(src))
 	defer k.Release()
 	q, b := newQueue(t, d), alloc(t, d, 400)
 	defer q.Close()
@@ -290,11 +298,11 @@ func TestDiskCacheRejected(t *testing.T) {
 			d, src, calls := diskTest(t)
 			fillWorks(t, d, src)
 			if fail == "garbage" {
-				nv := must[*compiler](t)(d.nvrtc(src))
-				d.disk.Put(diskcache.KeyOf("ptx 1", nv.id, source(src)), []byte("not what it was"))
+				nv := must[*compiler](t)(own(d).nvrtc(src))
+				own(d).disk.Put(diskcache.KeyOf("ptx 1", nv.id, source(src)), []byte("not what it was"))
 				fillWorks(t, d, src)
 			} else {
-				restore := failNth(d.api, fail, 1, 200)
+				restore := failNth(own(d).api, fail, 1, 200)
 				fillWorks(t, d, src)
 				restore()
 			}
@@ -309,43 +317,12 @@ func TestDiskCacheOff(t *testing.T) {
 	d, src, calls := diskTest(t)
 	dir := os.Getenv(backend.EnvCache)
 	t.Setenv(backend.EnvCache, "off")
-	d.disk = diskcache.Open(diskFolder)
+	own(d).disk = diskcache.Open(diskFolder)
 	fillWorks(t, d, src)
 	fillWorks(t, d, src)
 	wantBuilds(t, calls, 2)
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("files in the cache: %v, %v", entries, err)
-	}
-}
-
-func TestLaunchErrors(t *testing.T) {
-	d := open(t)
-	q, b := newQueue(t, d), alloc(t, d, 4096)
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
-	ok := []backend.Arg{backend.Buf(b), backend.Int32(16), backend.Int32(0)}
-	launch := func(g backend.Grid, args ...backend.Arg) error { return q.Launch(k, g, args...) }
-	wantError(t, launch(backend.Grid1(1, 1), ok[:2]...), backend.ErrLaunch, "takes 3 arguments", "not 2")
-	wantError(t, launch(backend.Grid1(1, 1), ok[0], ok[1], backend.Int64(0)), backend.ErrLaunch, "argument 2",
-		"not int64")
-	wantError(t, launch(backend.Grid1(1, 1), ok[1], ok[1], ok[2]), backend.ErrLaunch, "argument 0")
-	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 2), ok[1], ok[2]), backend.ErrLaunch, "offset")
-	wantError(t, launch(backend.Grid1(1, 1), backend.At(b, 4100), ok[1], ok[2]), backend.ErrLaunch, "offset")
-	wantError(t, launch(backend.Grid1(1, d.Info().MaxGroup+1), ok...), backend.ErrLaunch, "at most")
-	wantError(t, launch(backend.Grid1(math.MaxInt/2+1, 4), ok...), backend.ErrLaunch, "at most")
-	wantError(t, launch(backend.Grid1(-1, 1), ok...), backend.ErrLaunch)
-	k.(*kernel).sig.MaxGroup = 8
-	wantError(t, launch(backend.Grid1(1, 9), ok...), backend.ErrLaunch, "this kernel runs with at most 8")
-
-	// A grid without groups launches nothing, but its arguments are checked.
-	check(t, q.Write(b, 0, bytes.Repeat([]byte{0xA5}, 4096)))
-	for _, g := range []backend.Grid{backend.Grid1(0, 8), backend.Grid2(3, 0, 2, 2), backend.Grid3(1, 1, 0, 1, 1, 1)} {
-		check(t, launch(g, ok...))
-		wantError(t, launch(g, ok[:1]...), backend.ErrLaunch)
-	}
-	got := make([]byte, 4096)
-	check(t, q.Read(got, b, 0))
-	if !bytes.Equal(got, bytes.Repeat([]byte{0xA5}, 4096)) {
-		t.Error("an empty grid wrote something")
 	}
 }
 
@@ -362,7 +339,7 @@ func TestManyArguments(t *testing.T) {
 		")\n{\n.reg .b64 %p, %x;\n" + body.String() + "ret;\n}\n"
 	d := open(t)
 	q, b := newQueue(t, d), alloc(t, d, 8*n)
-	k := must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "many", PTX: []byte(ptx)}))
+	k := must[*backend.Kernel](t)(d.Compile(&backend.Source{Name: "many", PTX: []byte(ptx)}))
 	args, want := []backend.Arg{backend.Int32(-1)}, make([]uint64, n)
 	for i := range n {
 		want[i] = uint64(i+1) << 33

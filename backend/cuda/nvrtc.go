@@ -23,17 +23,17 @@ type compiler struct {
 }
 
 // nvrtc finds NVRTC, to compile src for the device.
-func (s *deviceState) nvrtc(src *backend.Source) (*compiler, error) {
-	table, err := capi.LoadNVRTC(s.version)
+func (d *device) nvrtc(src *backend.Source) (*compiler, error) {
+	table, err := capi.LoadNVRTC(d.version)
 	if err != nil {
-		return nil, s.Failure("Device.Compile", backend.ErrUnsupported,
+		return nil, d.drv.failure("Device.Compile", backend.ErrUnsupported,
 			"kernel %s of %s comes as text, which NVRTC has to compile, and without PTX. "+
 				"There is no NVRTC here; get it by `pip install nvidia-cuda-nvrtc`, and where it is not found "+
 				"set %s to the file or to pip's --target. %v",
 			src.Name, src.FileName(), capi.EnvNVRTC, err)
 	}
-	n := &compiler{drv: s.drv, c: table.Load()}
-	arch, err := n.arch(s.arch)
+	n := &compiler{drv: d.drv, c: table.Load()}
+	arch, err := n.arch(d.arch)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func TestArch(t *testing.T) {
 func TestEveryNVRTCCallFails(t *testing.T) {
 	needNVRTC(t)
 	d := open(t)
-	d.disk = new(diskcache.Cache)
+	own(d).disk = new(diskcache.Cache)
 	nv := must[*capi.Compiler](t)(capi.LoadNVRTC(0))
 	programs := atomic.Int64{}
 	defer capitest.Wrap(nv, func(c *capitest.Call) []reflect.Value {
@@ -123,8 +123,8 @@ func TestPrelude(t *testing.T) {
 	d := open(t)
 	q, b := newQueue(t, d), alloc(t, d, 4*64)
 	src := &backend.Source{Name: "k", File: "prelude_test.cl", Text: preludeText}
-	k := must[backend.Kernel](t)(d.Compile(src))
-	in := must[backend.Buffer](t)(d.Alloc(64))
+	k := must[*backend.Kernel](t)(d.Compile(src))
+	in := must[*backend.Buffer](t)(d.Alloc(64))
 	check(t, q.Write(in, 0, backend.Bytes([]float32{1, 2, 3, 4, 5, 6, 7, 8})))
 	check(t, q.Launch(k, backend.Grid2(2, 1, 4, 2), backend.Buf(b), backend.Buf(in)))
 	got := make([]uint32, 64)
@@ -207,7 +207,7 @@ func TestSourceLines(t *testing.T) {
 	a[4] = 2;
 }
 `}
-	k := must[backend.Kernel](t)(d.Compile(src))
+	k := must[*backend.Kernel](t)(d.Compile(src))
 	wantSimError(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b)), backend.ErrDeviceLost, "beyond.cl:4",
 		"out-of-bounds")
 }

@@ -33,12 +33,12 @@ func library(t *testing.T) *faulttest.Library {
 		Lost:   capi.LaunchFailed,
 		Allocs: []string{"cuMemAlloc", "cuMemHostAlloc", "cuMemHostRegister"},
 		Quiet: map[string]string{
-			"cuGetErrorName":             "a text is missing from a message",
-			"cuGetErrorString":           "a text is missing from a message",
-			"cuDevicePrimaryCtxRelease":  disposed,
-			"deviceState).dispose":       disposed,
-			"deviceState).afterCommands": waited,
-			"(*program).leave":           waited,
+			"cuGetErrorName":            "a text is missing from a message",
+			"cuGetErrorString":          "a text is missing from a message",
+			"cuDevicePrimaryCtxRelease": disposed,
+			"(*device).dispose":         disposed,
+			"(*memory).Release":         waited,
+			"(*program).unload":         waited,
 		},
 	}
 }
@@ -125,7 +125,7 @@ func TestLostInMidFlight(t *testing.T) {
 	for cuda.Table(t).Load().PrimaryCtxRelease(0) == 0 {
 	}
 	library(t) // watches the handles
-	use := func(s *linalg.Session, k backend.Kernel) error {
+	use := func(s *linalg.Session, k *backend.Kernel) error {
 		x, err := linalg.Upload(s, linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
 		if err != nil {
 			return err

@@ -10,9 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 )
 
-// probe is what the probe finds on d, a device of e.
-func (e *entry) probe(d *device) (*driverkit.Arithmetic, error) {
-	return e.probed.Find(d.disk, e.probeKey(), d.examine)
+// probe is what the probe finds on d, which stands above own.
+func (own *device) probe(d *backend.Device) (*driverkit.Arithmetic, error) {
+	return own.probed.Find(own.disk, own.probeKey(), func() (*driverkit.Arithmetic, error) { return examine(d) })
 }
 
 func (e *entry) probeKey() diskcache.Key {
@@ -88,7 +88,7 @@ func probeSource(float string) *backend.Source {
 }
 
 // examine runs the probe on d, whose info is still what the driver claims.
-func (d *device) examine() (*driverkit.Arithmetic, error) {
+func examine(d *backend.Device) (*driverkit.Arithmetic, error) {
 	q, err := d.NewQueue()
 	if err != nil {
 		return nil, err

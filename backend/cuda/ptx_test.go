@@ -134,8 +134,9 @@ func TestPTXParams(t *testing.T) {
 		for _, p := range k.Params() {
 			got = append(got, p.String())
 		}
-		if !reflect.DeepEqual(got, c.want) || k.(*kernel).sig.Group != c.group {
-			t.Errorf("%s: %q, groups %v, want %q, %v", name, got, k.(*kernel).sig.Group, c.want, c.group)
+		group := groupOf(t, d, &c.src)
+		if !reflect.DeepEqual(got, c.want) || group != c.group {
+			t.Errorf("%s: %q, groups %v, want %q, %v", name, got, group, c.want, c.group)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -182,7 +183,7 @@ func TestPTXParams(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	if n := d.programs.Len(); n == 0 {
+	if n := own(d).programs.Len(); n == 0 {
 		t.Error("programs are not shared")
 	}
 }
@@ -191,7 +192,7 @@ func TestPTXParams(t *testing.T) {
 // driver compiles.
 func TestLogStaysInPlace(t *testing.T) {
 	d := open(t)
-	defer capitest.Wrap(d.api, func(c *capitest.Call) []reflect.Value {
+	defer capitest.Wrap(own(d).api, func(c *capitest.Call) []reflect.Value {
 		if c.Name == "cuModuleLoadDataEx" {
 			growStack(1000)
 		}
@@ -222,7 +223,7 @@ func TestPTXIsReadOnly(t *testing.T) {
 	d := open(t)
 	memory := []byte(testPTX + "behind")
 	src := &backend.Source{Name: "fill", PTX: memory[:len(testPTX)]}
-	check(t, must[backend.Kernel](t)(d.Compile(src)).Release())
+	check(t, must[*backend.Kernel](t)(d.Compile(src)).Release())
 	if string(memory) != testPTX+"behind" {
 		t.Error("Compile wrote into the PTX")
 	}

@@ -16,14 +16,14 @@ import (
 // simulator is a driver of a simulated device of its own.
 func simulator(c ptxsim.Config) *driver {
 	api := simapi.New(c)
-	return New("cudasim", "", "", func() (*capi.API, error) { return api, nil }).(*driver)
+	return newDriver("cudasim", "", "", func() (*capi.API, error) { return api, nil }).(*driver)
 }
 
-func openSim(t testing.TB, drv *driver) *device {
+func openSim(t testing.TB, drv *driver) *backend.Device {
 	t.Helper()
-	d := must[backend.Device](t)(drv.Open(0))
+	d := must[*backend.Device](t)(drv.Open(0))
 	t.Cleanup(func() { d.Close() })
-	return d.(*device)
+	return d
 }
 
 // wantSimError is wantError for the simulator, whatever driver is under test.
@@ -58,9 +58,9 @@ func TestSimDeviceLost(t *testing.T) {
 			drv := simulator(ptxsim.Config{MaxSteps: 1 << 16})
 			d, shared := openSim(t, drv), openSim(t, drv)
 			q, b := newQueue(t, d), alloc(t, d, 16)
-			k := must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "fill", PTX: []byte(c.ptx)}))
-			h := must[backend.HostBuffer](t)(d.AllocHost(64))
-			ev := must[backend.Event](t)(q.Record())
+			k := must[*backend.Kernel](t)(d.Compile(&backend.Source{Name: "fill", PTX: []byte(c.ptx)}))
+			h := must[*backend.Buffer](t)(d.AllocHost(64))
+			ev := must[*backend.Event](t)(q.Record())
 			n := int32(4)
 			if name == "out of bounds" {
 				n = 5
@@ -85,7 +85,7 @@ func TestSimDeviceLost(t *testing.T) {
 func TestSimFindsRace(t *testing.T) {
 	d := openSim(t, simulator(ptxsim.Config{}))
 	q, b := newQueue(t, d), alloc(t, d, 4)
-	k := must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "race", PTX: []byte(testPTX)}))
+	k := must[*backend.Kernel](t)(d.Compile(&backend.Source{Name: "race", PTX: []byte(testPTX)}))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -115,7 +115,7 @@ func TestSimOutOfMemory(t *testing.T) {
 func TestSimLimits(t *testing.T) {
 	d := openSim(t, simulator(ptxsim.Config{}))
 	q, b := newQueue(t, d), alloc(t, d, 4)
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	k := must[*backend.Kernel](t)(d.Compile(fillSource))
 	for _, g := range []backend.Grid{
 		backend.Grid2(1, 65536, 1, 1), backend.Grid3(1, 1, 65536, 1, 1, 1), backend.Grid1(math.MaxInt, 1),
 		backend.Grid1(1, 1025), backend.Grid3(1, 1, 1, 1, 1, 65), backend.Grid2(1, 1, 64, 32),
@@ -126,7 +126,7 @@ func TestSimLimits(t *testing.T) {
 	check(t, q.Launch(k, backend.Grid2(1, 65535, 1, 1), backend.Buf(b), backend.Int32(0), backend.Int32(1)))
 	// A kernel that is compiled for small groups.
 	small := strings.Replace(testPTX, "v)\n{", "v)\n.maxntid 8, 4, 1\n{", 1)
-	k = must[backend.Kernel](t)(d.Compile(&backend.Source{Name: "fill", PTX: []byte(small)}))
+	k = must[*backend.Kernel](t)(d.Compile(&backend.Source{Name: "fill", PTX: []byte(small)}))
 	wantSimError(t, q.Launch(k, backend.Grid1(1, 33), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
 		backend.ErrLaunch, "this kernel runs with at most 32")
 	check(t, q.Launch(k, backend.Grid1(1, 32), backend.Buf(b), backend.Int32(1), backend.Int32(1)))

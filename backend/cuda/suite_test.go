@@ -25,18 +25,14 @@ func TestSuiteNVRTC(t *testing.T) {
 // A textDriver compiles the text of kernels, even of those that have PTX.
 type textDriver struct{ backend.Driver }
 
-type textDevice struct{ backend.Device }
-
-func (d textDriver) Open(i int) (backend.Device, error) {
+func (d textDriver) Open(i int) (*backend.Device, error) {
 	dev, err := d.Driver.Open(i)
 	if err != nil {
 		return nil, err
 	}
-	return textDevice{dev}, nil
-}
-
-func (d textDevice) Compile(s *backend.Source) (backend.Kernel, error) {
-	text := *s
-	text.PTX, text.Packed = nil, nil
-	return d.Device.Compile(&text)
+	return backendtest.Hook(dev, &backendtest.Hooks{Compile: func(s *backend.Source) *backend.Source {
+		text := *s
+		text.PTX, text.Packed = nil, nil
+		return &text
+	}}), nil
 }

@@ -44,7 +44,7 @@ func TestContextIsCurrent(t *testing.T) {
 		defer mu.Unlock()
 		clear(current)
 	}
-	d := must[backend.Device](t)(fresh(t).Open(0))
+	d := must[*backend.Device](t)(fresh(t).Open(0))
 	step(nil)
 	q, err := d.NewQueue()
 	step(err)

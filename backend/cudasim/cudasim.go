@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/cuda"
+	_ "github.com/tandem-gpu/tandem/backend/cuda" // sets capi.NewDriver
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/simapi"
@@ -21,7 +21,7 @@ import (
 
 func init() {
 	load := sync.OnceValue(func() *capi.API { return simapi.New(ptxsim.Config{Diagnose: report}) })
-	backend.Register(cuda.New("cudasim", "Tandem", "simulated", func() (*capi.API, error) { return load(), nil }))
+	backend.Register(capi.NewDriver("cudasim", "Tandem", "simulated", func() (*capi.API, error) { return load(), nil }))
 }
 
 // report prints what the simulator finds that is no mistake for certain.

@@ -112,3 +112,10 @@ func TestMemo(t *testing.T) {
 		t.Errorf("recalls %+v out of nonsense", f)
 	}
 }
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -12,7 +12,7 @@ type Entry interface {
 	// Known is the device with what is known of it before it is opened.
 	Known() backend.Info
 	// Open opens it.
-	Open() (backend.Device, error)
+	Open() (*backend.Device, error)
 }
 
 // A List is Devices and Open of a driver. It finds the devices once; a list without any is not
@@ -39,13 +39,13 @@ func (l *List[E]) Devices() ([]backend.Info, error) {
 }
 
 // Open opens device i.
-func (l *List[E]) Open(i int) (backend.Device, error) {
+func (l *List[E]) Open(i int) (*backend.Device, error) {
 	entries, err := l.Entries()
 	if err != nil {
 		return nil, err
 	}
 	if i < 0 || i >= len(entries) {
-		return nil, Failure(l.Driver, "Driver.Open", backend.ErrNoDevice, "device %d of %d", i, len(entries))
+		return nil, backend.Failure(l.Driver, "Driver.Open", backend.ErrNoDevice, "device %d of %d", i, len(entries))
 	}
 	return entries[i].Open()
 }

@@ -21,13 +21,13 @@ func ParseParams(s *backend.Source) (params []backend.Param, group [3]int, err e
 	}
 	p := parser{macros: map[string][]string{}, typedefs: map[string][]string{}, structs: map[string]string{}}
 	fail := func(err error) ([]backend.Param, [3]int, error) {
-		return nil, [3]int{}, Failure("", "driverkit.ParseParams", backend.ErrBuild,
+		return nil, [3]int{}, backend.Failure("", "driverkit.ParseParams", backend.ErrBuild,
 			"%s: %v; Source.Params can declare the parameters instead", s.FileName(), err)
 	}
 	for name, value := range s.Macros {
 		p.macros[name] = tokenize(value)
 	}
-	if err := p.preprocess(s.Text); err != nil {
+	if err := p.preprocess(s.Unpacked().Text); err != nil {
 		return fail(err)
 	}
 	if params, group, err = p.kernel(s.Name); err != nil {
@@ -287,7 +287,7 @@ func (p *parser) structure(t []string) {
 			continue
 		}
 		m, err := p.param(append([]string{"*"}, split(member, ",")[0]...))
-		numbers := numbersOf(&m)
+		numbers := m.Numbers()
 		if err != nil || numbers == "" || slices.Contains(member, "*") || elem != "" && numbers != elem {
 			return
 		}
@@ -394,7 +394,7 @@ func (p *parser) param(words []string) (backend.Param, error) {
 		param.Type += "*"
 		return param, nil
 	}
-	param.Size = TypeSize(param.Type)
+	param.Size = backend.TypeSize(param.Type)
 	return param, nil
 }
 
@@ -539,4 +539,8 @@ func (e *evaluator) unary() int64 {
 		e.err = fmt.Errorf("%q is not an integer", w)
 	}
 	return v
+}
+
+func isTypeWord(w string) bool {
+	return slices.Contains([]string{"int", "long", "short", "char", "unsigned", "signed"}, w) || backend.TypeSize(w) > 0
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-func buffer(name, typ string) backend.Param {
+func bufferParam(name, typ string) backend.Param {
 	return backend.Param{Name: name, Type: typ, Buffer: true}
 }
 
@@ -29,13 +29,13 @@ func TestParseParams(t *testing.T) {
 			// __kernel void k(int wrong) {}
 			__kernel void k(__global const float *restrict a, const int n, ulong off, double x) { }`,
 			params: []backend.Param{
-				buffer("a", "float*"), scalar("n", "int", 4), scalar("off", "ulong", 8),
+				bufferParam("a", "float*"), scalar("n", "int", 4), scalar("off", "ulong", 8),
 				scalar("x", "double", 8),
 			},
 		},
 		{
 			name: "macro types", text: "#define T float\n__kernel void k(__global T *a, T x) {}",
-			params: []backend.Param{buffer("a", "float*"), scalar("x", "float", 4)},
+			params: []backend.Param{bufferParam("a", "float*"), scalar("x", "float", 4)},
 		},
 		{
 			name: "outer macros and conditionals", macros: map[string]string{"F64": "1", "N": "8"}, text: `
@@ -46,7 +46,7 @@ func TestParseParams(t *testing.T) {
 			#endif
 			__kernel __attribute__((reqd_work_group_size(N * 2, (1 << 3) / 2, 1)))
 			void k(__global T *a, T x) { for (;;) {} }`,
-			params: []backend.Param{buffer("a", "double*"), scalar("x", "double", 8)}, group: [3]int{16, 4, 1},
+			params: []backend.Param{bufferParam("a", "double*"), scalar("x", "double", 8)}, group: [3]int{16, 4, 1},
 		},
 		{
 			name: "elif", macros: map[string]string{"MODE": "2"}, text: `
@@ -68,14 +68,14 @@ func TestParseParams(t *testing.T) {
 			kernel void WG_SIZE(8, 1, 1) k(unsigned int a, unsigned b, unsigned long c, float4 v, global uchar *p) {}`,
 			params: []backend.Param{
 				scalar("a", "unsigned int", 4), scalar("b", "unsigned", 4),
-				scalar("c", "unsigned long", 8), scalar("v", "float4", 16), buffer("p", "uchar*"),
+				scalar("c", "unsigned long", 8), scalar("v", "float4", 16), bufferParam("p", "uchar*"),
 			},
 			group: [3]int{8, 1, 1},
 		},
 		{
 			name: "function-like macros, continuation, array", text: "#define A(x) \\\n  x + 1\n__kernel void " +
 				"k(__global int a[], struct s q) {}",
-			params: []backend.Param{buffer("a", "int*"), scalar("q", "struct s", 0)},
+			params: []backend.Param{bufferParam("a", "int*"), scalar("q", "struct s", 0)},
 		},
 		{
 			name: "structs", text: `
@@ -88,10 +88,10 @@ func TestParseParams(t *testing.T) {
 				__global link *l) {}`,
 			params: []backend.Param{
 				{Name: "b", Type: "body*", Elem: "float32", Buffer: true},
-				buffer("p", "struct pair*"),
+				bufferParam("p", "struct pair*"),
 				{Name: "t", Type: "struct two*", Elem: "float64", Buffer: true},
 				{Name: "u", Type: "struct two*", Elem: "float64", Buffer: true},
-				buffer("l", "link*"),
+				bufferParam("l", "link*"),
 			},
 		},
 		{name: "no parameters", text: "__kernel void k(void) {}", params: []backend.Param{}},

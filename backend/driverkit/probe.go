@@ -167,7 +167,8 @@ func want64(v [3]uint64) [6]uint64 {
 // i < n it writes the first m of these to out[m*i] and following: fma(a, b, c); a*b + c; a*b; a +
 // c; a*b + c of the bits as integers; fma of vectors. note says what is wrong with them, "" where
 // nothing is. in and out are what k read and wrote.
-func Examine32(d backend.Device, q backend.Queue, k backend.Kernel, m int) (in, out []uint32, note string, err error) {
+func Examine32(d *backend.Device, q *backend.Queue, k *backend.Kernel, m int,
+) (in, out []uint32, note string, err error) {
 	var want []uint32
 	for _, v := range vectors32 {
 		w := want32(v)
@@ -178,7 +179,8 @@ func Examine32(d backend.Device, q backend.Queue, k backend.Kernel, m int) (in, 
 }
 
 // Examine64 is Examine32 for float64.
-func Examine64(d backend.Device, q backend.Queue, k backend.Kernel, m int) (in, out []uint64, note string, err error) {
+func Examine64(d *backend.Device, q *backend.Queue, k *backend.Kernel, m int,
+) (in, out []uint64, note string, err error) {
 	var want []uint64
 	for _, v := range vectors64 {
 		w := want64(v)
@@ -189,7 +191,7 @@ func Examine64(d backend.Device, q backend.Queue, k backend.Kernel, m int) (in, 
 }
 
 // examine runs k and compares. fraction is the largest subnormal number.
-func examine[W uint32 | uint64](d backend.Device, q backend.Queue, k backend.Kernel, typ string, in, want []W,
+func examine[W uint32 | uint64](d *backend.Device, q *backend.Queue, k *backend.Kernel, typ string, in, want []W,
 	fraction W,
 ) (out []W, note string, err error) {
 	out = make([]W, len(want))
@@ -213,7 +215,7 @@ func examine[W uint32 | uint64](d backend.Device, q backend.Queue, k backend.Ker
 }
 
 // launch runs k on n vectors.
-func launch(d backend.Device, q backend.Queue, k backend.Kernel, n int, in, out []byte) error {
+func launch(d *backend.Device, q *backend.Queue, k *backend.Kernel, n int, in, out []byte) error {
 	src, err := d.Alloc(int64(len(in)))
 	if err != nil {
 		return err

@@ -102,6 +102,6 @@ func Text(prelude string, s *backend.Source) string {
 		name, value, _ := strings.Cut(d, "=")
 		fmt.Fprintf(&b, "#define %s %s\n", name, strings.ReplaceAll(value, "\n", " "))
 	}
-	fmt.Fprintf(&b, "#line 1 \"%s\"\n%s", fileNames.Replace(s.FileName()), s.Text)
+	fmt.Fprintf(&b, "#line 1 \"%s\"\n%s", fileNames.Replace(s.FileName()), s.Unpacked().Text)
 	return b.String()
 }

@@ -13,7 +13,7 @@ import (
 func TestLaunchAllocatesNothing(t *testing.T) {
 	d := open(t)
 	q, b := newQueue(t, d), alloc(t, d, 64)
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	k := must[*backend.Kernel](t)(d.Compile(fillSource))
 	quiet := *capi.Current()
 	quiet.EnqueueNDRangeKernel = func(
 		capi.Queue, capi.Kernel, uint32, *[3]uintptr, *[3]uintptr, *[3]uintptr, uint32, *capi.Event, *capi.Event,

@@ -75,7 +75,7 @@ func need(t testing.TB) {
 }
 
 // open opens the first device, and checks at the end of the test that nothing of it is left.
-func open(t testing.TB) *device {
+func open(t testing.TB) *backend.Device {
 	t.Helper()
 	need(t)
 	capitest.Watch(t)
@@ -83,11 +83,11 @@ func open(t testing.TB) *device {
 }
 
 // openAgain opens the first device in a test that watches handles already.
-func openAgain(t testing.TB) *device {
+func openAgain(t testing.TB) *backend.Device {
 	t.Helper()
-	d := must[backend.Device](t)(backend.Lookup(driverName).Open(0))
+	d := must[*backend.Device](t)(backend.Lookup(driverName).Open(0))
 	t.Cleanup(func() { check(t, d.Close()) })
-	return d.(*device)
+	return d
 }
 
 func check(t testing.TB, err error) {
@@ -105,14 +105,14 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-func newQueue(t testing.TB, d *device) backend.Queue {
+func newQueue(t testing.TB, d *backend.Device) *backend.Queue {
 	t.Helper()
-	return must[backend.Queue](t)(d.NewQueue())
+	return must[*backend.Queue](t)(d.NewQueue())
 }
 
-func alloc(t testing.TB, d *device, n int64) backend.Buffer {
+func alloc(t testing.TB, d *backend.Device, n int64) *backend.Buffer {
 	t.Helper()
-	return must[backend.Buffer](t)(d.Alloc(n))
+	return must[*backend.Buffer](t)(d.Alloc(n))
 }
 
 // wantError checks the sentinel, and that the error is a *backend.Error of this driver that
@@ -151,7 +151,7 @@ func TestInfo(t *testing.T) {
 		if info.VectorFloat32 < 1 || info.VectorFloat64 < 1 || info.VectorInt32 < 1 {
 			t.Errorf("device %d: vector widths %+v", i, info)
 		}
-		d := must[backend.Device](t)(driver.Open(i))
+		d := must[*backend.Device](t)(driver.Open(i))
 		probed := d.Info()
 		check(t, d.Close())
 		if again := must[[]backend.Info](t)(driver.Devices()); again[i] != probed {
@@ -249,7 +249,7 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := open(t)
 			withPrelude(t, c.prelude)
-			f, err := d.examine()
+			f, err := own(d).examine(d)
 			check(t, err)
 			var info backend.Info
 			f.apply(&info)
@@ -285,7 +285,7 @@ func TestProbeFindsWrongBranches(t *testing.T) {
 				if note := b.Info().Note; !strings.Contains(note, "without vectorizing") {
 					t.Errorf("note %q", note)
 				}
-				wantBranches(t, b.(*device))
+				wantBranches(t, b)
 				check(t, b.Close())
 			}
 		})
@@ -296,11 +296,11 @@ func TestProbeFindsWrongBranches(t *testing.T) {
 // compiler that is wrong is known.
 func TestBranches(t *testing.T) { wantBranches(t, open(t)) }
 
-func wantBranches(t *testing.T, d *device) {
+func wantBranches(t *testing.T, d *backend.Device) {
 	t.Helper()
 	q := newQueue(t, d)
 	defer q.Close()
-	if wrong := must[string](t)(d.runBranches(q)); wrong != "" {
+	if wrong := must[string](t)(runBranches(d, q)); wrong != "" {
 		t.Errorf("on %s a kernel %s", d.Info().Name, wrong)
 	}
 }
@@ -320,14 +320,14 @@ func TestForgotten(t *testing.T) {
 	need(t)
 	capitest.Watch(t)
 	func() {
-		d := must[backend.Device](t)(backend.Lookup(driverName).Open(0))
-		q := must[backend.Queue](t)(d.NewQueue())
-		k := must[backend.Kernel](t)(d.Compile(fillSource))
-		b := must[backend.Buffer](t)(d.Alloc(1 << 10))
-		h := must[backend.HostBuffer](t)(d.AllocHost(1 << 10))
+		d := must[*backend.Device](t)(backend.Lookup(driverName).Open(0))
+		q := must[*backend.Queue](t)(d.NewQueue())
+		k := must[*backend.Kernel](t)(d.Compile(fillSource))
+		b := must[*backend.Buffer](t)(d.Alloc(1 << 10))
+		h := must[*backend.Buffer](t)(d.AllocHost(1 << 10))
 		check(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(1)))
 		check(t, q.ReadAsync(h, 0, b, 0, 1<<10))
-		must[backend.Event](t)(q.Record())
+		must[*backend.Event](t)(q.Record())
 	}()
 }
 
@@ -359,7 +359,7 @@ func TestCloseDuringCalls(t *testing.T) {
 	}
 }
 
-func useAll(d *device) (err error) {
+func useAll(d *backend.Device) (err error) {
 	q, err := d.NewQueue()
 	if err != nil {
 		return err
@@ -375,7 +375,7 @@ func useAll(d *device) (err error) {
 		return err
 	}
 	defer also(&err, b.Free)
-	bufs, mem := []backend.Buffer{b}, make([]int32, 100)
+	bufs, mem := []*backend.Buffer{b}, make([]int32, 100)
 	if d.Info().UnifiedMemory {
 		h, err := d.Register(backend.Bytes(mem))
 		if err != nil {

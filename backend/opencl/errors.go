@@ -4,14 +4,13 @@ import (
 	"errors"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
 // failure is the error of a check that stands before the C call.
 func failure(op string, kind error, format string, v ...any) *backend.Error {
-	return driverkit.Failure(driverName, op, kind, format, v...)
+	return backend.Failure(driverName, op, kind, format, v...)
 }
 
 // callError is the error of the C function op.
@@ -33,15 +32,10 @@ func callError(op string, err error) *backend.Error {
 	return e
 }
 
-// check is the error of the C function op, nil for success. An error that means a lost device is
-// remembered.
-func (s *deviceState) check(op string, err error) error {
+// check is the error of the C function op, nil for success.
+func (d *device) check(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := callError(op, err)
-	if e.Err == backend.ErrDeviceLost {
-		s.Lose(e.Op + ": " + e.Detail)
-	}
-	return e
+	return callError(op, err)
 }

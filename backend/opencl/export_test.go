@@ -27,19 +27,22 @@ type sharing struct {
 	s Sharing
 }
 
-func (s sharing) Open(i int) (backend.Device, error) {
+func (s sharing) Open(i int) (*backend.Device, error) {
 	d, err := s.Driver.Open(i)
 	if err != nil {
 		return nil, err
 	}
 	switch s.s {
 	case Mapped:
-		d.(*device).mapped = true
+		own(d).mapped = true
 	case Discrete:
-		d.(*device).deviceState.Info.UnifiedMemory = false
+		own(d).info.UnifiedMemory = false
 	}
 	return d, nil
 }
 
 // Used is how many bytes the buffers of a device have.
-func Used(d backend.Device) int64 { return d.(*device).Usage.Bytes() }
+func Used(d *backend.Device) int64 { return d.Used() }
+
+// own is what the driver has of d.
+func own(d *backend.Device) *device { return d.Driver().(*device) }

@@ -29,22 +29,22 @@ func session(mapped bool) (err error) {
 	}
 	defer also(&err, d.Close)
 	if mapped {
-		d.(*device).mapped = true
+		own(d).mapped = true
 	}
-	if err := useAll(d.(*device)); err != nil {
+	if err := useAll(d); err != nil {
 		return err
 	}
 	if mapped {
-		d.(*device).deviceState.Info.UnifiedMemory = false
+		own(d).info.UnifiedMemory = false
 	}
-	return useMore(d.(*device))
+	return useMore(d)
 }
 
 // also makes the error of f, a Close or the like, a part of err.
 func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
 
 // useMore makes the calls that useAll does not.
-func useMore(d *device) (err error) {
+func useMore(d *backend.Device) (err error) {
 	q, err := d.NewQueue()
 	if err != nil {
 		return err
@@ -210,9 +210,9 @@ func sessionFails(t *testing.T, live *capitest.Live, title, name string, nth int
 func TestDeviceLost(t *testing.T) {
 	d := open(t)
 	q, b := newQueue(t, d), alloc(t, d, 64)
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
-	h := must[backend.HostBuffer](t)(d.AllocHost(64))
-	ev := must[backend.Event](t)(q.Record())
+	k := must[*backend.Kernel](t)(d.Compile(fillSource))
+	h := must[*backend.Buffer](t)(d.AllocHost(64))
+	ev := must[*backend.Event](t)(q.Record())
 	restore := failNth("clFinish", 1, -36)
 	wantError(t, q.Wait(), backend.ErrDeviceLost, "clFinish", "CL_INVALID_COMMAND_QUEUE")
 	restore()
@@ -293,7 +293,7 @@ func TestErrorKinds(t *testing.T) {
 func TestNoProfiling(t *testing.T) {
 	d := open(t)
 	q := newQueue(t, d)
-	ev := must[backend.Event](t)(q.Record())
+	ev := must[*backend.Event](t)(q.Record())
 	defer failNth("clGetEventProfilingInfo", 1, -7)()
 	_, err := ev.Since(ev)
 	wantError(t, err, backend.ErrUnsupported, "clGetEventProfilingInfo", "CL_PROFILING_INFO_NOT_AVAILABLE")
@@ -303,14 +303,14 @@ func TestNoProfiling(t *testing.T) {
 func TestNoArgInfo(t *testing.T) {
 	d := open(t)
 	t.Setenv(backend.EnvCache, "off")
-	d.disk = diskcache.Open(driverName)
+	own(d).disk = diskcache.Open(driverName)
 	defer capitest.Wrap(func(c *capitest.Call) []reflect.Value {
 		if c.Name == "clGetKernelArgInfo" {
 			return c.Fail(-19)
 		}
 		return c.Run()
 	})()
-	k := must[backend.Kernel](t)(d.Compile(fillSource))
+	k := must[*backend.Kernel](t)(d.Compile(fillSource))
 	var got []string
 	for _, p := range k.Params() {
 		got = append(got, p.String())
@@ -324,7 +324,7 @@ func TestNoArgInfo(t *testing.T) {
 	wantError(t, err, backend.ErrBuild, "Source.Params")
 	declared := *hidden
 	declared.Params = []backend.Param{{Name: "a", Buffer: true}}
-	k = must[backend.Kernel](t)(d.Compile(&declared))
+	k = must[*backend.Kernel](t)(d.Compile(&declared))
 	q, b := newQueue(t, d), alloc(t, d, 4)
 	check(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b)))
 	v := make([]byte, 4)

@@ -6,7 +6,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -19,22 +18,17 @@ import (
 //go:embed prelude.h
 var prelude string
 
-// A kernel is compiled code in the hands of the caller.
+// A kernel is compiled code.
 type kernel struct {
-	*kernelState
-	dev *device
-}
-
-type kernelState struct {
-	driverkit.Object
-	prog *program
-	sig  driverkit.Signature
+	prog  *program
+	sig   backend.Signature
+	leave func() // gives the program back
 }
 
 // A program is what kernels of one source share: the compiled code, and the kernel object with the
 // arguments of the launch in the making.
 type program struct {
-	dev    *deviceState
+	dev    *device
 	name   string
 	prog   *cl.Program
 	kernel *cl.Kernel
@@ -51,50 +45,22 @@ type signature struct {
 	Group  [3]int          // of reqd_work_group_size; zero without
 }
 
-// Name is the entry point.
-func (k *kernel) Name() string { return k.sig.Name }
+func (k *kernel) Signature() *backend.Signature { return &k.sig }
 
-// Params describes the arguments.
-func (k *kernel) Params() []backend.Param { return k.sig.Params }
-
-// Release gives the kernel back. Launches that are queued still run. It is idempotent.
-func (k *kernel) Release() error {
-	k.Close()
-	runtime.KeepAlive(k)
-	return nil
-}
-
-// enter begins a launch of the kernel. Without an error, Drop ends it.
-func (k *kernel) enter(op string) error {
-	err := k.Enter(op)
-	runtime.KeepAlive(k)
-	return err
-}
+// Release leaves launches that are queued their program.
+func (k *kernel) Release() { k.leave() }
 
 // Compile makes a kernel from src, in the first place out of the caches.
-func (d *device) Compile(src *backend.Source) (backend.Kernel, error) {
-	const op = "Device.Compile"
-	if err := d.enter(op); err != nil {
-		return nil, err
-	}
-	defer d.Drop()
-	if src == nil || src.Name == "" {
-		return nil, failure(op, backend.ErrArgument, "a source without the name of its kernel")
-	}
+func (d *device) Compile(src *backend.Source) (backend.DriverKernel, error) {
 	p, leave, err := d.programs.Get(src)
 	if err != nil {
 		return nil, err
 	}
-	s := &kernelState{prog: p}
-	if s.sig, err = p.fit(src); err != nil {
+	k := &kernel{prog: p, leave: leave}
+	if k.sig, err = p.fit(src); err != nil {
 		leave()
 		return nil, err
 	}
-	if err := d.Adopt(op, "kernel "+p.name, &s.Object, leave); err != nil {
-		return nil, err
-	}
-	k := &kernel{s, d}
-	runtime.AddCleanup(k, func(s *kernelState) { s.Close() }, s)
 	return k, nil
 }
 
@@ -116,26 +82,27 @@ type image struct {
 }
 
 // build takes the program from the disk cache, or else compiles it and puts it there.
-func (s *deviceState) build(src *backend.Source) (*program, error) {
-	p, text := &program{dev: s, name: src.Name}, source(src, s.scalar)
-	key := diskcache.KeyOf("program 2", s.id, s.options, text, src.Name)
-	if data, ok := s.disk.Get(key); ok {
-		if p.load(data) == nil {
+func (d *device) build(src *backend.Source) (*program, error) {
+	p, text := &program{dev: d, name: src.Name}, source(src, d.scalar)
+	key := diskcache.KeyOf("program 2", d.id, d.options, text, src.Name)
+	if data, ok := d.disk.Get(key); ok {
+		err := p.load(data)
+		if err == nil {
 			return p, nil
 		}
 		p.release()
-		if err := s.Lost("Device.Compile"); err != nil {
+		if errors.Is(err, backend.ErrDeviceLost) {
 			return nil, err
 		}
-		s.disk.Delete(key) // the driver does not take it any more
+		d.disk.Delete(key) // the driver does not take it any more
 	}
 	if err := p.compile(src, text); err != nil {
 		p.release()
 		return nil, err
 	}
-	if s.disk.Keeps() {
+	if d.disk.Keeps() {
 		if data := p.image(); data != nil {
-			s.disk.Put(key, data)
+			d.disk.Put(key, data)
 		}
 	}
 	return p, nil
@@ -211,7 +178,7 @@ func (p *program) compile(src *backend.Source, text string) error {
 		return p.dev.check("clCreateProgramWithSource", err)
 	}
 	options := p.dev.options
-	if src.Params != nil && p.dev.Info.Platform == oclgrind {
+	if src.Params != nil && p.dev.info.Platform == oclgrind {
 		options += " -cl-opt-disable"
 	}
 	if err := p.prog.BuildProgram([]*cl.Device{p.dev.dev}, options); err != nil {
@@ -252,7 +219,7 @@ func (p *program) create() error {
 	if err != nil {
 		return p.dev.check("clGetKernelWorkGroupInfo", err)
 	}
-	if limit := p.dev.Info.LocalMemory; limit > 0 && local > limit {
+	if limit := p.dev.info.LocalMemory; limit > 0 && local > limit {
 		return failure("Device.Compile", backend.ErrUnsupported,
 			"kernel %s takes %d bytes of local memory a group, the device has %d", p.name, local, limit)
 	}
@@ -302,18 +269,18 @@ func (p *program) param(i int) (backend.Param, bool) {
 	name, err3 := p.kernel.ArgName(i)
 	t := backend.Param{Name: name, Type: typ, Buffer: global}
 	if !global {
-		t.Size = driverkit.TypeSize(typ)
+		t.Size = backend.TypeSize(typ)
 	}
 	return t, errors.Join(err1, err2, err3) == nil
 }
 
 // fit is the signature of a kernel from src, checked against what the compiler made of it.
-func (p *program) fit(src *backend.Source) (driverkit.Signature, error) {
-	bad := func(format string, v ...any) (driverkit.Signature, error) {
-		return driverkit.Signature{}, failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
+func (p *program) fit(src *backend.Source) (backend.Signature, error) {
+	bad := func(format string, v ...any) (backend.Signature, error) {
+		return backend.Signature{}, failure("Device.Compile", backend.ErrBuild, "%s: kernel %s: "+format,
 			append([]any{src.FileName(), src.Name}, v...)...)
 	}
-	sig := driverkit.Signature{Name: p.name, Params: src.Params, Group: p.Group, MaxGroup: p.maxGroup}
+	sig := backend.Signature{Name: p.name, Params: src.Params, Group: p.Group, MaxGroup: p.maxGroup}
 	if sig.Group == [3]int{} {
 		sig.Group = src.Group
 	}

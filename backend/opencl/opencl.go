@@ -134,15 +134,16 @@ func unloadable() string {
 }
 
 // Open makes a device of its own context, and probes its arithmetic the first time.
-func (e *entry) Open() (backend.Device, error) {
+func (e *entry) Open() (*backend.Device, error) {
 	if e.old {
 		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: %s", e.claimed.Name, e.claimed.Note)
 	}
-	d, err := newDevice(e)
+	own, err := newDevice(e)
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.probe(d)
+	d := backend.NewDevice(own)
+	f, err := own.probe(d)
 	if err != nil {
 		d.Close()
 		return nil, err
@@ -152,7 +153,7 @@ func (e *entry) Open() (backend.Device, error) {
 		return nil, failure("Driver.Open", backend.ErrUnsupported, "%s: what its compiler makes %s, also without "+
 			"vectorizing: update the driver", e.claimed.Name, f.Scalars)
 	}
-	f.apply(&d.deviceState.Info)
-	d.mapped, d.scalar = f.Mapped, f.Vectors != ""
+	f.apply(&own.info)
+	own.mapped, own.scalar = f.Mapped, f.Vectors != ""
 	return d, nil
 }

@@ -32,9 +32,9 @@ func (f *findings) apply(info *backend.Info) {
 	}
 }
 
-// probe is what the probe finds on d, a device of e.
-func (e *entry) probe(d *device) (*findings, error) {
-	return e.probed.Find(d.disk, e.probeKey(), d.examine)
+// probe is what the probe finds on d, which stands above own.
+func (own *device) probe(d *backend.Device) (*findings, error) {
+	return own.probed.Find(own.disk, own.probeKey(), func() (*findings, error) { return own.examine(d) })
 }
 
 func (e *entry) probeKey() diskcache.Key {
@@ -65,14 +65,14 @@ func probeSource(typ string) *backend.Source {
 }
 
 // examine runs the probe on d, whose info is still what the driver claims.
-func (d *device) examine() (*findings, error) {
+func (own *device) examine(d *backend.Device) (*findings, error) {
 	f := new(findings)
 	q, err := d.NewQueue()
 	if err != nil {
 		return nil, err
 	}
 	defer q.Close()
-	if err := d.examineBranches(f, q); err != nil || f.Scalars != "" {
+	if err := own.examineBranches(f, d, q); err != nil || f.Scalars != "" {
 		return f, err
 	}
 	k, err := d.Compile(probeSource("float"))
@@ -85,15 +85,15 @@ func (d *device) examine() (*findings, error) {
 		return nil, err
 	}
 	f.Note32(note)
-	if d.deviceState.Info.Float64 {
-		note, err := d.examine64(q)
+	if own.info.Float64 {
+		note, err := examine64(d, q)
 		if err != nil {
 			return nil, err
 		}
 		f.Note64(note)
 	}
-	if d.deviceState.Info.UnifiedMemory {
-		return f, d.examineMemory(f, q, k, in, out)
+	if own.info.UnifiedMemory {
+		return f, own.examineMemory(f, d, q, k, in, out)
 	}
 	return f, nil
 }
@@ -140,18 +140,18 @@ func branch(i, most int32) int32 {
 
 // examineBranches finds out whether branches are right as the compiler makes them, and if not,
 // whether they are without vectors; the device is left that way.
-func (d *device) examineBranches(f *findings, q backend.Queue) (err error) {
-	d.scalar = false
-	if f.Vectors, err = d.runBranches(q); err != nil || f.Vectors == "" {
+func (own *device) examineBranches(f *findings, d *backend.Device, q *backend.Queue) (err error) {
+	own.scalar = false
+	if f.Vectors, err = runBranches(d, q); err != nil || f.Vectors == "" {
 		return err
 	}
-	d.scalar = true
-	f.Scalars, err = d.runBranches(q)
+	own.scalar = true
+	f.Scalars, err = runBranches(d, q)
 	return err
 }
 
 // runBranches says how branches are wrong, "" where they are not.
-func (d *device) runBranches(q backend.Queue) (wrong string, err error) {
+func runBranches(d *backend.Device, q *backend.Queue) (wrong string, err error) {
 	const n, most = 64*64 - 3, 50
 	k, err := d.Compile(branchSource)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *device) runBranches(q backend.Queue) (wrong string, err error) {
 		return "", err
 	}
 	defer b.Free()
-	info := &d.deviceState.Info
+	info := d.Info()
 	group := min(64, info.MaxGroup, info.MaxGroupDims[0])
 	if err := q.Launch(k, backend.Grid1((n+group-1)/group, group), backend.Buf(b), backend.Int32(n),
 		backend.Int32(most)); err != nil {
@@ -182,7 +182,7 @@ func (d *device) runBranches(q backend.Queue) (wrong string, err error) {
 	return "", nil
 }
 
-func (d *device) examine64(q backend.Queue) (note string, err error) {
+func examine64(d *backend.Device, q *backend.Queue) (note string, err error) {
 	k, err := d.Compile(probeSource("double"))
 	if errors.Is(err, backend.ErrBuild) {
 		return "float64 does not build", nil
@@ -197,17 +197,18 @@ func (d *device) examine64(q backend.Queue) (note string, err error) {
 
 // examineMemory finds out how the host and the device share registered memory, which is aligned to
 // its elements and no more. got is what the kernel gives for in.
-func (d *device) examineMemory(f *findings, q backend.Queue, k backend.Kernel, in, got []uint32) error {
-	for _, d.mapped = range []bool{false, true} {
-		if !d.mapped && d.kind&cl.DeviceTypeCPU == 0 {
+func (own *device) examineMemory(f *findings, d *backend.Device, q *backend.Queue, k *backend.Kernel, in, got []uint32,
+) error {
+	for _, own.mapped = range []bool{false, true} {
+		if !own.mapped && own.kind&cl.DeviceTypeCPU == 0 {
 			continue // OpenCL asks for mapping; that it seems to work without means nothing
 		}
-		shared, err := d.shares(q, k, in, got)
+		shared, err := shares(d, q, k, in, got)
 		if err != nil && !errors.Is(err, backend.ErrArgument) && !errors.Is(err, backend.ErrUnsupported) {
 			return err // no word about this way of sharing
 		}
 		if shared {
-			f.Unified, f.Mapped = true, d.mapped
+			f.Unified, f.Mapped = true, own.mapped
 			return nil
 		}
 	}
@@ -217,7 +218,7 @@ func (d *device) examineMemory(f *findings, q backend.Queue, k backend.Kernel, i
 
 // shares tells whether the kernel sees what the host writes into registered memory, and the host
 // what the kernel writes.
-func (d *device) shares(q backend.Queue, k backend.Kernel, in, got []uint32) (bool, error) {
+func shares(d *backend.Device, q *backend.Queue, k *backend.Kernel, in, got []uint32) (bool, error) {
 	src, dst := make([]uint32, 1+len(in))[1:], make([]uint32, 1+len(got))[1:]
 	copy(src, in)
 	hostSrc, err := d.Register(backend.Bytes(src))

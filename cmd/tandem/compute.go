@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -76,12 +77,31 @@ stays as it is, as in NumPy.`,
 	return cmd
 }
 
-// newElementwise is the command of an operation of package kernels' table.
-func newElementwise(a *app, op *kernels.Elementwise) *cobra.Command {
+// newMap has the commands of package array's functions.
+func newMap(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "map FUNCTION",
+		Short: "Compute a function of each element",
+		Long: "Computes a function of each element of .npy files. Elementary functions have the\n" +
+			"same bits on every device.",
+		Example: "  tandem map exp a.npy -o b.npy",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, op := range array.Operations() {
+		if !slices.Contains(kernels.Elementwises(), op) {
+			cmd.AddCommand(newElementwise(a, "map ", op))
+		}
+	}
+	return cmd
+}
+
+// newElementwise is the command of an operation on each element, which stands behind prefix.
+func newElementwise(a *app, prefix string, op *kernels.Elementwise) *cobra.Command {
 	var out []string
 	var by string
 	inputs := strings.Join([]string{"A.npy", "B.npy"}[:op.Inputs], " ")
-	example := "tandem " + op.Name + " " + strings.ToLower(inputs)
+	example := "tandem " + prefix + op.Name + " " + strings.ToLower(inputs)
 	factor := ""
 	if op.Alpha {
 		inputs, example = inputs+" --by FACTOR", example+" --by 2"
@@ -100,7 +120,9 @@ func newElementwise(a *app, op *kernels.Elementwise) *cobra.Command {
 			if op.Alpha && by == "" {
 				return usagef("no factor: give --by NUMBER")
 			}
-			return a.compute(ctx, op.Name, args, out, func(o operations) executor { return o.elementwise(op, by) })
+			return a.compute(ctx, prefix+op.Name, args, out, func(o operations) executor {
+				return o.elementwise(op, by)
+			})
 		}),
 	}
 	if op.Alpha {
@@ -358,7 +380,7 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 		}
 		defer s.Close()
 		rec.Device = s.Info()
-		if err := p.fits(s); err != nil {
+		if err := fitsHost(int64(min(p.bytes(), math.MaxInt64/2))); err != nil {
 			return linalg.Matrix[T]{}, err
 		}
 		bar.begin("computing on " + rec.Device.Name)
@@ -400,15 +422,6 @@ func (p *plan[T]) bytes() float64 {
 		n += float64(m.Rows) * float64(m.Cols)
 	}
 	return n * float64(elementSize[T]())
-}
-
-// fits refuses what cannot be held, since Go ends a program that asks for more memory than there
-// is.
-func (p *plan[T]) fits(s *linalg.Session) error {
-	if err := s.CanHold(p.rows, p.cols, element.TypeOf[T]()); err != nil {
-		return err
-	}
-	return fitsHost(int64(min(p.bytes(), math.MaxInt64/2)))
 }
 
 // grace is how long an interrupted program waits for the device before it leaves it alone.

@@ -266,6 +266,10 @@ func TestElementwiseVectors(t *testing.T) {
 	checkFile(t, at("sum.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{2, 4, 6}))
 	must(t, "scale", v, "--by", "0x1p-1", "-o", at("half.npy"))
 	checkFile(t, at("half.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{0.5, 1, 1.5}))
+	must(t, "map", "mul", v, v, "-o", at("squares.npy"))
+	checkFile(t, at("squares.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{1, 4, 9}))
+	must(t, "map", "log2", at("squares.npy"), "-o", at("logs.npy"))
+	checkFile(t, at("logs.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{0, 2, float32(math.Log2(9))}))
 	must(t, "transpose", v, "-o", at("turned.npy"))
 	checkFile(t, at("turned.npy"), []int{3}, linalg.NewMatrix(1, 3, []float32{1, 2, 3}))
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/conformance"
-	"github.com/tandem-gpu/tandem/conformance/elementary"
 )
 
 func newConformance(a *app) *cobra.Command {
@@ -119,7 +119,7 @@ func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conf
 	start := time.Now()
 	r, err := conformance.Run(ctx, dev, conformance.Options{
 		Quick:      quick,
-		Elementary: elementary.Kernel,
+		Elementary: array.Elementary,
 		Limit:      runLimit,
 		Progress:   func(done, total int) { p.at(float64(done) / float64(total)) },
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 func newDevices(a *app) *cobra.Command {

@@ -161,7 +161,9 @@ func TestVersion(t *testing.T) {
 
 // Every command has a help text with an example.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"", "devices", "matmul", "transpose", "add", "scale", "run", "version"} {
+	for _, name := range []string{
+		"", "devices", "matmul", "transpose", "map", "map exp", "add", "scale", "run", "version",
+	} {
 		args := strings.Fields(name + " --help")
 		text := must(t, args...)
 		if !strings.Contains(text, "Examples:\n  tandem "+name) {

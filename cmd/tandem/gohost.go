@@ -42,7 +42,14 @@ type hostJob struct {
 type hostArg struct {
 	Data   []byte  // of an array
 	Ints   []int64 // that follow the array: its offset and what p.args gives; nil for a scalar
-	Scalar backend.Arg
+	Scalar hostScalar
+}
+
+// A hostScalar is a backend.Arg without a buffer, which cannot be sent.
+type hostScalar struct {
+	Bits uint64
+	Size int
+	Type string
 }
 
 // buildHost builds the program. close ends it, also after an error.
@@ -80,7 +87,8 @@ func (h *hostKernel) close() {
 func (h *hostKernel) overlay(dir string, in *compiler.Instance) (string, error) {
 	old, err := os.ReadFile(filepath.Join(dir, compiler.FileName))
 	launch := err != nil || bytes.Contains(old, []byte("linalg.NewKernelCall")) // the package may call these functions
-	text, err := compiler.Compile(dir, compiler.Options{NoLaunch: !launch, NoPTX: true})
+	native := bytes.Contains(old, []byte("nativecode.Kernels.Of("))             // in a folder that is there then
+	text, err := compiler.Compile(dir, compiler.Options{NoLaunch: !launch, NoPTX: true, NoNative: !native})
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +119,8 @@ func (h *hostKernel) run(ctx context.Context, job *kernelJob, in *compiler.Insta
 ) (time.Duration, error) {
 	j := hostJob{Grid: job.grid}
 	for i, b := range buffers {
-		arg := hostArg{Scalar: job.args[i].scalar}
+		s := job.args[i].scalar
+		arg := hostArg{Scalar: hostScalar{s.Bits, s.Size, s.Type}}
 		if b != nil {
 			var err error
 			if arg.Data, err = b.bytes(); err != nil {

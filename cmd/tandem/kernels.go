@@ -9,7 +9,7 @@ import (
 )
 
 func newKernels(a *app) *cobra.Command {
-	var check, noLaunch, noPTX bool
+	var check, noLaunch, noPTX, noNative, explain bool
 	var show string
 	cmd := &cobra.Command{
 		Use:   "kernels [folder]",
@@ -17,8 +17,8 @@ func newKernels(a *app) *cobra.Command {
 		Long: `Compile the kernels of a Go package that are written in Go: functions that a line
 //tandem:kernel marks. The file kernels_tandem.go beside them gets text for OpenCL
 and CUDA, Go for the cpu device, and a function for each kernel that launches
-it; kernels_tandem.zip gets PTX where clang-19 is installed. It needs the go
-command.
+it; kernels_tandem.zip gets PTX, and the folder nativecode machine code for the cpu
+device, where clang-19 is installed. It needs the go command.
 
 In a module that needs no more of Tandem's programs,
 go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
@@ -31,14 +31,16 @@ go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			o := compiler.Options{NoLaunch: noLaunch, NoPTX: noPTX, Log: a.stderr}
+			o := compiler.Options{
+				NoLaunch: noLaunch, NoPTX: noPTX, NoNative: noNative, Log: a.stderr, Explain: explain,
+			}
 			switch {
 			case show != "":
 				return compiler.Show(a.stdout, dir, show)
 			case check:
 				return compiler.Check(dir, o)
 			}
-			o.PTX = compiler.Clang()
+			o.PTX, o.Native = compiler.Clang(), compiler.Machine()
 			return compiler.Write(dir, o)
 		}),
 	}
@@ -46,5 +48,7 @@ go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 	cmd.Flags().StringVar(&show, "show", "", "write nothing; print the PTX of a kernel")
 	cmd.Flags().BoolVar(&noLaunch, "no-launch", false, "leave the launch functions out, which need package linalg")
 	cmd.Flags().BoolVar(&noPTX, "no-ptx", false, "leave PTX out")
+	cmd.Flags().BoolVar(&noNative, "no-native", false, "leave machine code for the cpu device out")
+	cmd.Flags().BoolVar(&explain, "explain", false, "tell why a kernel has no machine code")
 	return cmd
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 // The PTX of every built-in kernel can be read, of those in Go and of those in OpenCL C.
@@ -18,7 +18,7 @@ func TestShowBuiltIn(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	fails(t, "../../kernels", 1, "has no PTX of a kernel nothing; it has that of scale_float32, ",
+	fails(t, "../../kernels", 1, "has no PTX of a kernel nothing; it has that of matmulNaive_float32, ",
 		"kernels", "--show", "nothing", "../../kernels")
 	dir := t.TempDir()
 	fails(t, dir, 1, " has no PTX of kernels", "kernels", "--show", "nothing", dir)

@@ -44,10 +44,10 @@ type modelTime struct {
 func (a *app) benchModel(ctx context.Context, f *benchFlags) error {
 	p := newProgress(a.stderr)
 	defer p.close()
-	var devices []backend.Device
+	var devices []*backend.Device
 	link, rate := 0.0, 0.0
 	for _, d := range f.devices {
-		devices = append(devices, d)
+		devices = append(devices, d.Open())
 		link, rate = link+d.In, rate+d.Rate
 	}
 	s, err := linalg.NewSession(devices[0], devices[1:]...)

@@ -68,10 +68,10 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newRun(a), newConformance(a),
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newMap(a), newRun(a), newConformance(a),
 		newBench(a), newTune(a), newKernels(a), newVersion(a))
 	for _, op := range kernels.Elementwises() {
-		root.AddCommand(newElementwise(a, op))
+		root.AddCommand(newElementwise(a, "", op))
 	}
 	fixHelp(root)
 	return root

@@ -16,7 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 // tuneFlags are the flags of tandem tune.

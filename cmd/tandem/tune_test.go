@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
 // useTuningFile makes the process use a tuning file, until the test ends.

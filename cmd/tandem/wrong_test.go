@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 )
 
 // envWrong makes the test program be tandem itself, with the driver "wrong" beside the others.
@@ -19,31 +20,33 @@ type wrong struct{ backend.Driver }
 
 func (wrong) Name() string { return "wrong" }
 
-func (w wrong) Open(i int) (backend.Device, error) {
+func (w wrong) Open(i int) (*backend.Device, error) {
 	d, err := w.Driver.Open(i)
-	return wrongDevice{d}, err
+	if err != nil {
+		return nil, err
+	}
+	return backendtest.Hook(d, &backendtest.Hooks{Compile: wrongSource}), nil
 }
 
-type wrongDevice struct{ backend.Device }
-
-func (d wrongDevice) Compile(s *backend.Source) (backend.Kernel, error) {
+func wrongSource(s *backend.Source) *backend.Source {
 	if !strings.HasPrefix(s.Name, "add_") {
-		return d.Device.Compile(s)
+		return s
 	}
 	w := *s
+	w.Native = nil
 	w.Go = func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		err := s.Go(g, lo, hi, args)
-		z := args[len(args)-5:] // the result, its offset, rows, columns, leading dimension
+		z := args[:5] // the result, its offset, rows, columns, leading dimension
 		size := 4
 		if s.Name == "add_float64" {
 			size = 8
 		}
-		if mem := backend.Mem[byte](z[0]); err == nil && lo < hi && z[2].Int64()*z[3].Int64() > 0 {
+		if mem := backend.Mem[byte](z[0]); err == nil && lo == 0 && hi > 0 && z[2].Int64()*z[3].Int64() > 0 {
 			mem[int(z[1].Int64())*size] ^= 1
 		}
 		return err
 	}
-	return d.Device.Compile(&w)
+	return &w
 }
 
 // mainWrong runs the program with the driver.

@@ -93,11 +93,11 @@ func run(w io.Writer, spec string) error {
 
 // pipeline is two queues that work in turn on two buffers.
 type pipeline struct {
-	upload, compute backend.Queue
-	kernel          backend.Kernel
+	upload, compute *backend.Queue
+	kernel          *backend.Kernel
 	grid            backend.Grid
-	buffers         [2]backend.Buffer
-	done            [2]backend.Event // when the last piece in a buffer was read back; nil before the first
+	buffers         [2]*backend.Buffer
+	done            [2]*backend.Event // when the last piece in a buffer was read back; nil before the first
 }
 
 func newPipeline(s *linalg.Session) (*pipeline, error) {
@@ -119,7 +119,7 @@ func newPipeline(s *linalg.Session) (*pipeline, error) {
 }
 
 // double enqueues piece i: its upload on one queue; its doubling, and the copy back, on the other.
-func (p *pipeline) double(memory backend.HostBuffer, i int) error {
+func (p *pipeline) double(memory *backend.Buffer, i int) error {
 	slot := i % 2
 	if p.done[slot] != nil { // the buffer must have been read before it is overwritten
 		if err := p.upload.WaitEvent(p.done[slot]); err != nil {
@@ -137,7 +137,7 @@ func (p *pipeline) double(memory backend.HostBuffer, i int) error {
 		return err
 	}
 	x := kernels.Operand{Buffer: p.buffers[slot], Stride: length}
-	args := kernels.Scale.Args([]backend.Arg{kernels.Scalar(float32(2))}, 1, length, x, x)
+	args := kernels.Scale.Args(nil, kernels.Scalar(float32(2)), 1, length, x, x)
 	if err := p.compute.Launch(p.kernel, p.grid, args...); err != nil {
 		return err
 	}

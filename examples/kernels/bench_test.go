@@ -34,7 +34,7 @@ func BenchmarkByHand(b *testing.B) {
 	}
 	x, y, weights := array(n, n), array(n, n), array(taps, taps)
 	out := [2]*linalg.Array[float32]{array(n, n), array(n, n)}
-	hand := func(name string) backend.Kernel {
+	hand := func(name string) *backend.Kernel {
 		k, err := s.Compile(byHand, name)
 		check(b, err)
 		return k

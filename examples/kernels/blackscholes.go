@@ -50,9 +50,13 @@ func blackScholes(it gpu.Item, calls, puts []float32, options []option, rate, vo
 	}
 }
 
-// worth is the calls and puts of options.
-func worth(s *linalg.Session, options []option, rate, volatility float32) (calls, puts []float32, err error) {
-	calls, puts = make([]float32, len(options)), make([]float32, len(options))
-	err = launchBlackScholes(s, backend.Grid1(8, 64), calls, puts, options, rate, volatility)
-	return calls, puts, err
+// worth is the calls, in its first row, and the puts of options.
+func worth(s *linalg.Session, options *linalg.Array[option], rate, volatility float32) (*linalg.Array[float32], error) {
+	_, n := options.Dims()
+	w, err := linalg.NewArray[float32](s, 2, n)
+	if err != nil {
+		return nil, err
+	}
+	calls, puts := w.Slice(0, 1, 0, n), w.Slice(1, 2, 0, n)
+	return w, launchBlackScholes(s, backend.Grid1(8, 64), calls, puts, options, rate, volatility)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"image/png"
 	"io"
@@ -50,15 +51,23 @@ func (t *stage) matmul() error {
 
 // A light body falls towards a heavy one, and this hardly to that.
 func (t *stage) nbody() error {
-	now := []body{{mass: 1}, {at: vec{x: 1}, mass: 0.001}}
-	next, velocity := make([]body, 2), make([]vec, 2)
+	now, err1 := vector(t.s, []body{{mass: 1}, {at: vec{x: 1}, mass: 0.001}})
+	next, err2 := linalg.NewArray[body](t.s, 1, 2)
+	velocity, err3 := linalg.NewArray[vec](t.s, 1, 2)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
 	for range 10 {
 		if err := moveBodies(t.s, next, now, velocity, 0.05); err != nil {
 			return err
 		}
 		now, next = next, now
 	}
-	fmt.Fprintf(t, "nbody: at %.4f and %.4f after 10 steps\n", now[0].at.x, now[1].at.x)
+	m, err := now.Download()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t, "nbody: at %.4f and %.4f after 10 steps\n", m.Data[0].at.x, m.Data[1].at.x)
 	return nil
 }
 
@@ -88,13 +97,18 @@ func (t *stage) wave() error {
 	return nil
 }
 
+// vector is a row of elements of any type on the device.
+func vector[T any](s *linalg.Session, x []T) (*linalg.Array[T], error) {
+	return linalg.Upload(s, linalg.NewMatrix(1, len(x), x))
+}
+
 // numbers is f(0), ..., f(n-1) on the device.
 func (t *stage) numbers(n int, f func(i int) int32) (*linalg.Array[int32], error) {
-	m := linalg.NewMatrix[int32](1, n, nil)
-	for i := range m.Data {
-		m.Data[i] = f(i)
+	x := make([]int32, n)
+	for i := range x {
+		x[i] = f(i)
 	}
-	return linalg.Upload(t.s, m)
+	return vector(t.s, x)
 }
 
 func (t *stage) sum() error {
@@ -140,10 +154,20 @@ func (t *stage) sort() error {
 }
 
 func (t *stage) histogram() error {
-	var counts [bins]uint32
-	err := count(t.s, &counts, []byte("the quick brown fox jumps over the lazy dog"))
-	fmt.Fprintf(t, "histogram: %d e, %d o, %d spaces\n", counts['e'], counts['o'], counts[' '])
-	return err
+	data, err := vector(t.s, []byte("the quick brown fox jumps over the lazy dog"))
+	if err != nil {
+		return err
+	}
+	counts, err := count(t.s, data)
+	if err != nil {
+		return err
+	}
+	m, err := counts.Download()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t, "histogram: %d e, %d o, %d spaces\n", m.Data['e'], m.Data['o'], m.Data[' '])
+	return nil
 }
 
 func (t *stage) mandelbrot() error {
@@ -174,16 +198,24 @@ func (t *stage) mandelbrot() error {
 
 // A glider, which 4 generations move by one cell in both directions.
 func (t *stage) life() error {
-	now, next := []uint64{2, 4, 7, 0, 0, 0, 0, 0}, make([]uint64, 8)
+	now, err1 := vector(t.s, []uint64{2, 4, 7, 0, 0, 0, 0, 0})
+	next, err2 := linalg.NewArray[uint64](t.s, 1, 8)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
 	for range 16 {
 		if err := generation(t.s, next, now, 1); err != nil {
 			return err
 		}
 		now, next = next, now
 	}
-	for i, row := range now {
+	m, err := now.Download()
+	if err != nil {
+		return err
+	}
+	for i, row := range m.Data {
 		if row != 0 {
-			fmt.Fprintf(t, "life: the glider is at (%d, %d)\n", i, bits.TrailingZeros64(row|now[i+1]|now[i+2]))
+			fmt.Fprintf(t, "life: the glider is at (%d, %d)\n", i, bits.TrailingZeros64(row|m.Data[i+1]|m.Data[i+2]))
 			break
 		}
 	}
@@ -261,9 +293,18 @@ func (t *stage) shortestPaths() error {
 }
 
 func (t *stage) blackScholes() error {
-	calls, puts, err := worth(t.s, []option{{price: 100, strike: 100, years: 1}}, 0.05, 0.2)
-	if err == nil {
-		fmt.Fprintf(t, "blackscholes: to buy at 100 in a year is worth %.4f, to sell %.4f\n", calls[0], puts[0])
+	options, err := vector(t.s, []option{{price: 100, strike: 100, years: 1}})
+	if err != nil {
+		return err
 	}
-	return err
+	w, err := worth(t.s, options, 0.05, 0.2)
+	if err != nil {
+		return err
+	}
+	m, err := w.Download()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t, "blackscholes: to buy at 100 in a year is worth %.4f, to sell %.4f\n", m.At(0, 0), m.At(1, 0))
+	return nil
 }

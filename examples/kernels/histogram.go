@@ -32,8 +32,11 @@ func histogram(it gpu.Item, counts []uint32, data []uint8) {
 	}
 }
 
-// count makes counts the histogram of data.
-func count(s *linalg.Session, counts *[bins]uint32, data []uint8) error {
-	clear(counts[:])
-	return launchHistogram(s, backend.Grid1(8, 64), counts[:], data)
+// count is the histogram of data.
+func count(s *linalg.Session, data *linalg.Array[uint8]) (*linalg.Array[uint32], error) {
+	counts, err := linalg.NewArray[uint32](s, 1, bins)
+	if err != nil {
+		return nil, err
+	}
+	return counts, launchHistogram(s, backend.Grid1(8, 64), counts, data)
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"embed"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/examples/kernels/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -14,7 +15,7 @@ import (
 
 // launchBlackScholes runs [blackScholes] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 interface{ []option }](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
+func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[option]](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
 	call := linalg.NewKernelCall(s, blackScholesKernel, grid)
 	linalg.KernelSlice[float32](&call, "calls", calls)
 	linalg.KernelSlice[float32](&call, "puts", puts)
@@ -242,6 +243,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "df7d0f974f370a9c19864fc4e4b4745d"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -327,11 +329,12 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "9dc07d4d6696b2e1396183bcdbbe47d2"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchHistogram[Arg1 interface{ []uint32 }, Arg2 interface{ []uint8 }](s *linalg.Session, grid backend.Grid, counts Arg1, data Arg2) error {
+func launchHistogram[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, data Arg2) error {
 	call := linalg.NewKernelCall(s, histogramKernel, grid)
 	linalg.KernelSlice[uint32](&call, "counts", counts)
 	linalg.KernelSlice[uint8](&call, "data", data)
@@ -400,11 +403,12 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "09f8e9b085e205a8343c5e9cde4313ab"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchLife[Arg1 interface{ []uint64 }, Arg2 interface{ []uint64 }](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, wide int) error {
+func launchLife[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, wide int) error {
 	call := linalg.NewKernelCall(s, lifeKernel, grid)
 	linalg.KernelSlice[uint64](&call, "next", next)
 	linalg.KernelSlice[uint64](&call, "now", now)
@@ -515,11 +519,12 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
+	Native: nativecode.Kernels.Of("life_kernel", "8dda8bfebfa1f76f1508120c231d2842"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchMandelbrot[Arg1 interface{ []uint8 }](s *linalg.Session, grid backend.Grid, pixels Arg1, width int, x0 float64, y0 float64, step float64, limit int32) error {
+func launchMandelbrot[Arg1 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, pixels Arg1, width int, x0 float64, y0 float64, step float64, limit int32) error {
 	call := linalg.NewKernelCall(s, mandelbrotKernel, grid)
 	linalg.KernelSlice[uint8](&call, "pixels", pixels)
 	call.Scalar(support.Arg(int64(width)))
@@ -589,6 +594,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "ab2458f47177eeb616e0a161a100adf4"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -669,6 +675,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
+	Native: nativecode.Kernels.Of("matmul_float32", "bf76e0b6272fad274ff60707258f5171"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -734,6 +741,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
+	Native: nativecode.Kernels.Of("matmul_float64", "b8cd9dd8f4740604306d44a7855bfd31"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -798,11 +806,12 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
+	Native: nativecode.Kernels.Of("matmul_int32", "445657d17c07ea82ccec538a4f3c34a1"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchNbody[Arg1 interface{ []body }, Arg2 interface{ []body }, Arg3 interface{ []vec }](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, velocity Arg3, dt float32) error {
+func launchNbody[Arg1 linalg.KernelArg[body], Arg2 linalg.KernelArg[body], Arg3 linalg.KernelArg[vec]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, velocity Arg3, dt float32) error {
 	call := linalg.NewKernelCall(s, nbodyKernel, grid)
 	linalg.KernelSlice[body](&call, "next", next)
 	linalg.KernelSlice[body](&call, "now", now)
@@ -904,6 +913,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "a71863ba5e3ba8ecac7a5db1ab3ad3c7"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -961,6 +971,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "273408734cc6ccf2118bce06317e5283"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -997,11 +1008,12 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "6f25b6bf6911b9831203413742f36c2c"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchHash[Arg1 interface{ []uint32 }, Arg2 interface{ []uint8 }, Arg3 interface{ []uint32 }](s *linalg.Session, grid backend.Grid, digest Arg1, data Arg2, ends Arg3) error {
+func launchHash[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[uint32]](s *linalg.Session, grid backend.Grid, digest Arg1, data Arg2, ends Arg3) error {
 	call := linalg.NewKernelCall(s, hashKernel, grid)
 	linalg.KernelSlice[uint32](&call, "digest", digest)
 	linalg.KernelSlice[uint8](&call, "data", data)
@@ -1147,6 +1159,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
+	Native: nativecode.Kernels.Of("hash_kernel", "0bb080f97bed0afdba15eb13970f3ef9"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1251,6 +1264,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
+	Native: nativecode.Kernels.Of("paths_kernel", "57c33f7dc26da9c462b1a8df4e6a475f"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1357,6 +1371,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "528991ba6dea01644137e1256b07a942"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1448,6 +1463,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "87ae2b9d01f9bec8bf13b3f824392200"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1506,6 +1522,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "1f79adcd0e9787a0057d94afdb9dbf53"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1565,6 +1582,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
+	Native: nativecode.Kernels.Of("sum_float32", "c5ea3653e62dfa895e50af7036c51f3c"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1610,6 +1628,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
+	Native: nativecode.Kernels.Of("sum_int32", "cdb9c300444c8862133cc51580e60c55"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1683,6 +1702,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
+	Native: nativecode.Kernels.Of("wave_float32", "bfae9006366b6a27f4de3f98d2543241"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1741,6 +1761,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
+	Native: nativecode.Kernels.Of("wave_float64", "912d4b6ce23b59e2503cf9d354a22d8b"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1920,7 +1941,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1924
+//line kernels_tandem.go:1945
 	}
 	return nil
 }
@@ -2039,7 +2060,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2043
+//line kernels_tandem.go:2064
 	}
 	return nil
 }
@@ -2088,7 +2109,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 //line histogram.go:24
 						for ; i_ < int64(len(data_)); i_ = i_ + s0 {
 //line histogram.go:25
-							t2_ := gpu.AtomicAdd(&t_[data_[i_]], uint32(1))
+							t2_ := support.LocalAdd(&t_[data_[i_]], uint32(1))
 							_ = t2_
 						}
 					}
@@ -2118,7 +2139,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2143
 	}
 	return nil
 }
@@ -2248,7 +2269,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2273
 	}
 	return nil
 }
@@ -2304,7 +2325,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2308
+//line kernels_tandem.go:2329
 	}
 	return nil
 }
@@ -2430,7 +2451,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2434
+//line kernels_tandem.go:2455
 	}
 	return nil
 }
@@ -2556,7 +2577,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2560
+//line kernels_tandem.go:2581
 	}
 	return nil
 }
@@ -2682,7 +2703,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2686
+//line kernels_tandem.go:2707
 	}
 	return nil
 }
@@ -2793,7 +2814,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2797
+//line kernels_tandem.go:2818
 	}
 	return nil
 }
@@ -2891,7 +2912,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2895
+//line kernels_tandem.go:2916
 	}
 	return nil
 }
@@ -2934,7 +2955,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2938
+//line kernels_tandem.go:2959
 	}
 	return nil
 }
@@ -3043,7 +3064,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3047
+//line kernels_tandem.go:3068
 	}
 	return nil
 }
@@ -3233,7 +3254,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:3237
+//line kernels_tandem.go:3258
 	}
 	return nil
 }
@@ -3373,7 +3394,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3377
+//line kernels_tandem.go:3398
 	}
 	return nil
 }
@@ -3486,7 +3507,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3490
+//line kernels_tandem.go:3511
 	}
 	return nil
 }
@@ -3538,7 +3559,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3542
+//line kernels_tandem.go:3563
 	}
 	return nil
 }
@@ -3617,7 +3638,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3621
+//line kernels_tandem.go:3642
 	}
 	return nil
 }
@@ -3696,7 +3717,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3700
+//line kernels_tandem.go:3721
 	}
 	return nil
 }
@@ -3789,7 +3810,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3793
+//line kernels_tandem.go:3814
 	}
 	return nil
 }
@@ -3882,7 +3903,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3886
+//line kernels_tandem.go:3907
 	}
 	return nil
 }
@@ -3909,7 +3930,7 @@ func gpu_normal(x_ float32) float32 {
 	}
 //line blackscholes.go:34
 	return float32(1) - tail_
-//line kernels_tandem.go:3913
+//line kernels_tandem.go:3934
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3921,7 +3942,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:45
 	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3925
+//line kernels_tandem.go:3946
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3933,7 +3954,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	_ = two_
 //line life.go:42
 	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3937
+//line kernels_tandem.go:3958
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3969,7 +3990,7 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	}
 //line mandelbrot.go:41
 	return limit_
-//line kernels_tandem.go:3973
+//line kernels_tandem.go:3994
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
@@ -3977,13 +3998,13 @@ func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 //line nbody.go:19
 	return t_
-//line kernels_tandem.go:3981
+//line kernels_tandem.go:4002
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 //line nbody.go:21
 	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3987
+//line kernels_tandem.go:4008
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
@@ -3991,7 +4012,7 @@ func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 //line nbody.go:25
 	return t_
-//line kernels_tandem.go:3995
+//line kernels_tandem.go:4016
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -4108,7 +4129,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:4112
+//line kernels_tandem.go:4133
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -4119,7 +4140,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 	}
 //line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:4123
+//line kernels_tandem.go:4144
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -4132,7 +4153,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 //line sort.go:60
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:4136
+//line kernels_tandem.go:4157
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -4147,7 +4168,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:4151
+//line kernels_tandem.go:4172
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -4162,5 +4183,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 //line sort.go:66
 		(*b_) = t2_
 	}
-//line kernels_tandem.go:4166
+//line kernels_tandem.go:4187
 }

@@ -109,7 +109,7 @@ func filled[T linalg.Element](rows, cols int, f func() T) linalg.Matrix[T] {
 	return m
 }
 
-func upload[T linalg.Element](t *testing.T, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
+func upload[T any](t *testing.T, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
 	t.Helper()
 	a, err := linalg.Upload(s, m)
 	ok(t, err)
@@ -117,7 +117,12 @@ func upload[T linalg.Element](t *testing.T, s *linalg.Session, m linalg.Matrix[T
 	return a
 }
 
-func download[T linalg.Element](t *testing.T, a *linalg.Array[T]) []T {
+func row[T any](t *testing.T, s *linalg.Session, x []T) *linalg.Array[T] {
+	t.Helper()
+	return upload(t, s, linalg.NewMatrix(1, len(x), x))
+}
+
+func download[T any](t *testing.T, a *linalg.Array[T]) []T {
 	t.Helper()
 	m, err := a.Download()
 	ok(t, err)
@@ -200,9 +205,13 @@ func checkNbody(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 		wantVelocity[i] = v
 		wantNext[i].at = vec{gpu.FMA(dt, v.x, p.x), gpu.FMA(dt, v.y, p.y), gpu.FMA(dt, v.z, p.z)}
 	}
-	ok(t, moveBodies(s, next, now, velocity, dt))
-	same(t, "places", next, wantNext)
-	same(t, "velocities", velocity, wantVelocity)
+	to, from, speed := row(t, s, next), row(t, s, now), row(t, s, velocity)
+	ok(t, moveBodies(s, to, from, speed, dt))
+	same(t, "places", download(t, to), wantNext)
+	same(t, "velocities", download(t, speed), wantVelocity)
+	ok(t, launchNbody(s, groups(n, bodies), next, now, velocity, dt))
+	same(t, "places in host memory", next, wantNext)
+	same(t, "velocities in host memory", velocity, wantVelocity)
 }
 
 func checkWave(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
@@ -294,13 +303,18 @@ func checkSort(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 
 func checkHistogram(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 	data := make([]uint8, size[0])
-	got, want := [bins]uint32{7, 7, 7}, [bins]uint32{}
+	want := make([]uint32, bins)
 	for i := range data {
 		data[i] = uint8(r.NormFloat64() * 40)
 		want[data[i]]++
 	}
-	ok(t, count(s, &got, data))
-	same(t, "counts", got[:], want[:])
+	counts, err := count(s, row(t, s, data))
+	ok(t, err)
+	same(t, "counts", download(t, counts), want)
+	ok(t, counts.Free())
+	got := make([]uint32, bins)
+	ok(t, launchHistogram(s, backend.Grid1(8, 64), got, data))
+	same(t, "counts in host memory", got, want)
 }
 
 func checkMandelbrot(t *testing.T, s *linalg.Session, _ *rand.Rand, size [2]int) {
@@ -327,16 +341,17 @@ func checkMandelbrot(t *testing.T, s *linalg.Session, _ *rand.Rand, size [2]int)
 func checkLife(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 	rows, wide := size[0], size[1]
 	cols := 64 * wide
-	now, next := make([]uint64, rows*wide), make([]uint64, rows*wide)
+	now, poisoned := make([]uint64, rows*wide), make([]uint64, rows*wide)
 	for i := range now {
-		now[i], next[i] = r.Uint64(), ^uint64(0)
+		now[i], poisoned[i] = r.Uint64(), ^uint64(0)
 	}
 	alive := func(i, j int) int {
 		i, j = (i+rows)%rows, (j+cols)%cols
 		return int(now[i*wide+j/64] >> (j % 64) & 1)
 	}
+	next, from := row(t, s, poisoned), row(t, s, now)
 	for range 3 {
-		ok(t, generation(s, next, now, wide))
+		ok(t, generation(s, next, from, wide))
 		want := make([]uint64, len(now))
 		for i := range rows {
 			for j := range cols {
@@ -349,8 +364,8 @@ func checkLife(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]int) {
 				}
 			}
 		}
-		same(t, "cells", next, want)
-		now, next = next, now
+		same(t, "cells", download(t, next), want)
+		now, next, from = want, from, next
 	}
 }
 
@@ -419,8 +434,11 @@ func checkBlackScholes(t *testing.T, s *linalg.Session, r *rand.Rand, size [2]in
 	for i := range options {
 		options[i] = option{50 + 100*r.Float32(), 50 + 100*r.Float32(), 0.1 + 3*r.Float32()}
 	}
-	calls, puts, err := worth(s, options, rate, volatility)
+	w, err := worth(s, row(t, s, options), rate, volatility)
 	ok(t, err)
+	values := download(t, w)
+	ok(t, w.Free())
+	calls, puts := values[:len(options)], values[len(options):]
 	fma := gpu.FMA[float32]
 	tail := func(x float32) float32 { // beyond x, which is not negative
 		u := 1 / fma(0.2316419, x, 1)

@@ -45,6 +45,7 @@ func add2(a, b uint64) (one, two uint64) { return a ^ b, a & b }
 func add3(a, b, c uint64) (one, two uint64) { return a ^ b ^ c, a&b | c&(a^b) }
 
 // generation makes next the generation after now, in rows of wide words.
-func generation(s *linalg.Session, next, now []uint64, wide int) error {
-	return launchLife(s, tiles(len(now)/wide, wide, 8), next, now, wide)
+func generation(s *linalg.Session, next, now *linalg.Array[uint64], wide int) error {
+	_, words := now.Dims()
+	return launchLife(s, tiles(words/wide, wide, 8), next, now, wide)
 }

@@ -70,8 +70,9 @@ func nbody(it gpu.Item, next, now []body, velocity []vec, dt float32) {
 }
 
 // moveBodies makes next the bodies after a time step.
-func moveBodies(s *linalg.Session, next, now []body, velocity []vec, dt float32) error {
-	return launchNbody(s, groups(len(now), bodies), next, now, velocity, dt)
+func moveBodies(s *linalg.Session, next, now *linalg.Array[body], velocity *linalg.Array[vec], dt float32) error {
+	_, n := now.Dims()
+	return launchNbody(s, groups(n, bodies), next, now, velocity, dt)
 }
 
 // groups is a grid of groups of size work-items that covers n.

@@ -92,12 +92,25 @@ func digests(s *linalg.Session, messages [][]byte) ([][32]byte, error) {
 		data = append(data, m...)
 		ends[i] = uint32(len(data))
 	}
-	words := make([]uint32, 8*len(messages))
-	if err := launchHash(s, groups(len(ends), 64), words, data, ends); err != nil {
+	texts, err := vector(s, data)
+	if err != nil {
+		return nil, err
+	}
+	defer texts.Free()
+	digest, err := linalg.NewArray[uint32](s, len(messages), 8)
+	if err != nil {
+		return nil, err
+	}
+	defer digest.Free()
+	if err := launchHash(s, groups(len(ends), 64), digest, texts, ends); err != nil {
+		return nil, err
+	}
+	words, err := digest.Download()
+	if err != nil {
 		return nil, err
 	}
 	sums := make([][32]byte, len(messages))
-	for i, w := range words {
+	for i, w := range words.Data {
 		binary.BigEndian.PutUint32(sums[i/8][i%8*4:], w)
 	}
 	return sums, nil

@@ -101,7 +101,7 @@ func newLayer(s *linalg.Session, rng *rand.Rand, in, out int) (l layer, err erro
 
 // forward is relu(x*W + b) for every row x of a batch. It returns when the work is enqueued.
 func (l layer) forward(
-	s *linalg.Session, relu backend.Kernel, x *linalg.Array[float32],
+	s *linalg.Session, relu *backend.Kernel, x *linalg.Array[float32],
 ) (*linalg.Array[float32], error) {
 	rows, _ := x.Dims()
 	_, cols := l.weights.Dims()

@@ -5,6 +5,7 @@ package main
 import (
 	"embed"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/examples/mistakes/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -45,6 +46,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
+	Native: nativecode.Kernels.Of("reverse_kernel", "a2026a375604f5d67171e406820ad825"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -75,6 +77,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
+	Native: nativecode.Kernels.Of("rise_kernel", "5cfaaf5fb35a2fcb64fba7005332ce1e"),
 }
 
 //go:embed kernels_tandem.zip
@@ -128,7 +131,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:132
+//line kernels_tandem.go:135
 	}
 	return nil
 }
@@ -166,7 +169,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:170
+//line kernels_tandem.go:173
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package seeds
 import (
 	"embed"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/examples/seeds/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -45,6 +46,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "b7f602b13eabddf0f47dcb803c9da179"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -70,6 +72,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "7877e1d66676906260872d9ec4ca8054"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -120,6 +123,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "84397e8d4134e284328452642947f325"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -155,6 +159,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "ac764c51007c97d6da550b341e25e245"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -189,6 +194,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "b4a1db8899d0634c2dc4b2653b399ca8"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -266,6 +272,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "46baa912e5d4750b8db07d8189b6bfcc"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -328,6 +335,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "437088b83582e325fb92dc1373177c7e"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -389,6 +397,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "94f9726a22d902194c0a43f4b7dd898a"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -423,6 +432,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "7758f5a4ef43af55293c87cac7c95bac"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -458,6 +468,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "f4a5120c1679aa85005a5b375ff394ae"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -499,6 +510,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "58a4b2913e35bd11c9330bf1cbd669ee"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -526,6 +538,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "b9e4635c02c49fd6cc573a6105925a96"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -590,6 +603,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "018237f35e7ad2dda19e089f64eb1b9d"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -640,6 +654,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "55f3121cd9186fc8ef4b146f164dae2a"),
 }
 
 //go:embed kernels_tandem.zip
@@ -722,7 +737,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:726
+//line kernels_tandem.go:741
 	}
 	return nil
 }
@@ -763,7 +778,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:767
+//line kernels_tandem.go:782
 	}
 	return nil
 }
@@ -832,7 +847,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:836
+//line kernels_tandem.go:851
 	}
 	return nil
 }
@@ -901,7 +916,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:905
+//line kernels_tandem.go:920
 	}
 	return nil
 }
@@ -970,7 +985,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:974
+//line kernels_tandem.go:989
 	}
 	return nil
 }
@@ -1098,7 +1113,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1102
+//line kernels_tandem.go:1117
 	}
 	return nil
 }
@@ -1226,7 +1241,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1230
+//line kernels_tandem.go:1245
 	}
 	return nil
 }
@@ -1354,7 +1369,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:1358
+//line kernels_tandem.go:1373
 	}
 	return nil
 }
@@ -1399,7 +1414,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1403
+//line kernels_tandem.go:1418
 	}
 	return nil
 }
@@ -1446,7 +1461,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1450
+//line kernels_tandem.go:1465
 	}
 	return nil
 }
@@ -1496,7 +1511,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1500
+//line kernels_tandem.go:1515
 	}
 	return nil
 }
@@ -1546,7 +1561,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1550
+//line kernels_tandem.go:1565
 	}
 	return nil
 }
@@ -1636,7 +1651,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:1640
+//line kernels_tandem.go:1655
 	}
 	return nil
 }
@@ -1726,7 +1741,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:1730
+//line kernels_tandem.go:1745
 	}
 	return nil
 }

@@ -56,3 +56,36 @@ func TestArg(t *testing.T) {
 		}
 	}
 }
+
+// On local memory there are the same atomic operations as package gpu's.
+func TestLocal(t *testing.T) {
+	testLocal[int32](t)
+	testLocal[uint32](t)
+	testLocal[int64](t)
+	testLocal[uint64](t)
+}
+
+func testLocal[T gpu.Atomic](t *testing.T) {
+	for i, c := range []struct{ local, atomic func(p *T, v T) T }{
+		{support.LocalAdd[T], gpu.AtomicAdd[T]},
+		{support.LocalMin[T], gpu.AtomicMin[T]},
+		{support.LocalMax[T], gpu.AtomicMax[T]},
+		{support.LocalAnd[T], gpu.AtomicAnd[T]},
+		{support.LocalOr[T], gpu.AtomicOr[T]},
+		{support.LocalXor[T], gpu.AtomicXor[T]},
+		{support.LocalExchange[T], gpu.AtomicExchange[T]},
+		{
+			func(p *T, v T) T { return support.LocalCompareExchange(p, 12, v) },
+			func(p *T, v T) T { return gpu.AtomicCompareExchange(p, 12, v) },
+		},
+	} {
+		for _, x := range []T{0, 12, 33, ^T(0)} {
+			for _, v := range []T{0, 5, 40, ^T(0)} {
+				got, want := x, x
+				if c.local(&got, v) != c.atomic(&want, v) || got != want {
+					t.Errorf("operation %d of %T: %v and %v make %v, want %v", i, x, x, v, got, want)
+				}
+			}
+		}
+	}
+}

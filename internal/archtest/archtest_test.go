@@ -38,37 +38,53 @@ var rules = []rule{
 	{pkg: "backend"},           // the contract imports the standard library alone
 	{pkg: "internal/host/..."}, // generators
 	// the bits that every device must produce
-	{pkg: "internal/host", may: []string{"element"}, mods: []string{"golang.org/x/sys/cpu"}},
+	{
+		pkg: "internal/host", may: []string{"element", "internal/parallel"},
+		mods: []string{"golang.org/x/sys/cpu"},
+	},
 	// what drivers are made of
 	{pkg: "backend/driverkit", may: []string{"backend", "backend/driverkit/diskcache"}},
 	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
 	// the only importer of purego
 	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
 	{pkg: "internal/tiles"},
+	{pkg: "internal/parallel"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/..."},
 	// for generators and tests
 	{pkg: "internal/ptxgen/...", may: []string{"backend", "backend/driverkit", "internal/ptxgen"}},
+	{pkg: "internal/nativegen", may: []string{"internal/ptxgen"}},
 
 	// What kernels written in Go use, and what makes them into text. A program links gpu and
 	// gpu/support, never the compiler.
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
 	{pkg: "gpu/compile", may: []string{"internal/compiler"}},
-	{pkg: "internal/compiler", may: []string{"backend", "element", "gpu/support", "internal/ptxgen"}},
-	{pkg: "internal/compiler/mistakes", may: []string{"backend", "gpu", "gpu/support", "linalg"}}, // for tests
+	{pkg: "internal/compiler", may: []string{"backend", "gpu/support", "internal/nativegen", "internal/ptxgen"}},
+	// for tests
+	{pkg: "internal/compiler/mistakes", may: []string{
+		"backend", "gpu", "gpu/support", "internal/compiler/mistakes/nativecode", "linalg",
+	}},
+	{pkg: "internal/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
 
 	// Elementary functions, and their generator and proof.
 	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
 	// kernels call them
 	{pkg: "rmath"},
-	{pkg: "rmath/f32", mods: []string{"golang.org/x/sys/cpu"}},
+	{pkg: "rmath/f32", may: []string{"internal/parallel"}, mods: []string{"golang.org/x/sys/cpu"}},
+
+	// Exact sums, in plain Go and in kernels.
+	{pkg: "exact", may: []string{"internal/superacc"}},
+	{pkg: "internal/superacc"},
 
 	// Drivers never import each other, kernels or linalg. They alone import driverkit.
 	{
-		pkg:  "backend/cpu/...",
-		may:  []string{"backend", "backend/driverkit", "internal/host", "internal/hugepage"},
+		pkg: "backend/cpu/...",
+		may: []string{
+			"backend", "backend/driverkit", "backend/driverkit/dl", "internal/host", "internal/hugepage",
+			"internal/parallel",
+		},
 		mods: []string{"golang.org/x/sys/..."},
 	},
 	{
@@ -97,26 +113,58 @@ var rules = []rule{
 
 	{pkg: "backend/backendtest", may: []string{"backend", "element", "conformance"}},
 	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
-	{pkg: "kernels", may: []string{"backend", "element", "gpu", "gpu/support", "internal/host"}},
-	{pkg: "kernels/tuning", may: []string{"backend", "element", "kernels", "internal/host"}},
-	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "kernels/tuning", "internal/ptxgen"}},
-	{pkg: "kernels/internal/amdtest"}, // tests
-	{pkg: "conformance", may: []string{"backend", "element", "kernels/...", "gpu", "internal/host"}},
-	{pkg: "conformance/elementary", may: []string{
-		"backend", "conformance", "element", "gpu", "gpu/support", "rmath", "rmath/f32",
+	{pkg: "kernels", may: []string{
+		"backend", "element", "gpu", "gpu/support", "internal/host", "kernels/nativecode",
 	}},
+	{pkg: "kernels/nativecode", may: []string{"backend", "gpu/support"}}, // machine code
+	{pkg: "internal/tuning", may: []string{"backend", "element", "kernels", "internal/host"}},
+	{pkg: "kernels/tuning", may: []string{"backend", "element", "kernels", "internal/tuning"}},
+	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "internal/tuning", "internal/ptxgen"}},
+	{pkg: "kernels/internal/amdtest"}, // tests
+	{pkg: "conformance", may: []string{
+		"backend", "conformance/internal/functions", "element", "kernels", "internal/host",
+		"internal/tuning",
+	}},
+	{pkg: "conformance/internal/functions", may: []string{"gpu"}},
 
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
+	// any operation, by its regions: it knows nothing of arrays and sessions
+	{pkg: "internal/outofcore", may: []string{"backend", "element", "internal/npy", "internal/tiles"}},
 	{
-		pkg:  "linalg",
-		may:  []string{"backend", "element", "kernels/...", "internal/host", "internal/npy", "internal/tiles"},
+		pkg: "linalg",
+		may: []string{
+			"backend", "element", "kernels", "internal/host", "internal/hugepage", "internal/npy",
+			"internal/outofcore", "internal/tiles", "internal/tuning",
+		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{
 		pkg:  "linalg/gonumblas",
-		may:  []string{"backend", "element", "kernels/...", "linalg", "internal/host"},
+		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/tuning"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
+	// what NumPy has for arrays
+	{pkg: "array", may: []string{
+		"array/internal/...", "array/nativecode", "backend", "gpu", "gpu/support", "kernels", "linalg", "rmath",
+		"rmath/f32",
+	}},
+	{pkg: "array/nativecode", may: []string{"backend", "gpu/support"}},
+	{pkg: "array/internal/moves", may: []string{
+		"array/internal/moves/nativecode", "backend", "gpu", "gpu/support", "linalg",
+	}},
+	{pkg: "array/internal/moves/nativecode", may: []string{"backend", "gpu/support"}},
+	{pkg: "array/internal/random", may: []string{
+		"array/internal/random/nativecode", "backend", "gpu", "gpu/support", "linalg", "rmath", "rmath/f32",
+	}},
+	{pkg: "array/internal/sorting", may: []string{
+		"array/internal/sorting/nativecode", "backend", "gpu", "gpu/support", "kernels", "linalg",
+	}},
+	{pkg: "array/internal/sorting/nativecode", may: []string{"backend", "gpu/support"}},
+	{pkg: "array/internal/random/nativecode", may: []string{"backend", "gpu/support"}},
+	{pkg: "array/internal/sums", may: []string{
+		"array/internal/sums/nativecode", "backend", "gpu", "gpu/support", "internal/superacc", "linalg",
+	}},
+	{pkg: "array/internal/sums/nativecode", may: []string{"backend", "gpu/support"}},
 	// MPI's functions, and matrices over them
 	{pkg: "cluster/internal/mpi", may: []string{"backend/driverkit/dl"}},
 	{
@@ -128,7 +176,7 @@ var rules = []rule{
 	},
 	// for tests
 	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
-	{pkg: "internal/model", may: []string{"backend"}},
+	{pkg: "internal/model", may: []string{"backend", "backend/driverkit"}},
 	{
 		pkg:  "internal/faulttest",
 		may:  []string{"backend", "backend/driverkit/diskcache", "kernels", "linalg/...", "internal/faulttest/fault"},
@@ -139,15 +187,16 @@ var rules = []rule{
 	{
 		pkg: "bench/...",
 		may: []string{
-			"backend", "element", "kernels/...", "linalg/...", "backend/driverkit/dl", "internal/host",
+			"backend", "element", "kernels", "linalg/...", "backend/driverkit/dl", "internal/host",
+			"internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
 	{
 		pkg: "cmd/...",
 		may: []string{
-			"backend", "element", "kernels/...", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/model", "internal/npy", "internal/compiler", "backend/driverkit/diskcache",
+			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
+			"internal/model", "internal/npy", "internal/compiler", "internal/tuning", "backend/driverkit/diskcache",
 		},
 		mods: []string{
 			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",
@@ -157,7 +206,7 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"backend/...", "kernels/...", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
+			"backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
@@ -401,8 +450,8 @@ func TestRules(t *testing.T) {
 		{"backend/driverkit", "a.go", m + "backend/driverkit/dl", "the rule of backend/driverkit"},
 		{"kernels", "a.go", m + "internal/host", ""},
 		{"kernels", "a.go", m + "linalg", "the rule of kernels"},
-		{"kernels", "a.go", m + "kernels/tuning", "the rule of kernels"},
-		{"kernels/tuning", "a.go", m + "kernels", ""},
+		{"kernels", "a.go", m + "internal/tuning", "the rule of kernels"},
+		{"internal/tuning", "a.go", m + "kernels", ""},
 		{"kernels", "a.go", m + "backend/cpu", "the rule of kernels"},
 		{"kernels", "a.go", m + "backend/driverkit/diskcache", "the rule of kernels"},
 		{"cluster", "a.go", m + "linalg", ""},

@@ -4,8 +4,10 @@
 // load.go reads the package with go/types; lower*.go make its kernels a small typed tree, ir.go, in
 // which Go's order of evaluation is explicit; uniform.go finds barriers that not all work-items
 // reach; split.go cuts kernels at barriers for the cpu device; printc.go and printgo.go print the
-// tree; emit.go puts the generated file together, in which names.go chooses the names, and fresh.go
-// finds what it depends on; ptx.go keeps the PTX beside it.
+// tree. For machine code lanes.go puts functions in place of their calls, laneshape.go and
+// lanerows.go find what differs between work-items, and printlanes*.go print strips of these.
+// emit.go puts the generated file together, in which names.go chooses the names, and fresh.go finds
+// what it depends on; ptx.go keeps the PTX beside it, native.go the machine code.
 //
 // It needs the standard library alone, and the Go command: go list names the packages, and what Go
 // has compiled of them gives their types.
@@ -14,6 +16,7 @@ package compiler
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"go/types"
 	"io"
@@ -23,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tandem-gpu/tandem/internal/nativegen"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
@@ -33,10 +37,18 @@ const FileName = "kernels_tandem.go"
 type Options struct {
 	NoLaunch bool // leave the launch functions out, which need package linalg
 	NoPTX    bool // as where clang is not installed
+	Pack     bool // keep the texts beside the PTX, compressed
 	// PTX compiles the text of a kernel to PTX; root is the directory of Tandem's module. nil:
 	// none.
-	PTX func(root, name, text string) ([]byte, error)
-	Log io.Writer // is told what lacks PTX, and what keeps kernels from some devices; nil: nobody
+	PTX      func(root, name, text string) ([]byte, error)
+	NoNative bool // leave machine code for the cpu device out
+	// Native compiles a kernel's text in C to machine code. nil: none, what there is stays.
+	Native func(l nativegen.Level, name, text string) (*nativegen.Blob, error)
+	// Log is told what lacks PTX or machine code, and what keeps kernels from some devices; nil:
+	// nobody is.
+	Log     io.Writer
+	Explain bool                                // tell also why kernels have no machine code
+	text    func(kernel string) (string, error) // in place of nativeText, for tests
 }
 
 // Problems are all that keeps a package from being compiled.
@@ -64,29 +76,35 @@ func (p Problem) String() string {
 
 // Compile makes the generated file of the package in dir. Mistakes in the package are Problems.
 func Compile(dir string, o Options) ([]byte, error) {
-	text, _, err := compile(dir, o)
-	return text, err
+	out, err := compile(dir, o)
+	return out.text, err
 }
 
-func compile(dir string, o Options) ([]byte, []ptxgen.Prebuilt, error) {
+// An output is the generated file, and what lies beside it.
+type output struct {
+	text   []byte
+	ptx    []ptxgen.Prebuilt
+	native []nativeKernel
+}
+
+func compile(dir string, o Options) (output, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, err
+		return output{}, err
 	}
 	loader, err := newLoader(dir, FileName)
 	if err != nil {
-		return nil, nil, err
+		return output{}, err
 	}
 	return loader.compile(o)
 }
 
-// compile makes the generated file, and the PTX that lies beside it.
-func (l *loader) compile(o Options) (text []byte, ptx []ptxgen.Prebuilt, err error) {
+func (l *loader) compile(o Options) (out output, err error) {
 	err = l.lower(func(l *lowerer, pkg *goPackage, kernels []*kernelDecl) (err error) {
-		text, ptx, err = l.emit(pkg, kernels, o)
+		out, err = l.emit(pkg, kernels, o)
 		return err
 	})
-	return text, ptx, err
+	return out, err
 }
 
 // An emit makes something of lowered kernels.
@@ -158,25 +176,25 @@ func (l *lowerer) run(pkg *goPackage, e emit) (err error) {
 
 // Write makes the generated files of the package in dir.
 func Write(dir string, o Options) error {
-	text, ptx, err := compile(dir, o)
+	out, err := compile(dir, o)
 	if err != nil {
 		return err
 	}
-	if err := updatePTX(dir, ptx, o); err != nil {
+	if err := errors.Join(updatePTX(dir, out.ptx, o), updateNative(dir, out.native, o)); err != nil {
 		return err
 	}
 	name := filepath.Join(dir, FileName)
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, out.text) {
 		return nil
 	}
-	return os.WriteFile(name, text, 0o644)
+	return os.WriteFile(name, out.text, 0o644)
 }
 
 // Check is an error where the generated files of the package in dir are missing or not what Write
-// would make. PTX is compared where o has a compiler; else it is checked that it was made of the
-// same text.
+// would make. PTX and machine code are compared where o has their compilers; else it is checked
+// that they were made of the same texts.
 func Check(dir string, o Options) error {
-	text, ptx, err := compile(dir, o)
+	out, err := compile(dir, o)
 	if err != nil {
 		return err
 	}
@@ -185,8 +203,8 @@ func Check(dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), text) {
+	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), out.text) {
 		return fmt.Errorf("%s is stale: run go generate", name)
 	}
-	return checkPTX(dir, ptx, o)
+	return errors.Join(checkPTX(dir, out.ptx, o), checkNative(dir, out.native, o))
 }

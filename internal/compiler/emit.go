@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
@@ -77,6 +76,7 @@ type emitter struct {
 	o       Options
 	b       strings.Builder
 	ptx     []ptxgen.Prebuilt
+	native  []nativeKernel
 	names   *names
 	imports map[string]string // the names of packages, by path
 }
@@ -97,12 +97,15 @@ func (e *emitter) typeName(t types.Type) string {
 	})
 }
 
-func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte, []ptxgen.Prebuilt, error) {
+func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) (output, error) {
 	e := newEmitter(l, pkg, o)
 	e.reserve(kernels)
 	g := newGoPrinter(l, e.names)
 	for _, k := range kernels {
 		for _, n := range k.instances {
+			if k.mapped != nil {
+				continue
+			}
 			e.warnLocal(k, n)
 			sp := l.split(n)
 			e.plain(g, k, n)
@@ -110,52 +113,60 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) ([]byte
 		}
 	}
 	if len(l.problems) > 0 {
-		return nil, nil, nil
+		return output{}, nil
 	}
-	g.functions()
 	for _, k := range kernels {
-		if !o.NoLaunch {
+		switch {
+		case k.mapped != nil && !o.NoLaunch:
+			e.launchMap(k)
+		case !o.NoLaunch:
 			e.launch(k)
 		}
 		for i := range k.instances {
-			if err := e.source(k, i); err != nil {
-				return nil, nil, err
+			if err := e.source(g, k, i); err != nil {
+				return output{}, err
 			}
 		}
 	}
+	g.functions()
 	e.packed()
 	constraint, err := e.fresh(g, kernels)
 	if err != nil {
-		return nil, nil, err
+		return output{}, err
 	}
 	body := e.b.String() + strings.Join(g.types, "\n") + g.out.String()
 	if e.checkUniverse(); len(l.problems) > 0 {
-		return nil, nil, nil
+		return output{}, nil
 	}
 	head, body := e.head(body, constraint)
 	text := head + body
 	out, err := format.Source([]byte(text))
 	if err != nil {
-		return nil, nil,
+		return output{},
 			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
 	}
-	return restoreLines(out), e.ptx, nil
+	return output{restoreLines(out), e.ptx, e.native}, nil
 }
 
 // portableLocal is how many bytes of local memory every GPU gives a group.
 const portableLocal = 48 << 10
 
-// warnLocal warns of a kernel that takes more.
-func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
-	size := int64(0)
+// localSize is how many bytes of local memory a group of n takes.
+func localSize(n *kernel) (size int64) {
 	for _, v := range slices.Concat(localsOf(n.body), slices.Collect(maps.Values(n.meeting))) {
 		size += v.typ.size
 	}
+	return size
+}
+
+// warnLocal warns of a kernel that takes more.
+func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
+	size := localSize(n)
 	if size > portableLocal && e.o.Log != nil {
 		fmt.Fprintln(e.o.Log, Problem{
 			e.fset.Position(k.decl.Name.Pos()),
 			fmt.Sprintf("warning: %s%s takes %d bytes of local memory, and many devices have %d for a group; take "+
-				"smaller arrays, or know your device", k.decl.Name.Name, e.instanceArgs(k, n), size, portableLocal),
+				"smaller arrays, or know your device", k.name(), e.instanceArgs(k, n), size, portableLocal),
 		})
 	}
 }
@@ -181,7 +192,7 @@ type part struct {
 
 // partName is the name of something that is generated for an instance.
 func (e *emitter) partName(k *kernelDecl, n *kernel, what string) string {
-	return e.names.of(part{n, what}, k.decl.Name.Name+n.instance+what)
+	return e.names.of(part{n, what}, k.name()+n.instance+what)
 }
 
 // sourceName is the variable of an instance's backend.Source.
@@ -254,12 +265,17 @@ func (e *emitter) plain(g *goPrinter, k *kernelDecl, n *kernel) {
 	}
 	g.line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
 	g.line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
-		k.decl.Name.Name, e.instanceArgs(k, n), strings.Join(call, ", "))
+		k.name(), e.instanceArgs(k, n), strings.Join(call, ", "))
 }
 
 // source prints the backend.Source of an instance.
-func (e *emitter) source(k *kernelDecl, i int) error {
+func (e *emitter) source(g *goPrinter, k *kernelDecl, i int) error {
 	n := k.instances[i]
+	compiled, plain := e.goKernelName(k, n), e.plainName(k, n)
+	if k.mapped != nil {
+		compiled, plain = e.mapSources(g, k, n)
+		compiled = "support.Form(" + compiled + ", " + plain + ")"
+	}
 	body, files := e.text(k, n)
 	e.line("var %s = &backend.Source{", e.sourceName(k, n))
 	e.line("Name: %q, File: %q,", n.entry, n.entry+".cl")
@@ -271,12 +287,19 @@ func (e *emitter) source(k *kernelDecl, i int) error {
 	if n.group != [3]int{} {
 		e.line("Group: [3]int{%d, %d, %d},", n.group[0], n.group[1], n.group[2])
 	}
-	e.line("Go: %s, Fresh: %s,", e.goKernelName(k, n), e.freshName())
-	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, e.plainName(k, n))
-	e.line("Text: support.Head + `%s`,", body)
+	e.line("Go: %s, Fresh: %s,", compiled, e.freshName())
+	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
+	if e.o.Pack {
+		e.line("PackedText: %s(%q),", e.names.give("kernelsTexts"), n.entry)
+		text := ptxgen.Prebuilt{Name: n.entry + ptxgen.TextExtension, Text: []byte(body)}
+		e.ptx = append(e.ptx, text)
+	} else {
+		e.line("Text: support.Head + `%s`,", body)
+	}
 	if !e.o.NoPTX {
 		e.line("Packed: %s(%q),", e.names.give("kernelsPTX"), n.entry)
 	}
+	e.nativeSource(n)
 	e.line("}\n")
 	if e.o.NoPTX {
 		return nil
@@ -307,6 +330,9 @@ func (e *emitter) packed() {
 		file := e.names.give("kernelsFile")
 		e.line("//go:embed %s\nvar %s string\n\nvar %s = support.PTX(%s)\n", PTXName, file,
 			e.names.give("kernelsPTX"), file)
+		if e.o.Pack {
+			e.line("var %s = support.Texts(%s)\n", e.names.give("kernelsTexts"), file)
+		}
 	}
 }
 
@@ -314,7 +340,7 @@ func (e *emitter) packed() {
 // that it names.
 func (e *emitter) text(k *kernelDecl, n *kernel) (body string, files []string) {
 	body, files = cText(n, e.lowerer)
-	return "/* " + k.decl.Name.Name + e.instanceArgs(k, n) + ", from Go */\n" + body, files
+	return "/* " + k.name() + e.instanceArgs(k, n) + ", from Go */\n" + body, files
 }
 
 // A textParam is a parameter of a kernel as support.Params takes it.
@@ -389,25 +415,32 @@ func (e *emitter) launch(k *kernelDecl) {
 	session, grid := l.unique("s"), l.unique("grid")
 	l.call = l.unique("call")
 	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
-	source := e.sourceName(k, k.instances[0])
-	if sig.TypeParams().Len() > 0 {
-		var zeros []string
-		for i := range sig.TypeParams().Len() {
-			zeros = append(zeros, "*new("+l.typeParam(i)+")")
-		}
-		source = fmt.Sprintf("%s.Of(%s)", e.instancesName(k), strings.Join(zeros, ", "))
-	}
+	source := l.kernelOf()
 	for j := range k.instances[0].params {
 		l.param(j)
 	}
-	name := launchName(k.decl.Name.Name)
+	name := launchName(k.name())
 	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
-		k.decl.Name.Name)
+		k.name())
 	e.line("// with host memory it blocks until the kernel is done.")
 	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
 	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
 		strings.Join(l.steps, "\n"))
 	e.instances(k)
+}
+
+// kernelOf is the source that is launched, by the types of a generic kernel, whose type parameters
+// it adds.
+func (l *launcher) kernelOf() string {
+	params := l.k.fn.Type().(*types.Signature).TypeParams()
+	if params.Len() == 0 {
+		return l.sourceName(l.k, l.k.instances[0])
+	}
+	var zeros []string
+	for i := range params.Len() {
+		zeros = append(zeros, "*new("+l.typeParam(i)+")")
+	}
+	return fmt.Sprintf("%s.Of(%s)", l.instancesName(l.k), strings.Join(zeros, ", "))
 }
 
 // typeParam adds type parameter i of the kernel, and gives its name.
@@ -452,11 +485,7 @@ func (l *launcher) param(j int) {
 	}
 	elemName := l.typeName(elem)
 	arg := l.unique("Arg" + strconv.Itoa(j+1))
-	constraint := "interface{ []" + elemName + " }"
-	if l.isElement(l.k, j+1) {
-		constraint = "linalg.KernelArg[" + elemName + "]"
-	}
-	l.typeParams = append(l.typeParams, arg+" "+constraint)
+	l.typeParams = append(l.typeParams, arg+" linalg.KernelArg["+elemName+"]")
 	l.params = append(l.params, name+" "+arg)
 	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.name, name))
 }
@@ -464,10 +493,10 @@ func (l *launcher) param(j int) {
 // reserve takes the names of launch functions, which users know, before all others.
 func (e *emitter) reserve(kernels []*kernelDecl) {
 	for _, k := range kernels {
-		name := launchName(k.decl.Name.Name)
+		name := launchName(k.name())
 		if o := e.pkg.types.Scope().Lookup(name); o != nil && !e.o.NoLaunch {
 			e.problem(o.Pos(), "the generated file declares %s, which launches kernel %s; choose another name", name,
-				k.decl.Name.Name)
+				k.name())
 		}
 		if e.names.of(k, name) != name && !e.o.NoLaunch {
 			e.problem(k.decl.Name.Pos(), "%s launches another kernel, too; choose another name", name)
@@ -482,25 +511,6 @@ func bracketed(list []string) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// isElement tells whether linalg has arrays of what parameter i is a slice or a matrix of,
-// whatever its type parameters stand for.
-func (e *emitter) isElement(k *kernelDecl, i int) bool {
-	for _, n := range k.instances {
-		t := e.types.close(k.fn.Type().(*types.Signature).Params().At(i).Type(), instanceEnv(k, n))
-		elem := types.Type(nil)
-		if s, ok := t.Underlying().(*types.Slice); ok {
-			elem = s.Elem()
-		} else {
-			elem = types.Unalias(t).(*types.Named).TypeArgs().At(0)
-		}
-		name := e.typeName(elem)
-		if !slices.ContainsFunc(element.Types(), func(t element.Type) bool { return t.String() == name }) {
-			return false
-		}
-	}
-	return true
-}
-
 // scalar is the backend.Arg of a scalar parameter.
 func scalar(name string, t types.Type, it *typ) string {
 	if p, ok := types.Unalias(t).(*types.TypeParam); ok {
@@ -513,7 +523,7 @@ func scalar(name string, t types.Type, it *typ) string {
 }
 
 func (e *emitter) instancesName(k *kernelDecl) string {
-	return e.names.of(part{k.instances[0], "Kernels"}, k.decl.Name.Name+"Kernels")
+	return e.names.of(part{k.instances[0], "Kernels"}, k.name()+"Kernels")
 }
 
 // instances prints the list of a generic kernel's instances.

@@ -211,6 +211,9 @@ func (e *emitter) fresh(g *goPrinter, kernels []*kernelDecl) (condition string, 
 	var conditions conditions
 	files := map[string]bool{}
 	for _, file := range e.pkg.files {
+		if e.made[file] {
+			continue
+		}
 		name := e.fset.PositionFor(file.Pos(), false).Filename
 		text, err := e.read(name)
 		if err != nil {

@@ -112,6 +112,7 @@ func (m *mutator) compile(t testing.TB, text string, o Options) {
 
 // errors compiles text, and gives what the Go compiler would say of the result.
 func (m *mutator) errors(t testing.TB, text string, o Options) (list []error) {
+	o.NoNative = true // its package would have to be there
 	l := m.loader
 	l.overlay = map[string][]byte{m.name: []byte(text)}
 	l.fset, l.source = token.NewFileSet(), map[string]bool{}
@@ -121,7 +122,7 @@ func (m *mutator) errors(t testing.TB, text string, o Options) (list []error) {
 			t.Fatalf("the compiler panics: %v (see mutant.go in %s)", v, os.TempDir())
 		}
 	}()
-	out, _, err := l.compile(o)
+	out, err := l.compile(o)
 	if err != nil {
 		if _, ok := err.(Problems); !ok && !strings.Contains(err.Error(), "has no kernels") {
 			if _, ok := err.(scanner.ErrorList); !ok {
@@ -133,7 +134,7 @@ func (m *mutator) errors(t testing.TB, text string, o Options) (list []error) {
 	}
 	m.good++
 	files := append([]*ast.File(nil), l.loaded[l.root.ImportPath].files...)
-	generated, err := parser.ParseFile(l.fset, FileName, out, 0)
+	generated, err := parser.ParseFile(l.fset, FileName, out.text, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

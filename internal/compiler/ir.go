@@ -83,6 +83,15 @@ func (e *expr) walk(f func(*expr)) {
 	e.children(func(x *expr) { x.walk(f) })
 }
 
+// variables calls f for the variables that e mentions, at each place.
+func (e *expr) variables(f func(*variable)) {
+	e.walk(func(e *expr) {
+		if e.op == opVar {
+			f(e.v)
+		}
+	})
+}
+
 // constant tells whether a compiler would compute e itself.
 func (e *expr) constant() bool {
 	switch e.op {
@@ -182,6 +191,19 @@ func walk(list []*stmt, f func(*stmt)) {
 		walk(s.els, f)
 		walk(s.post, f)
 	}
+}
+
+// variables calls f for the variables that list declares or mentions, at each place.
+func variables(list []*stmt, f func(*variable)) {
+	walk(list, func(s *stmt) {
+		if s.kind == stmtDecl {
+			f(s.v)
+		}
+		for _, v := range s.dst {
+			f(v)
+		}
+		s.exprs(func(e *expr) { e.variables(f) })
+	})
 }
 
 type function struct {

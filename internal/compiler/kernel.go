@@ -20,6 +20,15 @@ type kernelDecl struct {
 	typeNames [][]string
 	group     [3]int
 	instances []*kernel
+	mapped    *ast.FuncDecl // the function of which the kernel is the map
+}
+
+// name is what the generated file calls the kernel by: a map by its function.
+func (k *kernelDecl) name() string {
+	if k.mapped != nil {
+		return k.mapped.Name.Name
+	}
+	return k.decl.Name.Name
 }
 
 const (
@@ -36,6 +45,9 @@ func (l *lowerer) kernels(pkg *goPackage) (found []*kernelDecl) {
 				continue
 			}
 			k := &kernelDecl{decl: decl}
+			if l.made[file] {
+				k.mapped = l.maps[decl.Name.Name]
+			}
 			var list, group []string
 			marked := false
 			for _, c := range decl.Doc.List {
@@ -139,15 +151,15 @@ func (l *lowerer) instantiate(pkg *goPackage, k *kernelDecl) {
 	params := k.fn.Type().(*types.Signature).TypeParams()
 	before := len(l.problems)
 	for i, ts := range k.types {
-		l.kernel, l.copies = k.decl.Name.Name, 0
+		l.kernel, l.copies = k.name(), 0
 		e := env{}
 		for j, t := range ts {
 			e[params.At(j)] = t
 		}
-		entry := cName(k.decl.Name.Name) + "_kernel"
+		entry := cName(k.name()) + "_kernel"
 		instance := ""
 		for _, name := range k.typeNames[i] {
-			entry = cName(k.decl.Name.Name) + "_" + cName(strings.Join(k.typeNames[i], "_"))
+			entry = cName(k.name()) + "_" + cName(strings.Join(k.typeNames[i], "_"))
 			instance += exported(cName(name))
 		}
 		for l.entries[entry] {
@@ -191,7 +203,9 @@ func (f *frame) kernelParams(k *kernelDecl, n *kernel) {
 		}
 		goType := k.fn.Type().(*types.Signature).Params().At(i).Type()
 		t := f.irType(name.Pos(), goType, spaceGlobal)
-		f.refuseParts(name.Pos(), goType, t)
+		if k.mapped == nil || t.kind != kindBool {
+			f.refuseParts(name.Pos(), goType, t)
+		}
 		switch {
 		case isGPU(f.close(goType), "Matrix"):
 		case t.kind == kindItem:

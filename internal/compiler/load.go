@@ -57,6 +57,9 @@ type loader struct {
 	funcs  []string // names of the package's functions
 	errs   []Problem
 
+	made map[*ast.File]bool       // files with the kernels of maps
+	maps map[string]*ast.FuncDecl // the functions of these, by the kernels' names
+
 	overlay map[string][]byte // files in place of those on disk, for tests
 }
 
@@ -83,6 +86,9 @@ func newLoader(dir, skip string) (*loader, error) {
 		return nil, fmt.Errorf("%s has no Go package", dir)
 	}
 	imports := slices.DeleteFunc(slices.Clone(l.root.Imports), func(path string) bool { return path == "C" })
+	if !slices.Contains(imports, gpuPath) && l.root.Module != nil { // the kernels of maps need it
+		imports = append(imports, gpuPath)
+	}
 	if len(imports) == 0 {
 		return l, nil
 	}
@@ -116,6 +122,7 @@ func (l *loader) list(dir string, args ...string) error {
 // load reads the package itself, and the packages in l.source.
 func (l *loader) load() (*goPackage, error) {
 	l.loaded, l.errs = map[string]*goPackage{}, nil
+	l.made, l.maps = map[*ast.File]bool{}, map[string]*ast.FuncDecl{}
 	if l.export != nil && len(l.source) == 0 {
 		return l.parse(l.root)
 	}
@@ -169,6 +176,14 @@ func (l *loader) parse(p *listed) (*goPackage, error) {
 			return nil, err
 		}
 		g.files = append(g.files, f)
+		if p != l.root {
+			continue
+		}
+		if f, err = l.mapKernels(f, text); err != nil {
+			return nil, err
+		} else if f != nil {
+			g.files = append(g.files, f)
+		}
 	}
 	g.info = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},

@@ -30,7 +30,7 @@ func TestMeaning(t *testing.T) {
 		files[name] = fill.Replace(string(text))
 	}
 	dir := newModule(t, files)
-	if err := Write(dir, Options{PTX: Clang()}); err != nil {
+	if err := Write(dir, Options{PTX: Clang(), Native: ownMachine()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, checked := range []string{"", "1"} {

@@ -14,11 +14,7 @@ import (
 // cText is the text of a kernel in the portable dialect, but for support.Head, and the names of the
 // files that its lines are of.
 func cText(k *kernel, l *lowerer) (text string, files []string) {
-	p := &cPrinter{
-		l: l, decls: new(strings.Builder), out: new(strings.Builder), names: scope{k.entry: true},
-		named: map[any]string{}, helpers: map[string]bool{}, files: new([]string),
-	}
-	p.place(k.pos) // the kernel's own file is the first
+	p := newCPrinter(k, l)
 	p.kernel(k)
 	body := p.out.String()
 	return p.decls.String() + body, *p.files
@@ -38,6 +34,15 @@ type cPrinter struct {
 	fn         *function
 	around     []*stmt // the loops and blocks that the statement is in
 	labels     int
+}
+
+func newCPrinter(k *kernel, l *lowerer) *cPrinter {
+	p := &cPrinter{
+		l: l, decls: new(strings.Builder), out: new(strings.Builder), names: scope{k.entry: true},
+		named: map[any]string{}, helpers: map[string]bool{}, files: new([]string), fn: k.function,
+	}
+	p.place(k.pos) // the kernel's own file is the first
+	return p
 }
 
 func (p *cPrinter) line(format string, args ...any) {
@@ -168,7 +173,7 @@ func fieldName(t *typ, i int) string {
 }
 
 func (p *cPrinter) kernel(k *kernel) {
-	p.fn, p.float64By = k.function, float64Error(k.function)
+	p.float64By = float64Error(k.function)
 	var params, inner []string
 	for _, v := range k.params {
 		head, value := p.parameter(v)

@@ -612,6 +612,9 @@ func (p *goPrinter) builtin(e *expr) string {
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("math.%s(%s)", exported(e.name), args)
 	}
+	if name, ok := strings.CutPrefix(e.name, "Atomic"); ok && e.args[0].typ.space == spaceLocal {
+		return fmt.Sprintf("support.Local%s(%s)", name, args) // one goroutine runs a group
+	}
 	return fmt.Sprintf("gpu.%s(%s)", e.name, args)
 }
 
@@ -834,21 +837,9 @@ func (p *goPrinter) keep(list []*stmt) (keep []*variable) {
 			keep = append(keep, v)
 		}
 	}
+	variables(list, note)
 	walk(list, func(s *stmt) {
 		leaves = leaves || s.kind == stmtReturn || (s.kind == stmtBreak || s.kind == stmtContinue) && s.target.lifted
-		if s.kind == stmtDecl {
-			note(s.v)
-		}
-		for _, v := range s.dst {
-			note(v)
-		}
-		s.exprs(func(e *expr) {
-			e.walk(func(e *expr) {
-				if e.op == opVar {
-					note(e.v)
-				}
-			})
-		})
 	})
 	if leaves {
 		p.kept = nil
@@ -885,49 +876,15 @@ func mentions(e *expr, v *variable) bool {
 	return found
 }
 
-// anew declares the variables that each loop computes anew, in the order of their declarations.
+// anew declares the variables that each loop computes anew.
 func (p *goPrinter) anew(list []*stmt) {
-	if p.sp == nil || len(p.sp.again) == 0 {
-		return
-	}
-	need := readsOf(list, p.sp.again)
-	var order []*variable
-	walk(p.k.body, func(s *stmt) {
-		if s.kind == stmtDecl && p.sp.again[s.v] != nil {
-			order = append(order, s.v)
-		}
-	})
-	for _, v := range slices.Backward(order) {
-		if need[v] {
-			p.sp.again[v].walk(func(e *expr) {
-				if e.op == opVar {
-					need[e.v] = true
-				}
-			})
-		}
-	}
-	for _, v := range order {
-		if need[v] {
-			p.line("%s := %s", p.name(v), p.bare(p.sp.again[v]))
-		}
+	for _, s := range recomputed(p.k.body, list, p.sp) {
+		p.line("%s := %s", p.name(s.v), p.bare(s.x))
 	}
 }
 
 // group prints statements of a kernel with barriers: loops over work-items, and what is lifted.
-func (p *goPrinter) group(list []*stmt) {
-	for i := 0; i < len(list); i++ {
-		first := i
-		for i < len(list) && !list[i].lifted {
-			i++
-		}
-		if i > first {
-			p.items(list[first:i])
-		}
-		if i < len(list) {
-			p.lifted(list[i])
-		}
-	}
-}
+func (p *goPrinter) group(list []*stmt) { stretches(list, p.items, p.lifted) }
 
 func (p *goPrinter) lifted(s *stmt) {
 	switch s.kind {

@@ -96,8 +96,9 @@ func warnPTX(list []ptxgen.Prebuilt, o Options) {
 	}
 }
 
-// Show writes the PTX of a kernel of the package in dir: of the name that its file of PTX has for
-// it, or of all that begin with that of a generic kernel. Packages of kernels in Go have one such
+// Show writes the PTX of a kernel of the package in dir, or the text of NAME.cl where texts are
+// packed: of the name that its file of PTX has for it, or of all that begin with that of a generic
+// kernel. Packages of kernels in Go have one such
 // file; the built-in kernels have another, for those in OpenCL C.
 func Show(w io.Writer, dir, kernel string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*_tandem.zip"))
@@ -112,6 +113,9 @@ func Show(w io.Writer, dir, kernel string) error {
 			return err
 		}
 		for _, p := range list {
+			if strings.HasSuffix(p.Name, ptxgen.TextExtension) != strings.HasSuffix(kernel, ptxgen.TextExtension) {
+				continue
+			}
 			names = append(names, p.Name)
 			if p.Name == kernel || strings.HasPrefix(p.Name, kernel+"_") {
 				found = true

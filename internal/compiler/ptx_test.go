@@ -39,11 +39,11 @@ func main() {
 func TestPTXFile(t *testing.T) {
 	dir := newModule(t, map[string]string{"main.go": twoKernels})
 	version := "1"
-	made := Options{NoLaunch: true, PTX: func(_, name, _ string) ([]byte, error) {
+	made := Options{NoLaunch: true, NoNative: true, PTX: func(_, name, _ string) ([]byte, error) {
 		return []byte(name + " " + version), nil
 	}}
 	log := new(bytes.Buffer)
-	none := Options{NoLaunch: true, Log: log}
+	none := Options{NoLaunch: true, NoNative: true, Log: log}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -109,9 +109,9 @@ func TestPTXFile(t *testing.T) {
 	}
 	ok(Check(dir, none))
 	writeFile(t, filepath.Join(dir, "main.go"), strings.Replace(twoKernels, "= 2", "= 3", 1))
-	text, _, err = compile(dir, none)
+	out, err := compile(dir, none)
 	ok(err)
-	writeFile(t, filepath.Join(dir, FileName), string(text))
+	writeFile(t, filepath.Join(dir, FileName), string(out.text))
 	if err := Check(dir, none); err == nil || !strings.Contains(err.Error(), "other PTX of two_kernel; run") {
 		t.Errorf("with another text: %v", err)
 	}
@@ -126,7 +126,7 @@ func TestPTXFile(t *testing.T) {
 		t.Errorf("with a damaged file: %v", err)
 	}
 	runs("\"\" embedded PTX: zip: not a valid")
-	ok(Write(dir, Options{NoLaunch: true, NoPTX: true}))
+	ok(Write(dir, Options{NoLaunch: true, NoPTX: true, NoNative: true}))
 	if _, err := os.Stat(filepath.Join(dir, PTXName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without PTX the file is there: %v", err)
 	}

@@ -19,10 +19,14 @@ var (
 	on       = flag.String("on", "cpu opencl cudasim", "the `backends` of TestRandom")
 )
 
-// Random kernels give the same bits as plain Go, on the cpu device, with OpenCL and on the
-// simulated GPU. Every fourth package is compiled by NVRTC instead of clang, another one runs in
-// the checked mode. docs/kernels.md names seeds that PoCL 3.1 has wrong. A long run:
-// go test ./internal/compiler -run Random -programs 10000 -timeout 0.
+// Random kernels give the same bits as plain Go, on the cpu device as machine code, with OpenCL and
+// on the simulated GPU. Of four packages one is compiled by NVRTC instead of clang, one runs in the
+// checked mode, and one as the Go that is printed for the cpu device. docs/kernels.md names seeds
+// that PoCL 3.1 has wrong. A long run:
+// go test ./internal/compiler -run Random -programs 10000 -timeout 0. On a simulated arm64
+// processor: the same with CGO_ENABLED=0 GOARCH=arm64 GOFLAGS=-exec=qemu-aarch64 and
+// QEMU_LD_PREFIX, on the cpu device. Plain Go fuses products with sums there: a difference counts
+// where TANDEM_NATIVE=off has none.
 func TestRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")
@@ -42,9 +46,13 @@ func TestRandom(t *testing.T) {
 			}
 			t.Errorf("seed %d: %s\n%s", first, what, text)
 		}
-		o := Options{PTX: Clang()}
+		o := Options{PTX: Clang(), Native: ownMachine()}
+		if !strings.Contains(*on, "cudasim") {
+			o.PTX = nil
+		}
 		t.Setenv("ON", *on)
 		t.Setenv("CHECKED", "")
+		t.Setenv("TANDEM_NATIVE", os.Getenv("TANDEM_NATIVE"))
 		switch done / batch % 4 {
 		case 1:
 			if os.Getenv("TANDEM_NVRTC") != "" {
@@ -52,6 +60,8 @@ func TestRandom(t *testing.T) {
 			}
 		case 2:
 			t.Setenv("CHECKED", "1")
+		case 3:
+			t.Setenv("TANDEM_NATIVE", "off")
 		}
 		if err := Write(dir, o); err != nil {
 			fail("compiling", err.Error())

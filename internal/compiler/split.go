@@ -227,24 +227,10 @@ func (sp *splitter) checkJumps(s *stmt, rest []*stmt, tail []escape) {
 }
 
 func (sp *splitter) use(list []*stmt, loop int) {
-	walk(list, func(s *stmt) {
-		if s.kind == stmtDecl {
-			sp.touch(s.v, loop)
-		}
-		for _, v := range s.dst {
-			sp.touch(v, loop)
-		}
-		s.exprs(func(e *expr) { sp.useExpr(e, loop) })
-	})
+	variables(list, func(v *variable) { sp.touch(v, loop) })
 }
 
-func (sp *splitter) useExpr(e *expr, loop int) {
-	e.walk(func(e *expr) {
-		if e.op == opVar {
-			sp.touch(e.v, loop)
-		}
-	})
-}
+func (sp *splitter) useExpr(e *expr, loop int) { e.variables(func(v *variable) { sp.touch(v, loop) }) }
 
 func (sp *splitter) touch(v *variable, loop int) {
 	switch {
@@ -284,4 +270,51 @@ func (sp *splitter) recompute() {
 			}
 		})
 	}
+}
+
+// stretches calls items for the statements of a list that each work-item runs by itself, as many as
+// stand together, and lifted for those that run for the group.
+func stretches(list []*stmt, items func([]*stmt), lifted func(*stmt)) {
+	for i := 0; i < len(list); i++ {
+		first := i
+		for i < len(list) && !list[i].lifted {
+			i++
+		}
+		if i > first {
+			items(list[first:i])
+		}
+		if i < len(list) {
+			lifted(list[i])
+		}
+	}
+}
+
+// recomputed is the declarations of variables of a kernel that a loop over work-items computes anew
+// for list, in their order.
+func recomputed(body, list []*stmt, sp *splitter) (decls []*stmt) {
+	if sp == nil || len(sp.again) == 0 {
+		return nil
+	}
+	need := readsOf(list, sp.again)
+	var order []*stmt
+	walk(body, func(s *stmt) {
+		if s.kind == stmtDecl && sp.again[s.v] != nil {
+			order = append(order, s)
+		}
+	})
+	for _, s := range slices.Backward(order) {
+		if need[s.v] {
+			sp.again[s.v].walk(func(e *expr) {
+				if e.op == opVar {
+					need[e.v] = true
+				}
+			})
+		}
+	}
+	for _, s := range order {
+		if need[s.v] {
+			decls = append(decls, s)
+		}
+	}
+	return decls
 }

@@ -8,7 +8,7 @@ import "github.com/tandem-gpu/tandem/element"
 
 // GemmTrans is [Gemm] with op(A) and op(B) in the place of A and B: with transA A is k by m in
 // memory, with transB B is n by k.
-func GemmTrans[T Float](
+func GemmTrans[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	if alpha == 0 || k == 0 {
@@ -27,7 +27,7 @@ func GemmTrans[T Float](
 }
 
 // gemmTrans is [GemmTrans] by way of transposed copies.
-func gemmTrans[T Float](
+func gemmTrans[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	s, memory := Take[T](elementsIf(transA, m*k) + elementsIf(transB, k*n))
@@ -49,7 +49,7 @@ func elementsIf(is bool, n int) int {
 }
 
 // transposeInto makes t, the beginning of memory, the transpose of x, of rows by cols.
-func transposeInto[T Float](memory []T, rows, cols int, x []T, ld int) (t []T, ldt int, rest []T) {
+func transposeInto[T element.Element](memory []T, rows, cols int, x []T, ld int) (t []T, ldt int, rest []T) {
 	if rows == 1 { // the elements of a row and of a column lie alike
 		return x, 1, memory
 	}

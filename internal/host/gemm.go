@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Gemm computes C = alpha*A*B + beta*C for A of m by k, B of k by n and C of m by n, which overlaps
@@ -26,12 +27,26 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
 	kern := kernels[T]()[0]
-	// the smallest, where every step counts
-	if alpha == 1 && beta == 0 && m <= kern.rows && n <= kern.cols && k <= kern.kc {
-		kern.run(m, n, k, &a[0], lda, 1, &b[0], ldb, &c[0], ldc, true, &c[0])
+	if alpha == 1 && beta == 0 && max(m, n, k) <= fewTiles {
+		kern.tiles(m, n, k, a, lda, b, ldb, c, ldc)
 		return
 	}
 	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// fewTiles is the rows, columns and steps of a product that is done before it is planned. Its
+// operands stay in the first-level caches, so that nothing is packed.
+const fewTiles = 48
+
+// tiles computes C = A*B where it lies, one tile after the other.
+func (kern *microKernel[T]) tiles(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	for i := 0; i < m; i += kern.rows {
+		h, a := min(kern.rows, m-i), &a[i*lda]
+		for j := 0; j < n; j += kern.cols {
+			at := &c[i*ldc+j]
+			kern.run(h, min(kern.cols, n-j), k, a, lda, 1, &b[j], ldb, at, ldc, true, at)
+		}
+	}
 }
 
 // AddMul computes C + A*B in one chain for A of m by k, B of k by n and C of m by n, which overlaps
@@ -155,7 +170,7 @@ func (p *product[T]) compute() {
 }
 
 // serialWork is the number of multiplications below which one goroutine is faster than several.
-const serialWork = 128 * 128 * 128
+const serialWork = 112 * 112 * 112
 
 // An operand is not packed when it is used in so few tiles that it does not pay, or when it is so
 // small that it stays in the first-level caches.
@@ -207,7 +222,7 @@ func (p *product[T]) plan() {
 	kern, size := p.kern, int(unsafe.Sizeof(T(0)))
 	p.workers = 1
 	if float64(p.m)*float64(p.n)*float64(p.k) > serialWork {
-		p.workers = maxWorkers()
+		p.workers = parallel.Workers()
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
 	p.directB = p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k

@@ -98,6 +98,12 @@ func transpose4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles 
 //go:noescape
 func transpose8AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
+//go:noescape
+func stream4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func stream8AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
 var (
 	hasAVX    = cpu.X86.HasAVX
 	hasFMA    = cpu.X86.HasFMA && hasAVX // AVX tells that the operating system keeps the registers
@@ -165,7 +171,7 @@ func nativeTransposes() []*transposeSet {
 		})
 	}
 	if hasAVX2 {
-		list = append(list, &transposeSet{"avx2", 32, transpose4AVX2, transpose8AVX2, nil, nil})
+		list = append(list, &transposeSet{"avx2", 32, transpose4AVX2, transpose8AVX2, stream4AVX2, stream8AVX2})
 	}
 	return list
 }

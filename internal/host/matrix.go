@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Sizes below which one goroutine is faster than several.
@@ -25,7 +26,7 @@ func bands[T element.Element](rows, cols, unit int, f func(lo, hi int)) {
 		return
 	}
 	band := max(bandBytes/int(unsafe.Sizeof(T(0)))/cols/unit, 1) * unit
-	Parallel((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
+	parallel.Do((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
 }
 
 // CopyMatrix copies src, of rows by cols, to dst, which must not overlap it.
@@ -37,25 +38,6 @@ func CopyMatrix[T element.Element](rows, cols int, src []T, lds int, dst []T, ld
 		return
 	}
 	bands[T](rows, cols, 1, func(lo, hi int) { copyRows(hi-lo, cols, src[lo*lds:], lds, dst[lo*ldd:], ldd) })
-}
-
-// AddMatrix computes z = x + y, element by element, for matrices of rows by cols. z may be x or y
-// itself, with the same leading dimension.
-func AddMatrix[T element.Element](rows, cols int, x []T, ldx int, y []T, ldy int, z []T, ldz int) {
-	check("x", rows, cols, ldx, len(x))
-	check("y", rows, cols, ldy, len(y))
-	check("z", rows, cols, ldz, len(z))
-	if rows == 0 || cols == 0 {
-		return
-	}
-	bands[T](rows, cols, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]
-			for j := range z {
-				z[j] = x[j] + y[j]
-			}
-		}
-	})
 }
 
 // ScaleMatrix computes z = alpha*x, element by element, for matrices of rows by cols. z may be x

@@ -1,6 +1,10 @@
 package host
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/internal/parallel"
+)
 
 // A product of few columns does not fill a register with a row of C. Its transpose does: C's
 // columns are rows of the tile there, and its chains are the same, as a product does not depend on
@@ -28,7 +32,7 @@ func (p *product[T]) narrow() {
 	panels := (p.m + p.kern.cols - 1) / p.kern.cols
 	if p.workers > 1 {
 		q := *p // so that a product that never comes here needs no heap
-		Parallel(panels, q.narrowPanel)
+		parallel.Do(panels, q.narrowPanel)
 		return
 	}
 	for i := range panels {

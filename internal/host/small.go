@@ -3,6 +3,8 @@ package host
 import (
 	"math"
 	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // What follows is for matrices of few elements, where plain loops are done before what is made for
@@ -18,16 +20,16 @@ const (
 	smallTriangle  = 16 // elements of a transposed B
 )
 
-func isFloat64[T Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
+func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
 // float64s is x, whose elements are float64.
-func float64s[T Float](x []T) []float64 {
+func float64s[T element.Element](x []T) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // isSmallProduct tells whether smallGemm is the fastest for a product with neither alpha nor k
 // zero. What [Gemm] does not take as it is makes the loops pay a little longer.
-func isSmallProduct[T Float](changed bool, m, n, k int) bool {
+func isSmallProduct[T element.Element](changed bool, m, n, k int) bool {
 	size := smallProduct32
 	if isFloat64[T]() {
 		size = smallProduct64
@@ -47,7 +49,7 @@ func steps(trans bool, ld int) (row, col int) {
 }
 
 // smallGemm is [GemmTrans].
-func smallGemm[T Float](
+func smallGemm[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	if isFloat64[T]() {
@@ -60,14 +62,14 @@ func smallGemm[T Float](
 	for i := range m {
 		for j := range n {
 			x := &c[i*ldc+j]
-			var acc float32
+			var acc T
 			for p := range k {
-				acc = FMA32(float32(a[i*aRow+p*aCol]), float32(b[p*bRow+j*bCol]), acc)
+				acc = FMA(a[i*aRow+p*aCol], b[p*bRow+j*bCol], acc)
 			}
 			if beta == 0 {
-				*x = alpha * T(acc)
+				*x = alpha * acc
 			} else {
-				*x = T(FMA32(float32(alpha), acc, float32(beta**x)))
+				*x = FMA(alpha, acc, Mul(beta, *x))
 			}
 		}
 	}

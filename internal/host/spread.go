@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // A team computes a product on several cores. Its work is a list: block by block, the chunks of A
@@ -84,7 +85,7 @@ func (p *product[T]) spread() {
 		s := &w.stages[i]
 		s.finished, ends = ends[:len(s.tasks)], ends[len(s.tasks):]
 	}
-	Parallel(p.workers, w.run)
+	parallel.Do(p.workers, w.run)
 	w.keep()
 }
 
@@ -114,7 +115,7 @@ func (p *product[T]) spreadThin() {
 	width := roundUp((p.n+parts-1)/parts, p.kern.cols)
 	whole := *p // so that a product that never comes here needs no heap
 	whole.workers = 1
-	Parallel((p.n+width-1)/width, func(i int) {
+	parallel.Do((p.n+width-1)/width, func(i int) {
 		part, j := whole, i*width
 		part.n, part.b, part.c = min(width, part.n-j), part.b[j:], part.c[j:]
 		part.compute()
@@ -193,7 +194,7 @@ func (w *team[T]) item(at, i int) {
 // to sleep and to wake up; where that is in vain, the core may be what the others are waiting for.
 func (w *team[T]) await(n *atomic.Int32, want int) {
 	come := func() bool { return int(n.Load()) >= want || w.failed.Load() }
-	if spin(come) {
+	if parallel.Spin(come) {
 		return
 	}
 	w.asleep.Add(1)

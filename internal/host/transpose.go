@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Transpose writes the transpose of src, of rows by cols, to dst, of cols by rows: dst[j*ldd+i] =
@@ -26,13 +27,13 @@ func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd
 		f(rows, cols, src, lds, dst, ldd)
 		return
 	}
-	// Each turn takes a page's length of some rows, as one that reads only little of a row waits
-	// for the memory.
+	// Each turn takes a part of some rows: one that reads only little of a row waits for the
+	// memory, and one that reads much of it writes to more rows than there are pages at hand.
 	size := int(unsafe.Sizeof(T(0)))
 	width := min(cols, turnBytes/size)
 	height := roundUp(bandBytes/size/width, blockBytes/size)
 	across := (cols + width - 1) / width
-	Parallel(across*((rows+height-1)/height), func(turn int) {
+	parallel.Do(across*((rows+height-1)/height), func(turn int) {
 		i, j := turn/across*height, turn%across*width
 		f(min(height, rows-i), min(width, cols-j), src[i*lds+j:], lds, dst[j*ldd+i:], ldd)
 	})
@@ -65,7 +66,7 @@ func transposeRows[T element.Element](i, rows, cols int, src []T, lds int, dst [
 }
 
 const (
-	turnBytes   = 4 << 10 // of a row of src that a turn reads
+	turnBytes   = 2 << 10 // of a row of src that a turn reads
 	blockBytes  = 256     // of the pieces of rows that transposeBlock reads and writes
 	streamBytes = 4 << 20 // of matrices that the caches do not keep
 )
@@ -73,7 +74,7 @@ const (
 // streams tells whether transposeStream is for dst.
 func streams[T element.Element](rows, cols int, dst []T, ldd int) bool {
 	size := int(unsafe.Sizeof(T(0)))
-	run, _ := transposer().stream(size)
+	run := transposer().stream(size)
 	aligned := (uintptr(unsafe.Pointer(&dst[0]))|uintptr(ldd*size))%cacheLine == 0
 	return run != nil && aligned && rows > streamBytes/size/cols
 }
@@ -82,7 +83,7 @@ func streams[T element.Element](rows, cols int, dst []T, ldd int) bool {
 // the caches.
 func transposeStream[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
-	run, tile := transposer().stream(size)
+	run, tile := transposer().stream(size), cacheLine/size
 	h, w := rows/tile*tile, cols/tile*tile
 	for i := 0; i < h && w > 0; i += tile {
 		run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, w/tile)
@@ -150,8 +151,8 @@ func transposeTiles[T element.Element](rows, cols int, src []T, lds int, dst []T
 type tileTranspose func(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 // A transposeSet is the transposes of an instruction set, for elements of 4 and of 8 bytes. Those
-// that stream write past the caches, and need rows of dst that are aligned to a register; nil where
-// a register is less than a cache line.
+// that stream write past the caches, in tiles of a cache line, and need rows of dst that are
+// aligned to it.
 type transposeSet struct {
 	name                                 string // for tests
 	width                                int    // bytes of a register
@@ -172,10 +173,10 @@ func (t *transposeSet) tiles(size int) (run tileTranspose, tile int) {
 	return t.eight, t.width / 8
 }
 
-// stream is the same past the caches.
-func (t *transposeSet) stream(size int) (run tileTranspose, tile int) {
+// stream is the one past the caches; nil where there is none.
+func (t *transposeSet) stream(size int) tileTranspose {
 	if size == 4 {
-		return t.streamFour, t.width / 4
+		return t.streamFour
 	}
-	return t.streamEight, t.width / 8
+	return t.streamEight
 }

@@ -3,7 +3,10 @@
 // page for each: with pages of 2 MiB instead of 4 KiB the table holds all of them.
 package hugepage
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 // MinBytes is the memory below which [Advise] does nothing.
 const MinBytes = 4 << 20
@@ -27,6 +30,18 @@ func Make(n, align int) []byte {
 	Advise(b)
 	skip := before(b, align)
 	return b[skip : skip+n : skip+n]
+}
+
+// Dirty is n bytes of Go's memory, advised, of any values, for who writes all of them: Go's make
+// would write zeros first, which takes as long as many an operation. strings.Builder alone has
+// memory that it leaves as it is; nobody else sees the string.
+func Dirty(n int) []byte {
+	var b strings.Builder
+	b.Grow(max(n, 1))
+	b.WriteByte(0) // an empty string need not be anywhere
+	d := unsafe.Slice(unsafe.StringData(b.String()), n)
+	Advise(d)
+	return d
 }
 
 // before is how many bytes come before the first at a multiple of align.

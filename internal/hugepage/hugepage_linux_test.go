@@ -72,6 +72,15 @@ func TestMake(t *testing.T) {
 			}
 		}
 	}
+	for _, n := range []int{0, 1, 8, 100, MinBytes + 5} {
+		b := Dirty(n)
+		for i := range b {
+			b[i] = 1
+		}
+		if len(b) != n || cap(b) != n || n >= 8 && uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
+			t.Errorf("Dirty(%d) is %d bytes of %d at %p", n, len(b), cap(b), b)
+		}
+	}
 	if b := Make(4*MinBytes, 64); !isAdvised(t, &b[2*MinBytes]) {
 		t.Error("large memory is not advised")
 	}

@@ -75,7 +75,12 @@ const (
 
 // ReadHeader reads a header from r, and nothing behind it. The error matches ErrFormat, ErrType or
 // ErrDims, or is r's own.
-func ReadHeader(r io.Reader) (*Header, error) {
+func ReadHeader(r io.Reader) (*Header, error) { return readHeader(r, element.ParseType) }
+
+// ReadAnyHeader is ReadHeader that takes types which are only stored, too.
+func ReadAnyHeader(r io.Reader) (*Header, error) { return readHeader(r, element.ParseNumPy) }
+
+func readHeader(r io.Reader, typ func(name string) (element.Type, error)) (*Header, error) {
 	var start [12]byte // magic, version, length
 	n, err := io.ReadFull(r, start[:10])
 	switch short := err == io.EOF || err == io.ErrUnexpectedEOF; {
@@ -104,7 +109,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	if err := fill(r, text); err != nil {
 		return nil, err
 	}
-	return parse(text)
+	return parse(text, typ)
 }
 
 func fill(r io.Reader, b []byte) error {
@@ -134,7 +139,7 @@ var (
 	digits       = regexp.MustCompile(`[0-9]+`)
 )
 
-func parse(text []byte) (*Header, error) {
+func parse(text []byte, parseType func(name string) (element.Type, error)) (*Header, error) {
 	typ, order, dims := descrField.FindSubmatch(text), fortranField.FindSubmatch(text), shapeField.FindSubmatch(text)
 	switch {
 	case otherTypes.Match(text):
@@ -153,7 +158,7 @@ func parse(text []byte) (*Header, error) {
 	}
 	name := string(typ[2])
 	var err error
-	if h.Type, err = element.ParseType(name); err != nil {
+	if h.Type, err = parseType(name); err != nil {
 		return nil, fmt.Errorf("%w: %w: convert with numpy's astype", ErrType, err)
 	}
 	if n := len(h.Shape); n > 2 {
@@ -187,7 +192,10 @@ func errorf(format string, v ...any) error {
 // at a multiple of 64 bytes.
 func WriteHeader(w io.Writer, h *Header) error {
 	order, grows := byte('<'), 0 // the dimension that may grow, for which NumPy leaves 21 digits of room
-	if h.BigEndian {
+	switch {
+	case h.Type.Size() == 1:
+		order = '|'
+	case h.BigEndian:
 		order = '>'
 	}
 	if h.columns() {

@@ -1,7 +1,8 @@
 // Package npy reads and writes NumPy's .npy files: arrays of float32, float64 and int32, of up to
-// two dimensions. It reads both byte orders, C and Fortran order, from files and from streams, and
-// makes room for what has come, not for what a header claims. What it writes is, byte for byte,
-// what numpy.save does.
+// two dimensions; headers and byte orders of all types that NumPy shares with Go, and of float16.
+// It reads both byte orders, C and Fortran order, from files and from streams, and makes room for
+// what has come, not for what a header claims. What it writes is, byte for byte, what numpy.save
+// does.
 package npy
 
 import (
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -99,12 +101,12 @@ func WriteFull(w io.Writer, b []byte) error {
 	return err
 }
 
-// Reorder brings elements from a byte order into the machine's own, or back.
-func Reorder[T element.Element](x []T, order binary.ByteOrder) {
+// Reorder brings elements, which are numbers, from a byte order into the machine's own, or back.
+func Reorder[T any](x []T, order binary.ByteOrder) {
 	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
 		return
 	}
-	for e := range slices.Chunk(backend.Bytes(x), element.TypeOf[T]().Size()) {
+	for e := range slices.Chunk(backend.Bytes(x), int(unsafe.Sizeof(*new(T)))) {
 		slices.Reverse(e)
 	}
 }

@@ -351,6 +351,36 @@ for name in sys.argv[1:]:
 		}
 		names, want = append(names, name), want+test.says+"\n"
 	}
+	for _, test := range []struct {
+		typ  element.Type
+		says string
+	}{
+		{element.Bool, "|b1 (2,) False [False, False]"},
+		{element.Int8, "|i1 (2,) False [0, 0]"},
+		{element.Uint8, "|u1 (2,) False [0, 0]"},
+		{element.Uint16, "<u2 (2,) False [0, 0]"},
+		{element.Int64, "<i8 (2,) False [0, 0]"},
+		{element.Half, "<f2 (2,) False [0.0, 0.0]"},
+	} {
+		h := &Header{Type: test.typ, Shape: []int{2}}
+		var b bytes.Buffer
+		if err := WriteHeader(&b, h); err != nil {
+			t.Fatal(err)
+		}
+		b.Write(make([]byte, h.Size()))
+		again, err := ReadAnyHeader(bytes.NewReader(b.Bytes()))
+		if err != nil || again.Type != test.typ {
+			t.Errorf("%s: %v, %v", test.typ, again, err)
+		}
+		if _, err := ReadHeader(bytes.NewReader(b.Bytes())); !errors.Is(err, ErrType) {
+			t.Errorf("%s: %v", test.typ, err)
+		}
+		name := filepath.Join(dir, fmt.Sprint(len(names)))
+		if err := os.WriteFile(name+".npy", b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		names, want = append(names, name), want+test.says+"\n"
+	}
 	_, err := exec.Command("python3", "-c", "import numpy").Output()
 	backendtest.Require(t, "numpy", err)
 	out, err := exec.Command("python3", append([]string{"-c", script}, names...)...).CombinedOutput()

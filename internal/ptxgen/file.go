@@ -12,14 +12,25 @@ import (
 	"strings"
 )
 
-// A Prebuilt is the PTX of a kernel in a file of PTX, which is compressed.
+// A Prebuilt is the PTX of a kernel in a file of PTX, which is compressed, or a kernel's text,
+// whose name ends in ".cl".
 type Prebuilt struct {
 	Name string // the entry point, or another name that tells the kernel from all others
 	Key  string // of what the PTX is made of
 	Text []byte // nil: there is none
 }
 
-const extension = ".ptx" // of a kernel's name in a file
+const (
+	extension     = ".ptx" // of a kernel's name in a file
+	TextExtension = ".cl"  // of a text's
+)
+
+func (p Prebuilt) file() string {
+	if strings.HasSuffix(p.Name, TextExtension) {
+		return p.Name
+	}
+	return p.Name + extension
+}
 
 // ReadFile is what a file of PTX holds.
 func ReadFile(name string) (list []Prebuilt, err error) {
@@ -58,7 +69,7 @@ func WriteFile(name string, list []Prebuilt) error {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
 	for _, p := range list {
-		f, err := w.CreateHeader(&zip.FileHeader{Name: p.Name + extension, Comment: p.Key, Method: zip.Deflate})
+		f, err := w.CreateHeader(&zip.FileHeader{Name: p.file(), Comment: p.Key, Method: zip.Deflate})
 		if err != nil {
 			return err
 		}

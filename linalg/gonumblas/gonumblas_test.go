@@ -20,7 +20,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -407,12 +407,13 @@ func gpu(t *testing.T, change ...func(*backend.Info)) (*linalg.Session, *watched
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &watched{Device: inner, info: inner.Info()}
-	d.info.Driver, d.info.GPU, d.info.UnifiedMemory = "fake", true, false
-	for _, f := range change {
-		f(&d.info)
-	}
-	s, err := linalg.NewSession(d)
+	d := new(watched)
+	s, err := d.session(inner, func(info *backend.Info) {
+		info.Driver, info.GPU, info.UnifiedMemory = "fake", true, false
+		for _, f := range change {
+			f(info)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

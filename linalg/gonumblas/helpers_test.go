@@ -19,8 +19,6 @@ import (
 
 // A watched device counts its launches and fails where a test wants it to.
 type watched struct {
-	backend.Device
-	info     backend.Info
 	launches atomic.Int64
 	calls    atomic.Int64  // of the queue
 	failAt   atomic.Int64  // the call that fails; 0 for none
@@ -29,81 +27,37 @@ type watched struct {
 
 var errFake = errors.New("made to fail")
 
-func (d *watched) Info() backend.Info { return d.info }
-
-func (d *watched) NewQueue() (backend.Queue, error) {
-	q, err := d.Device.NewQueue()
-	return &watchedQueue{Queue: q, d: d}, err
+// session is a session on d, watched.
+func (w *watched) session(d *backend.Device, info func(*backend.Info)) (*linalg.Session, error) {
+	return linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+		Info: info, Call: w.call, Spoil: true,
+	}))
 }
 
-func (d *watched) call() error {
-	if d.calls.Add(1) == d.failAt.Load() {
-		return &backend.Error{Driver: d.info.Driver, Op: "test", Err: errFake}
+func (w *watched) call(name string, call func() error) error {
+	switch name {
+	case "Queue.Launch":
+		w.launches.Add(1)
+		time.Sleep(w.delay)
+	case "Queue.Wait": // even where it fails: what went wrong before is told then
+		err := call()
+		call = func() error { return err }
+	case "Queue.Write", "Queue.WriteAsync", "Queue.Read", "Queue.ReadAsync":
+	default:
+		return call()
 	}
-	return nil
-}
-
-type watchedQueue struct {
-	backend.Queue
-	d *watched
-}
-
-func (q *watchedQueue) Launch(k backend.Kernel, g backend.Grid, args ...backend.Arg) error {
-	q.d.launches.Add(1)
-	time.Sleep(q.d.delay)
-	if err := q.d.call(); err != nil {
-		return err
+	if w.calls.Add(1) == w.failAt.Load() {
+		return &backend.Error{Op: "test", Err: errFake}
 	}
-	return q.Queue.Launch(k, g, args...)
-}
-
-func (q *watchedQueue) Write(dst backend.Buffer, off int64, src []byte) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.Write(dst, off, src)
-}
-
-func (q *watchedQueue) WriteAsync(dst backend.Buffer, off int64, src backend.HostBuffer, srcOff, n int64) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.WriteAsync(dst, off, src, srcOff, n)
-}
-
-func (q *watchedQueue) ReadAsync(dst backend.HostBuffer, dstOff int64, src backend.Buffer, off, n int64) error {
-	if err := q.d.call(); err != nil {
-		return err
-	}
-	return q.Queue.ReadAsync(dst, dstOff, src, off, n)
-}
-
-// Read spoils half of what it reads where it fails.
-func (q *watchedQueue) Read(dst []byte, src backend.Buffer, off int64) error {
-	if err := q.d.call(); err != nil {
-		for i := range dst[:len(dst)/2] {
-			dst[i] = 0xa5
-		}
-		return err
-	}
-	return q.Queue.Read(dst, src, off)
-}
-
-// Wait waits, even where it fails: what went wrong before is told then.
-func (q *watchedQueue) Wait() error {
-	err := q.Queue.Wait()
-	if e := q.d.call(); e != nil {
-		return e
-	}
-	return err
+	return call()
 }
 
 func open(t *testing.T, spec string) (*linalg.Session, *watched) {
 	t.Helper()
 	inner, err := backend.Open(spec)
 	backendtest.Require(t, spec, err)
-	d := &watched{Device: inner, info: inner.Info()}
-	s, err := linalg.NewSession(d)
+	d := new(watched)
+	s, err := d.session(inner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

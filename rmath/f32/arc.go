@@ -10,23 +10,26 @@ func Asin(x float32) float32 {
 		return nan()
 	case z < 0x1p-13:
 		return x
-	case z <= 0.5:
-		return withSign(float32(z+asinRest(z, float64(z*z))), x)
 	}
-	u := (1 - z) / 2
-	s := math.Sqrt(u)
-	return withSign(float32(arcHalfPi_0-(2*s-(arcHalfPi_1-2*asinRest(s, u)))), x)
+	r, u := asinArgument(z, z)
+	rest := asinRest(r, u)
+	y := r + rest
+	if z > 0.5 {
+		y = arcHalfPi_0 - (2*r - (arcHalfPi_1 - 2*rest))
+	}
+	return withSign(float32(y), x)
 }
 
 // Acos is the arc cosine of x.
 func Acos(x float32) float32 {
 	z := abs(x)
-	switch {
-	case !(z <= 1):
+	if !(z <= 1) {
 		return nan()
-	case z <= 0.5:
-		v := float64(x)
-		y := arcHalfPi_0 - (v - (arcHalfPi_1 - asinRest(v, float64(v*v))))
+	}
+	r, u := asinArgument(z, float64(x))
+	rest := asinRest(r, u)
+	if z <= 0.5 {
+		y := arcHalfPi_0 - (r - (arcHalfPi_1 - rest))
 		if middle(y) {
 			switch x {
 			case 0x1.110b46p-26:
@@ -37,13 +40,20 @@ func Acos(x float32) float32 {
 		}
 		return float32(y)
 	}
-	u := (1 - z) / 2
-	s := math.Sqrt(u)
-	y := s + asinRest(s, u)
+	y := r + rest
 	if x < 0 {
 		y = arcHalfPi_0 - (y - arcHalfPi_1)
 	}
 	return float32(2 * y)
+}
+
+// asinArgument gives r and r^2, where r is v up to 1/2, and sqrt((1-z)/2) beyond. z is |v|.
+func asinArgument(z, v float64) (r, u float64) {
+	if z <= 0.5 {
+		return v, float64(v * v)
+	}
+	u = (1 - z) / 2
+	return math.Sqrt(u), u
 }
 
 // asinRest is asin(r) - r for |r| <= 1/2, where u is r^2.

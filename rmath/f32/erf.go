@@ -53,9 +53,11 @@ func erfSmall(z float64) float64 {
 func erfc(z float64) float64 {
 	i := int(4*z) - 2
 	d := z - mad(float64(i), 0.25, 0.625)
-	a := erfcTable[i]
 	w := float64(d * d)
-	p := mad(mad(mad(mad(mad(a[10], w, a[8]), w, a[6]), w, a[4]), w, a[2]), w, a[0])
-	q := mad(mad(mad(mad(a[9], w, a[7]), w, a[5]), w, a[3]), w, a[1])
+	// The row of the table is no variable: lanes would each copy all of it to memory.
+	p := mad(mad(mad(erfcTable[i][10], w, erfcTable[i][8]), w, erfcTable[i][6]), w, erfcTable[i][4])
+	p = mad(mad(p, w, erfcTable[i][2]), w, erfcTable[i][0])
+	q := mad(mad(mad(erfcTable[i][9], w, erfcTable[i][7]), w, erfcTable[i][5]), w, erfcTable[i][3])
+	q = mad(q, w, erfcTable[i][1])
 	return float64(exp(-float64(z*z)) * mad(q, d, p))
 }

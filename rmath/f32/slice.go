@@ -2,9 +2,8 @@ package f32
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Apply sets dst[i] to f(src[i]) for all i: Apply(Exp, y, x). Long slices are spread over the
@@ -16,22 +15,12 @@ func Apply(f func(float32) float32, dst, src []float32) {
 	if len(dst) != len(src) {
 		panic(fmt.Sprintf("f32: Apply from %d numbers to %d", len(src), len(dst)))
 	}
-	const part = 1 << 13 // tens of microseconds
-	parts := (len(src) + part - 1) / part
+	const part = 1 << 11 // some microseconds
 	vector := vectorOf(f)
-	var next atomic.Int64
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < parts; i = int(next.Add(1)) - 1 {
-			from, to := i*part, min(len(src), (i+1)*part)
-			apply(f, vector, dst[from:to], src[from:to])
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(parts, runtime.GOMAXPROCS(0)) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+	parallel.Do((len(src)+part-1)/part, func(i int) {
+		from, to := i*part, min(len(src), (i+1)*part)
+		apply(f, vector, dst[from:to], src[from:to])
+	})
 }
 
 // apply is Apply in one goroutine. What the vector function, if there is one, leaves is done four

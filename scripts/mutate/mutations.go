@@ -9,8 +9,8 @@ var mutations = []mutation{
 		pkg: "./kernels", test: "TestTransposes/opencl:0", needs: "OpenCL",
 	},
 	{
-		name: "K tail of A padded with +0", file: "kernels/kernels_tandem.go",
-		old: "f32 va_ = -zero_;", new: "f32 va_ = zero_;",
+		name: "K tail of A padded with +0", file: "kernels/matmul.cl",
+		old: "ap[i * AROWS * lda + e] : NEG0)", new: "ap[i * AROWS * lda + e] : (T)0)",
 		pkg: "./kernels", test: "TestProducts/opencl:0", needs: "OpenCL",
 	},
 	{
@@ -52,9 +52,19 @@ var mutations = []mutation{
 	},
 	{
 		name: "the last element of a row left out", file: "internal/host/matrix.go",
-		old: "x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z {",
-		new: "x, y, z := x[i*ldx:][:cols], y[i*ldy:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z[1:] {",
+		old: "x, z := x[i*ldx:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z {",
+		new: "x, z := x[i*ldx:][:cols], z[i*ldz:][:cols]\n\t\t\tfor j := range z[1:] {",
 		pkg: "./internal/host", test: "TestAddAndScale",
+	},
+	{
+		name: "a strip at the edge of a row has all lanes", file: "internal/compiler/printlanes.go",
+		old: "const mask %s = below(%s0 - %s);", new: "const mask %s = below(%s0 - %s + W);",
+		pkg: "./internal/compiler", test: "TestLaneValues", needs: "clang",
+	},
+	{
+		name: "lanes that wait lose their variables", file: "internal/compiler/laneshape.go",
+		old: "a.keeps[s] = true", new: "a.keeps[s] = false",
+		pkg: "./internal/compiler", test: "TestLaneValues", needs: "clang",
 	},
 	{
 		name: "groups do not stride over the rows of tiles", file: "kernels/transpose_tiled.cl",
@@ -142,9 +152,9 @@ var mutations = []mutation{
 		pkg: "./internal/host", test: "TestGemmThin", long: true,
 	},
 	{
-		name: "a helper takes the work that it has done for new work", file: "internal/host/parallel.go",
+		name: "a helper takes the work that it has done for new work", file: "internal/parallel/parallel.go",
 		old: "	h.next.Store(nil)\n	idle.Lock()", new: "	idle.Lock()",
-		pkg: "./internal/host", test: "TestHelpers", crashes: true,
+		pkg: "./internal/parallel", test: "TestHelpers", crashes: true,
 	},
 	{
 		name: "the CPU shape stores a column too many at the edge", file: "kernels/matmul_cpu.cl",
@@ -183,7 +193,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "overlap of C and B is not seen", file: "linalg/gemm.go",
-		old: "if c.overlaps(a) || c.overlaps(b) {", new: "if c.overlaps(a) {",
+		old: "if c.Overlaps(a) || c.Overlaps(b) {", new: "if c.Overlaps(a) {",
 		pkg: "./linalg", test: "TestErrors",
 	},
 	{
@@ -197,10 +207,79 @@ var mutations = []mutation{
 		pkg: "./backend/opencl", test: "TestSuite/.*/Compile/Macros", needs: "OpenCL",
 	},
 	{
-		name: "arguments of a launch are not checked", file: "backend/cpu/queue.go",
-		old: "if err := own.sig.Check(&q.dev.info, g, args); err != nil {",
+		name: "machine code of another text runs", file: "gpu/support/native.go",
+		old: "k.Key == key && !gpu.Goroutines", new: "!gpu.Goroutines",
+		pkg: "./internal/compiler", test: "TestNativeFolder", needs: "clang",
+	},
+	{
+		name: "machine code reads beyond a buffer", file: "backend/cpu/native.go",
+		old: "return n >= 0 && n <= mem", new: "return n >= 0",
+		pkg: "./backend/cpu", test: "TestFits",
+	},
+	{
+		name: "machine code contracted", file: "internal/nativegen/nativegen.go",
+		old: "\"-ffp-contract=off\"", new: "\"-ffp-contract=fast\"",
+		pkg: "./internal/nativegen", test: "TestRuns", needs: "clang",
+	},
+	{
+		name: "arguments of a launch are not checked", file: "backend/queue.go",
+		old: "if err := k.sig.Check(q.dev.info, g, args); err != nil {",
 		new: "if err := error(nil); err != nil {",
 		pkg: "./backend/cpu", test: "TestSuite/.*/Launch/Arguments",
+	},
+	{
+		name: "a grid without groups runs", file: "backend/queue.go",
+		old: "err != nil || g.Empty() {",
+		new: "err != nil {",
+		pkg: "./backend", test: "TestNothingToDo",
+	},
+	{
+		name: "overlapping ranges are copied", file: "backend/queue.go",
+		old: "if dst.buffer == src.buffer &&",
+		new: "if dst == nil &&",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Memory/CopyWithin",
+	},
+	{
+		name: "a nil buffer is used", file: "backend/queue.go",
+		old: "if b == nil {\n		return d.failure",
+		new: "if false {\n		return d.failure",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Memory/Nil",
+	},
+	{
+		name: "ranges are not checked", file: "backend/check.go",
+		old: "if off < 0 || n < 0 || off > size || n > size-off {",
+		new: "if false {",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Memory/Ranges",
+	},
+	{
+		name: "an event of another device is taken", file: "backend/event.go",
+		old: "if e == nil || e.dev != d {",
+		new: "if e == nil {",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Event/Foreign",
+	},
+	{
+		name: "what a closed device made can be used", file: "backend/object.go",
+		old: "open && (o.free != nil || !o.dev.closed())",
+		new: "open",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Close/Device",
+	},
+	{
+		name: "what is used is released", file: "backend/object.go",
+		old: "o.state.Add(-1) == closedBit {",
+		new: "o.state.Add(-1)&closedBit != 0 {",
+		pkg: "./backend", test: "TestLifetimes",
+	},
+	{
+		name: "an abandoned device goes on", file: "backend/device.go",
+		old: "	d.lose(\"it was abandoned while commands ran\")\n",
+		new: "",
+		pkg: "./backend/cpu", test: "TestSuite/.*/Close/Abandon",
+	},
+	{
+		name: "a device does not wait for its queues", file: "backend/device.go",
+		old: "errs = append(errs, q.Close())",
+		new: "_ = q",
+		pkg: "./backend", test: "TestQueue",
 	},
 	{
 		name: "a lock is not given back", file: "backend/registry.go",
@@ -229,7 +308,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "CUDA calls without the thread's context", file: "backend/cuda/errors.go",
-		old: "if code := c.CtxSetCurrent(s.ctx); code != capi.Success {",
+		old: "if code := c.CtxSetCurrent(d.ctx); code != capi.Success {",
 		new: "if code := capi.Success; code != capi.Success {",
 		pkg: "./backend/cuda", test: "TestContextIsCurrent",
 	},
@@ -269,11 +348,11 @@ var mutations = []mutation{
 	},
 	{
 		name: "each panel of a file begins the chain anew", file: "linalg/files.go",
-		old: "if r.k > 0 {", new: "if r.k < 0 {",
+		old: "if k > 0 {", new: "if k < 0 {",
 		pkg: "./linalg", test: "TestFiles",
 	},
 	{
-		name: "a file is read over the panel in use", file: "linalg/files.go",
+		name: "a file is read over the panel in use", file: "internal/outofcore/files.go",
 		old: "s.latest = 1 - s.latest", new: "s.latest = 0",
 		pkg: "./linalg", test: "TestFiles",
 	},
@@ -284,7 +363,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a tile is computed in C, which it reads, and again where that fails", file: "linalg/share.go",
-		old: "apart := c.op.readsC(&c.call) ||", new: "apart :=",
+		old: "apart := j.op.readsC(&j.call) ||", new: "apart :=",
 		pkg: "./linalg", test: "TestSharedFaults",
 	},
 	{
@@ -301,5 +380,20 @@ var mutations = []mutation{
 		name: "NaN is not made canonical in digests", file: "conformance/types.go",
 		old: "			u = 0x7fc00000\n", new: "",
 		pkg: "./conformance", test: "TestGolden",
+	},
+	{
+		name: "a stream of random numbers is taken twice", file: "array/random.go",
+		old: "\tr.Next++\n", new: "",
+		pkg: "./array", test: "TestRandom/cpu",
+	},
+	{
+		name: "the upper half of a key is not sorted by", file: "array/internal/sorting/rows.go",
+		old: "if unsafe.Sizeof(E(0)) == 8 {", new: "if unsafe.Sizeof(E(0)) == 9 {",
+		pkg: "./array", test: "TestSort/cpu",
+	},
+	{
+		name: "a row that is put twice is not seen", file: "array/move.go",
+		old: "\t\towned = rows\n", new: "",
+		pkg: "./array", test: "TestBadIndex/cpu",
 	},
 }

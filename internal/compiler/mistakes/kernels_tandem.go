@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/internal/compiler/mistakes/nativecode"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -34,11 +35,12 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
+	Native: nativecode.Kernels.Of("Right_kernel", "a72dfde558f8abfe70664806d45615df"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchStores[T interface{ float32 | int64 }, Arg1 interface{ []T }](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchStores[T interface{ float32 | int64 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := linalg.NewKernelCall(s, StoresKernels.Of(*new(T)), grid)
 	linalg.KernelSlice[T](&call, "out", out)
 	return call.Launch()
@@ -69,6 +71,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
+	Native: nativecode.Kernels.Of("Stores_float32", "50be56a6e244b951fef4ed8995775e6e"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -91,6 +94,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
+	Native: nativecode.Kernels.Of("Stores_int64", "ab959f9205951d20aac44274febee382"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -120,6 +124,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
+	Native: nativecode.Kernels.Of("Loads_kernel", "2fa6927fcbb482c89bb020f4444b945d"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -153,6 +158,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Empties_kernel", "d4ad56a9c428c4896e2bf0b9a561e47c"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -185,6 +191,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
+	Native: nativecode.Kernels.Of("Rows_kernel", "8d79fb47aa45b10731c0634f2d551530"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -217,6 +224,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Columns_kernel", "ccdc6534d37a408cb0255ae2668e4e0c"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -260,6 +268,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
+	Native: nativecode.Kernels.Of("Shared_kernel", "992d4d0579df720ad4c5a2e2b376d0e8"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -301,6 +310,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
+	Native: nativecode.Kernels.Of("Private_kernel", "8cdaba92438f86fe7c0f6dea159ea395"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -333,6 +343,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Slices_kernel", "3e449f0423662f3b80a58e6ce27c04b0"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -365,6 +376,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Reversed_kernel", "82db6ba6ee3613adb666d3243f39bbaf"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -398,6 +410,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
+	Native: nativecode.Kernels.Of("Divides_kernel", "a4219c686504e9f14412cac85bede34e"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,6 +446,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Searches_kernel", "b722273b3c4f6e2c5f9348b125351fd4"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -470,11 +484,12 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
+	Native: nativecode.Kernels.Of("Counts_kernel", "ae543fb189e0371f2adead1ebfd5267e"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 interface{ []Body }](s *linalg.Session, grid backend.Grid, out Arg1, s_ Arg2) error {
+func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[Body]](s *linalg.Session, grid backend.Grid, out Arg1, s_ Arg2) error {
 	call := linalg.NewKernelCall(s, MovesKernel, grid)
 	linalg.KernelSlice[int32](&call, "out", out)
 	linalg.KernelSlice[Body](&call, "s", s_)
@@ -514,6 +529,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
+	Native: nativecode.Kernels.Of("Moves_kernel", "264fcad1a94290c97c0f04aad7535d80"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -547,6 +563,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Elsewhere_kernel", "83835be9ed278a19003723cba5f2d364"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -574,6 +591,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
+	Native: nativecode.Kernels.Of("Many_kernel", "e09c96d38d0ee6aeea6fccfb2e8f027f"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -607,6 +625,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
+	Native: nativecode.Kernels.Of("Grouped_kernel", "cd18df0cde183ed056e97b116514bdf8"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -676,6 +695,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
+	Native: nativecode.Kernels.Of("Pairs_float32_int32", "6f6975d99732bf247d58faf4f537967c"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -701,11 +721,12 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
+	Native: nativecode.Kernels.Of("Pairs_int32_float32", "e882928dd9a2848bb80c9637b7f9ebb5"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchWords[Arg1 interface{ []int }](s *linalg.Session, grid backend.Grid, x Arg1) error {
+func LaunchWords[Arg1 linalg.KernelArg[int]](s *linalg.Session, grid backend.Grid, x Arg1) error {
 	call := linalg.NewKernelCall(s, WordsKernel, grid)
 	linalg.KernelSlice[int](&call, "x", x)
 	return call.Launch()
@@ -727,6 +748,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
+	Native: nativecode.Kernels.Of("Words_kernel", "c12d9db7ee626fa2beb623c50041679e"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -759,11 +781,12 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Longer_kernel", "d9508d5d992987dff1d776733ff4f6d8"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchConverts[Arg1 interface{ []int64 }, Arg2 linalg.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchConverts[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := linalg.NewKernelCall(s, ConvertsKernel, grid)
 	linalg.KernelSlice[int64](&call, "out", out)
 	linalg.KernelSlice[float64](&call, "x", x)
@@ -819,6 +842,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
+	Native: nativecode.Kernels.Of("Converts_kernel", "4b381238cd5992fee6e55ead18a31acb"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -864,6 +888,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
+	Native: nativecode.Kernels.Of("Waits_kernel", "698b0c00c52d557abf7ebe1d21f2b669"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -892,6 +917,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
+	Native: nativecode.Kernels.Of("Races_kernel", "aea54c714f3f27d0ac61c036e5b3e536"),
 }
 
 //go:embed kernels.go other.go
@@ -971,7 +997,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:975
+//line kernels_tandem.go:1001
 	}
 	return nil
 }
@@ -1013,7 +1039,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1017
+//line kernels_tandem.go:1043
 	}
 	return nil
 }
@@ -1055,7 +1081,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1059
+//line kernels_tandem.go:1085
 	}
 	return nil
 }
@@ -1093,7 +1119,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1097
+//line kernels_tandem.go:1123
 	}
 	return nil
 }
@@ -1136,7 +1162,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1140
+//line kernels_tandem.go:1166
 	}
 	return nil
 }
@@ -1183,7 +1209,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1187
+//line kernels_tandem.go:1213
 	}
 	return nil
 }
@@ -1227,7 +1253,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1231
+//line kernels_tandem.go:1257
 	}
 	return nil
 }
@@ -1308,7 +1334,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1312
+//line kernels_tandem.go:1338
 	}
 	return nil
 }
@@ -1361,7 +1387,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1365
+//line kernels_tandem.go:1391
 	}
 	return nil
 }
@@ -1404,7 +1430,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1408
+//line kernels_tandem.go:1434
 	}
 	return nil
 }
@@ -1447,7 +1473,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1451
+//line kernels_tandem.go:1477
 	}
 	return nil
 }
@@ -1486,7 +1512,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1490
+//line kernels_tandem.go:1516
 	}
 	return nil
 }
@@ -1534,7 +1560,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1538
+//line kernels_tandem.go:1564
 	}
 	return nil
 }
@@ -1579,7 +1605,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1583
+//line kernels_tandem.go:1609
 	}
 	return nil
 }
@@ -1626,7 +1652,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1630
+//line kernels_tandem.go:1656
 	}
 	return nil
 }
@@ -1668,7 +1694,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1672
+//line kernels_tandem.go:1698
 	}
 	return nil
 }
@@ -1705,7 +1731,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1709
+//line kernels_tandem.go:1735
 	}
 	return nil
 }
@@ -1744,7 +1770,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1748
+//line kernels_tandem.go:1774
 	}
 	return nil
 }
@@ -1786,7 +1812,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1790
+//line kernels_tandem.go:1816
 	}
 	return nil
 }
@@ -1822,7 +1848,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1826
+//line kernels_tandem.go:1852
 	}
 	return nil
 }
@@ -1858,7 +1884,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1862
+//line kernels_tandem.go:1888
 	}
 	return nil
 }
@@ -1893,7 +1919,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1897
+//line kernels_tandem.go:1923
 	}
 	return nil
 }
@@ -1936,7 +1962,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1940
+//line kernels_tandem.go:1966
 	}
 	return nil
 }
@@ -2000,7 +2026,7 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2004
+//line kernels_tandem.go:2030
 	}
 	return nil
 }
@@ -2093,7 +2119,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2123
 	}
 	return nil
 }
@@ -2130,7 +2156,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2134
+//line kernels_tandem.go:2160
 	}
 	return nil
 }
@@ -2140,11 +2166,11 @@ func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 //line kernels.go:140
 	return (*b_).At_[0]
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:2170
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 //line other.go:4
 	return x_[i_]
-//line kernels_tandem.go:2150
+//line kernels_tandem.go:2176
 }

@@ -70,6 +70,28 @@ func line(t *testing.T, file, head string) string {
 	return fmt.Sprintf("%s:%d", file, strings.Count(string(text), "\n")-strings.Count(rest[len(before):], "\n")+1)
 }
 
+// Without checks, too, the cpu device finds an index out of range, where each lane of a strip has
+// its own as well: in whole strips and in those that lack lanes.
+func TestUnchecked(t *testing.T) {
+	s := open(t, "cpu")
+	for _, n := range []int{8, 64, 67} {
+		grid, out := backend.Grid1(1, n), make([]int32, n)
+		out[5] = -3
+		for _, c := range []struct {
+			err  error
+			want string
+		}{
+			{LaunchStores[float32](s, grid, make([]float32, n)), fmt.Sprintf("[%d] with length %d", n+2, n)},
+			{LaunchStores[int64](s, grid, make([]int64, n)), fmt.Sprintf("[%d] with length %d", n+2, n)},
+			{LaunchLoads(s, grid, out, make([]int32, n)), "[-3]"},
+		} {
+			if c.err == nil || !strings.Contains(c.err.Error(), "index out of range "+c.want) {
+				t.Errorf("%d work-items: %v, want %s", n, c.err, c.want)
+			}
+		}
+	}
+}
+
 // A checked launch names the mistake, its line, the numbers and the work-item; nothing is written
 // outside, and the session goes on.
 func TestChecked(t *testing.T) {

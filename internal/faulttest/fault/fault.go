@@ -48,7 +48,7 @@ func (f *Fault) Fired() string {
 
 // allocates is the callers of the function that tries allocations again, "" where it is not called.
 func allocates(callers string) string {
-	_, by, _ := strings.Cut(callers, "driverkit.Allocate[")
+	_, by, _ := strings.Cut(callers, "backend.(*device).allocate")
 	return by
 }
 

@@ -5,12 +5,20 @@ import "fmt"
 // An x86Transpose transposes as many rows as there are elements in a register. A part of 16 bytes
 // of the register takes the elements of one row: n rows to n registers, the next n rows to the next
 // part of the same registers, so that transposing n by n elements within the parts is all that is
-// left.
+// left. One that streams writes whole cache lines, which two registers of 32 bytes hold.
 type x86Transpose struct {
 	name   string
 	n      int // elements in 16 bytes
 	width  int // bytes of a register
 	stream bool
+}
+
+// line is the bytes of a row of dst that are written at a time.
+func (t x86Transpose) line() int {
+	if t.stream {
+		return 64
+	}
+	return t.width
 }
 
 var transposes = []x86Transpose{
@@ -21,6 +29,8 @@ var transposes = []x86Transpose{
 	{"transpose4AVX", 4, 16, false},
 	{"transpose4AVX2", 4, 32, false},
 	{"transpose8AVX2", 2, 32, false},
+	{"stream4AVX2", 4, 32, true},
+	{"stream8AVX2", 2, 32, true},
 }
 
 func (t x86Transpose) r(i int) string {
@@ -35,12 +45,15 @@ func (w *writer) transpose(t x86Transpose) {
 	w.op("MOVQ ldd+24(FP), R9")
 	w.op("MOVQ tiles+32(FP), CX")
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-	for at := 0; at < t.width; at += 16 {
-		w.gather(t, at)
-		w.shuffle(t)
+	for at := 0; at < t.line(); at += 16 {
+		w.op("MOVQ SI, R10")
+		for part := 0; part < t.line(); part += t.width {
+			w.gather(t, at)
+			w.shuffle(t, result(part))
+		}
 		w.scatter(t)
 	}
-	w.op("ADDQ $%d, SI", t.width)
+	w.op("ADDQ $%d, SI", t.line())
 	w.op("DECQ CX")
 	w.op("JNZ loop")
 	if t.stream {
@@ -50,9 +63,11 @@ func (w *writer) transpose(t x86Transpose) {
 	w.op("RET")
 }
 
-// gather loads 16 bytes at offset from each row.
+// result is the first of the registers with a part of a line of each of n rows.
+func result(part int) int { return 4 + part/4 }
+
+// gather loads 16 bytes at offset from each row, from R10 on, which is then the next row.
 func (w *writer) gather(t x86Transpose, offset int) {
-	w.op("MOVQ SI, R10")
 	for part := range t.width / 16 {
 		for r := range t.n {
 			switch {
@@ -63,39 +78,39 @@ func (w *writer) gather(t x86Transpose, offset int) {
 			default:
 				w.op("VINSERTF32X4 $%d, %d(R10), Z%d, Z%d", part, offset, r, r)
 			}
-			if part < t.width/16-1 || r < t.n-1 {
-				w.op("ADDQ R8, R10")
-			}
+			w.op("ADDQ R8, R10")
 		}
 	}
 }
 
-// shuffle transposes registers 0 to n-1 within the parts, to registers 4 to 4+n-1.
-func (w *writer) shuffle(t x86Transpose) {
+// shuffle transposes registers 0 to n-1 within the parts, to n registers from to on.
+func (w *writer) shuffle(t x86Transpose, to int) {
 	op := func(name string, high, low, dst int) { w.op("%s %s, %s, %s", name, t.r(high), t.r(low), t.r(dst)) }
 	if t.n == 2 {
-		op("VUNPCKLPD", 1, 0, 4)
-		op("VUNPCKHPD", 1, 0, 5)
+		op("VUNPCKLPD", 1, 0, to)
+		op("VUNPCKHPD", 1, 0, to+1)
 		return
 	}
 	op("VUNPCKLPS", 1, 0, 8)
 	op("VUNPCKHPS", 1, 0, 9)
 	op("VUNPCKLPS", 3, 2, 10)
 	op("VUNPCKHPS", 3, 2, 11)
-	op("VUNPCKLPD", 10, 8, 4)
-	op("VUNPCKHPD", 10, 8, 5)
-	op("VUNPCKLPD", 11, 9, 6)
-	op("VUNPCKHPD", 11, 9, 7)
+	op("VUNPCKLPD", 10, 8, to)
+	op("VUNPCKHPD", 10, 8, to+1)
+	op("VUNPCKLPD", 11, 9, to+2)
+	op("VUNPCKHPD", 11, 9, to+3)
 }
 
-// scatter stores registers 4 to 4+n-1 to the next n rows of dst.
+// scatter stores the results to the next n rows of dst.
 func (w *writer) scatter(t x86Transpose) {
 	store := "VMOVUPS"
 	if t.stream {
 		store = "VMOVNTPS"
 	}
 	for r := range t.n {
-		w.op("%s %s, (DI)", store, t.r(4+r))
+		for part := 0; part < t.line(); part += t.width {
+			w.op("%s %s, %d(DI)", store, t.r(result(part)+r), part)
+		}
 		w.op("ADDQ R9, DI")
 	}
 }

@@ -1,7 +1,6 @@
 package ptxtest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -143,24 +142,33 @@ func Assemble(t *testing.T, dir string) string {
 	}
 	makers := map[string]PTX{}
 	for _, file := range files {
-		makers[strings.TrimSuffix(filepath.Base(file), ".ptx")] = func(int) ([]byte, error) { return os.ReadFile(file) }
+		makers[strings.TrimSuffix(filepath.Base(file), ".ptx")] = PTX{
+			Make: func(int) ([]byte, error) { return os.ReadFile(file) },
+		}
 	}
-	return a.Table(t, makers)
+	return a.Table(t, makers, &Committed{})
 }
 
-// PTX makes the PTX for a GPU of an architecture.
-type PTX func(arch int) ([]byte, error)
+// A PTX makes the PTX for a GPU of an architecture, of all that Of has.
+type PTX struct {
+	Make func(arch int) ([]byte, error)
+	Of   []any
+}
 
-// Table assembles all PTX for all architectures and returns a table of what the kernels take, one
-// line each. What Assemble refuses fails t.
-func (a *Assembler) Table(t *testing.T, makers map[string]PTX) string {
+// Table assembles all PTX for all architectures, but what committed has, and returns a table of
+// what the kernels take, one line each. What Assemble refuses fails t.
+func (a *Assembler) Table(t *testing.T, makers map[string]PTX, committed *Committed) string {
 	names := slices.Sorted(maps.Keys(makers))
 	rows := make([]string, len(names))
 	t.Run("assemble", func(t *testing.T) {
 		for i, name := range names {
+			key := Key(name, a.Archs, makers[name].Of)
+			if rows[i] = committed.Lines(key); rows[i] != "" {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				rows[i] = a.rows(t, name, makers[name])
+				rows[i] = a.rows(t, name, key, makers[name])
 			})
 		}
 	})
@@ -170,14 +178,14 @@ func (a *Assembler) Table(t *testing.T, makers map[string]PTX) string {
 	for _, arch := range a.Archs {
 		head += fmt.Sprintf(" %6s", fmt.Sprint("sm_", arch))
 	}
-	return head + "\n" + strings.Join(rows, "")
+	return head + " key\n" + strings.Join(rows, "")
 }
 
 // rows is the lines of the table for one PTX.
-func (a *Assembler) rows(t *testing.T, name string, ptx PTX) string {
+func (a *Assembler) rows(t *testing.T, name, key string, ptx PTX) string {
 	registers, shared := map[string]string{}, map[string]int{}
 	for i, arch := range a.Archs {
-		text, err := ptx(arch)
+		text, err := ptx.Make(arch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,74 +205,7 @@ func (a *Assembler) rows(t *testing.T, name string, ptx PTX) string {
 	}
 	var lines strings.Builder
 	for _, kernel := range slices.Sorted(maps.Keys(registers)) {
-		fmt.Fprintf(&lines, "%-42s %-15s %7d%s\n", name, kernel, shared[kernel], registers[kernel])
+		fmt.Fprintf(&lines, "%-42s %-15s %7d%s %s\n", name, kernel, shared[kernel], registers[kernel], key)
 	}
 	return lines.String()
-}
-
-// Committed compares a table with the one in file, whose first line is title, which names the
-// tools; update writes it instead where they differ. The numbers of other tools are others: then
-// the test is skipped, or fails where TANDEM_REQUIRE asks for tool, so that the tools and the file
-// change together.
-func Committed(t *testing.T, tool, file, title, table string, update bool) {
-	t.Helper()
-	got, err := os.ReadFile(file)
-	if err != nil && !update {
-		t.Fatal(err)
-	}
-	got = bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")) // a checkout on Windows
-	first, committed, _ := strings.Cut(string(got), "\n")
-	diff := changed(committed, table)
-	if update && !t.Failed() && (first != title || diff != "") {
-		if err := os.WriteFile(file, []byte(title+"\n"+table), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if first != title {
-		Missing(t, tool, fmt.Sprintf(
-			"%s is by other tools: it begins with %q, and these are %q; run make generate", file, first, title))
-	}
-	if diff != "" {
-		t.Errorf("the kernels take other resources than %s says; run make generate, "+
-			"and see by git diff whether they may:\n%s", file, diff)
-	}
-}
-
-// changed is the lines of either table that have no line like them in the other.
-func changed(old, now string) string {
-	var b strings.Builder
-	for _, side := range []struct{ mark, text, other string }{{"-", old, now}, {"+", now, old}} {
-		others := strings.Split(side.other, "\n")
-		for _, line := range strings.Split(side.text, "\n") {
-			if !slices.ContainsFunc(others, func(other string) bool { return alike(line, other) }) {
-				b.WriteString(side.mark + line + "\n")
-			}
-		}
-	}
-	return b.String()
-}
-
-// sharedColumn is the last column of the table before those of registers.
-const sharedColumn = 2
-
-// alike reports whether two lines of tables say the same, but for one allotment of registers on a
-// GPU. NVIDIA's compilers do not decide alike on every machine: the same versions have made 64
-// registers and 72 of one kernel.
-func alike(a, b string) bool {
-	x, y := strings.Fields(a), strings.Fields(b)
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i] == y[i] {
-			continue
-		}
-		m, err1 := strconv.Atoi(x[i])
-		n, err2 := strconv.Atoi(y[i])
-		if i <= sharedColumn || err1 != nil || err2 != nil || max(m-n, n-m) > 8 {
-			return false
-		}
-	}
-	return true
 }

@@ -2,6 +2,7 @@ package ptxtest
 
 import (
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,6 +126,24 @@ func TestChanged(t *testing.T) {
 	} {
 		if got := changed(c.old, c.now); got != c.want {
 			t.Errorf("%q and %q: %q, want %q", c.old, c.now, got, c.want)
+		}
+	}
+}
+
+// What the same compilers made of the same stands; what is of others is made anew.
+func TestCommitted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "table.txt")
+	old, now := Key("k", 75, []byte("text")), Key("k", 75, []byte("texts"))
+	line := "k 56 " + old + "\n"
+	ReadCommitted(t, "tool", file, "by tool 1", true).Compare(t, "PTX key\n"+line)
+	c := ReadCommitted(t, "tool", file, "by tool 1", false)
+	if got := c.Lines(old); got != line || c.Lines(now) != "" {
+		t.Errorf("the file has %q, and %q of another text", got, c.Lines(now))
+	}
+	c.Compare(t, "PTX key\n"+line)
+	for title, update := range map[string]bool{"by tool 1": true, "by tool 2": false} {
+		if got := ReadCommitted(t, "tool", file, title, update).Lines(old); got != "" {
+			t.Errorf("%s, to update %t: %q stands", title, update, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package amdtest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -19,8 +20,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
-	"github.com/tandem-gpu/tandem/kernels/tuning"
 )
 
 //go:generate go test -count=1 -run ^Test(Clang|Comgr)$ . -update
@@ -33,6 +34,7 @@ type compiler struct {
 	version string
 	archs   []string
 	types   []element.Type
+	options []string
 	compile func(dir, text, arch string) (assembly string, err error)
 }
 
@@ -45,6 +47,10 @@ func TestClang(t *testing.T) {
 	c := &compiler{
 		tool: "clang", types: element.Types(),
 		archs: []string{"gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100"},
+		options: []string{
+			"-x", "cl", "-cl-std=CL1.2", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+			"--target=amdgcn-amd-amdhsa", "-nogpulib", "-S", "-include", "prelude_amdgcn.h",
+		},
 	}
 	c.version = regexp.MustCompile(`clang version [\d.]+`).FindString(string(version))
 	c.compile = func(dir, text, arch string) (string, error) {
@@ -52,27 +58,24 @@ func TestClang(t *testing.T) {
 		if err := os.WriteFile(in, []byte(text), 0o644); err != nil {
 			return "", err
 		}
-		log, err := exec.Command("clang-19", "-x", "cl", "-cl-std=CL1.2", "-O3", "-ffp-contract=off", "-Wall",
-			"-Wextra", "-Werror", "--target=amdgcn-amd-amdhsa", "-mcpu="+arch, "-nogpulib", "-S",
-			"-include", "prelude_amdgcn.h", "-o", out, in).CombinedOutput()
+		args := slices.Concat(c.options, []string{"-mcpu=" + arch, "-o", out, in})
+		log, err := exec.Command("clang-19", args...).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("%w\n%s", err, log)
 		}
 		assembly, err := os.ReadFile(out)
 		return string(assembly), err
 	}
-	if testing.Short() {
-		c.archs = []string{"gfx90a"}
+	prelude, err := os.ReadFile("prelude_amdgcn.h")
+	if err != nil {
+		t.Fatal(err)
 	}
-	c.check(t)
+	c.check(t, prelude)
 }
 
 // AMD's own compiler, which AMD's OpenCL compiles with, and its device libraries. int32 takes time
 // and tells nothing that clang does not.
 func TestComgr(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a quarter of a minute in AMD's compiler; left out by -short")
-	}
 	t.Parallel()
 	g, err := openComgr()
 	if err != nil {
@@ -81,12 +84,12 @@ func TestComgr(t *testing.T) {
 	var one sync.Mutex // LLVM's options are the process's
 	c := &compiler{
 		tool: "comgr", version: "comgr " + g.version(), types: []element.Type{element.Float32, element.Float64},
-		archs: []string{"gfx900", "gfx90a", "gfx1030"},
+		archs: []string{"gfx900", "gfx90a", "gfx1030"}, options: []string{"-O3"},
 	}
 	c.compile = func(_, text, arch string) (string, error) {
 		one.Lock()
 		defer one.Unlock()
-		return g.assembly(text, arch)
+		return g.assembly(text, arch, c.options[0])
 	}
 	c.check(t)
 
@@ -97,66 +100,77 @@ func TestComgr(t *testing.T) {
 	}
 }
 
-// check compiles every kernel that GPUs of each architecture are offered. None may use memory for
-// registers, or flush subnormal numbers; what else they take is in a table. Scalar registers may
-// spill to lanes of a vector register: the product of 128x256 elements does so outside its loop.
-func (c *compiler) check(t *testing.T) {
-	local, registers := map[string]string{}, map[string][]string{}
-	var mu sync.Mutex
-	t.Run("compile", func(t *testing.T) {
-		for i, arch := range c.archs {
-			for _, s := range sources(&backend.Info{GPU: true, Arch: arch}, c.types) {
-				name := kernels.PTXName(s)
-				t.Run(arch+"/"+name, func(t *testing.T) {
-					t.Parallel()
-					assembly, err := c.compile(t.TempDir(), text(t, s), arch)
-					if err != nil {
-						t.Fatal(err)
-					}
-					r := parse(assembly)
-					for _, want := range []struct{ name, value string }{
-						{"private_segment_fixed_size", "0"},
-						{"vgpr_spill_count", "0"},
-						{"FloatMode", "240"}, // round to nearest, keep subnormal numbers
-					} {
-						if r[want.name] != want.value {
-							t.Errorf("%s is %q, want %s, with %s registers", want.name, r[want.name], want.value,
-								r["vgpr_count"])
-						}
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					if local[name] == "" {
-						local[name] = r["group_segment_fixed_size"]
-						registers[name] = slices.Repeat([]string{"-"}, len(c.archs))
-					}
-					if local[name] != r["group_segment_fixed_size"] {
-						t.Errorf("%s bytes of local memory, on others %s", r["group_segment_fixed_size"], local[name])
-					}
-					registers[name][i] = r["vgpr_count"]
-				})
-			}
+// check compiles every kernel that GPUs of each architecture are offered, but what the committed
+// table has. None may use memory for registers, or flush subnormal numbers; what else they take is
+// in the table. Scalar registers may spill to lanes of a vector register: the product of 128x256
+// elements does so outside its loop. Beside a kernel's text, lines are made of what more has.
+func (c *compiler) check(t *testing.T, more ...any) {
+	offered, texts := map[string][]string{}, map[string]string{} // architectures by kernel
+	for _, arch := range c.archs {
+		for _, s := range sources(&backend.Info{GPU: true, Arch: arch}, c.types) {
+			name := kernels.PTXName(s)
+			offered[name], texts[name] = append(offered[name], arch), text(t, s)
 		}
-	})
-	if testing.Short() {
-		return // the table has more
-	}
-	var table strings.Builder
-	row := func(name, local string, registers []string) {
-		fmt.Fprintf(&table, "%-58s %5s", name, local)
-		for _, r := range registers {
-			fmt.Fprintf(&table, " %7s", r)
-		}
-		table.WriteString("\n")
-	}
-	table.WriteString("Vector registers of a work-item, and bytes of local memory of a group. No kernel spills " +
-		"them or uses scratch memory; the float mode is 0xF0 in all, which keeps subnormal numbers.\n\n")
-	row("kernel", "local", c.archs)
-	for _, name := range slices.Sorted(maps.Keys(local)) {
-		row(name, local[name], registers[name])
 	}
 	title := "// Code generated by go generate from the kernels' text, with " + c.version + ". DO NOT EDIT."
-	ptxtest.Committed(t, c.tool, "testdata/"+c.tool+".txt", title, table.String(), *update)
+	committed := ptxtest.ReadCommitted(t, c.tool, "testdata/"+c.tool+".txt", title, *update)
+	names := slices.Sorted(maps.Keys(offered))
+	rows := make([]string, len(names))
+	t.Run("compile", func(t *testing.T) {
+		for i, name := range names {
+			key := ptxtest.Key(name, c.archs, offered[name], c.options, texts[name], more)
+			if rows[i] = committed.Lines(key); rows[i] != "" {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				local, registers := c.resources(t, texts[name], offered[name])
+				rows[i] = row(name, local, registers, key)
+			})
+		}
+	})
+	committed.Compare(t, "Vector registers of a work-item, and bytes of local memory of a group. No kernel spills "+
+		"them or uses scratch memory; the float mode is 0xF0 in all, which keeps subnormal numbers.\n\n"+
+		row("kernel", "local", c.archs, "key")+strings.Join(rows, ""))
+}
+
+// resources is what a kernel takes of those GPUs that it is offered to, "-" on others.
+func (c *compiler) resources(t *testing.T, text string, archs []string) (local string, registers []string) {
+	for _, arch := range c.archs {
+		if !slices.Contains(archs, arch) {
+			registers = append(registers, "-")
+			continue
+		}
+		assembly, err := c.compile(t.TempDir(), text, arch)
+		if err != nil {
+			t.Fatalf("%s: %v", arch, err)
+		}
+		r := parse(assembly)
+		for _, want := range []struct{ name, value string }{
+			{"private_segment_fixed_size", "0"},
+			{"vgpr_spill_count", "0"},
+			{"FloatMode", "240"}, // round to nearest, keep subnormal numbers
+		} {
+			if r[want.name] != want.value {
+				t.Errorf("%s: %s is %q, want %s, with %s registers", arch, want.name, r[want.name], want.value,
+					r["vgpr_count"])
+			}
+		}
+		if local = cmp.Or(local, r["group_segment_fixed_size"]); local != r["group_segment_fixed_size"] {
+			t.Errorf("%s: %s bytes of local memory, on others %s", arch, r["group_segment_fixed_size"], local)
+		}
+		registers = append(registers, r["vgpr_count"])
+	}
+	return local, registers
+}
+
+// row is a line of the table.
+func row(name, local string, registers []string, key string) string {
+	line := fmt.Sprintf("%-58s %5s", name, local)
+	for _, r := range registers {
+		line += fmt.Sprintf(" %7s", r)
+	}
+	return line + " " + key + "\n"
 }
 
 // sources is the kernels that a GPU is offered.

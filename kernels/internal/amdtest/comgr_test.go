@@ -64,7 +64,7 @@ func (g *comgr) version() string {
 }
 
 // assembly is what AMD's OpenCL makes of a kernel's text, but for the last step, the assembler.
-func (g *comgr) assembly(text, arch string) (string, error) {
+func (g *comgr) assembly(text, arch, option string) (string, error) {
 	var err error
 	try := func(what string, status int32) {
 		if status != 0 && err == nil {
@@ -85,8 +85,8 @@ func (g *comgr) assembly(text, arch string) (string, error) {
 	try("create_action_info", g.CreateAction(&action))
 	try("set_isa_name", g.SetGPU(action, "amdgcn-amd-amdhsa--"+arch))
 	try("set_language", g.SetLanguage(action, languageCL12))
-	option := []byte("-O3\x00")
-	first := &option[0]
+	options := append([]byte(option), 0)
+	first := &options[0]
 	try("set_option_list", g.SetOptions(action, &first, 1))
 	try("set_logging", g.SetLogging(action, true))
 	for i, kind := range []int32{actionAddHeaders, actionCompile, actionMakeAssembly} {

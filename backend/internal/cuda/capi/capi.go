@@ -12,8 +12,13 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
+
+// NewDriver makes a driver over other functions than NVIDIA's. Package cuda sets it, for package
+// cudasim: a user of cuda could not name an API.
+var NewDriver func(name, vendor, note string, load func() (*API, error)) backend.Driver
 
 // EnvLibrary names the environment variable that chooses the CUDA driver library. Where it is set,
 // no other is tried.

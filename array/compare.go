@@ -1,0 +1,106 @@
+package array
+
+// Masks are arrays of bool.
+
+// Less makes c true where a is below b.
+func Less[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchLess[T](session(c), c, a, b)
+}
+
+//tandem:map float32 float64 int32
+func less[T Element](x, y T) bool { return x < y }
+
+// LessEqual makes c true where a is at or below b.
+func LessEqual[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchLessEqual[T](session(c), c, a, b)
+}
+
+//tandem:map float32 float64 int32
+func lessEqual[T Element](x, y T) bool { return x <= y }
+
+// Equal makes c true where a equals b; NaN equals nothing.
+func Equal[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchEquals[T](session(c), c, a, b)
+}
+
+//tandem:map float32 float64 int32
+func equals[T Element](x, y T) bool { return x == y }
+
+// NotEqual makes c true where a differs from b; NaN differs from all.
+func NotEqual[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchNotEqual[T](session(c), c, a, b)
+}
+
+//tandem:map float32 float64 int32
+func notEqual[T Element](x, y T) bool { return x != y }
+
+// Greater makes c true where a is above b.
+func Greater[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchLess[T](session(c), c, b, a)
+}
+
+// GreaterEqual makes c true where a is at or above b.
+func GreaterEqual[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+	return launchLessEqual[T](session(c), c, b, a)
+}
+
+// IsNaN makes c true where a is NaN.
+func IsNaN[T Float](c *Array[bool], a *Array[T]) error {
+	return launchIsNaN[T](session(c), c, a)
+}
+
+//tandem:map float32 float64
+func isNaN[T Float](x T) bool { return x != x }
+
+// IsFinite makes c true where a is neither infinite nor NaN.
+func IsFinite[T Float](c *Array[bool], a *Array[T]) error {
+	return launchIsFinite[T](session(c), c, a)
+}
+
+//tandem:map float32 float64
+func isFinite[T Float](x T) bool { return x-x == 0 }
+
+// And makes c true where a and b are.
+func And[A, B Arg[bool]](c *Array[bool], a A, b B) error {
+	return launchAnd(session(c), c, a, b)
+}
+
+//tandem:map
+func and(x, y bool) bool { return x && y }
+
+// Or makes c true where a or b is.
+func Or[A, B Arg[bool]](c *Array[bool], a A, b B) error {
+	return launchOr(session(c), c, a, b)
+}
+
+//tandem:map
+func or(x, y bool) bool { return x || y }
+
+// Xor makes c true where a and b differ.
+func Xor[A, B Arg[bool]](c *Array[bool], a A, b B) error {
+	return launchXor(session(c), c, a, b)
+}
+
+//tandem:map
+func xor(x, y bool) bool { return x != y }
+
+// Not makes c true where a is not.
+func Not[A Arg[bool]](c *Array[bool], a A) error {
+	return launchNot(session(c), c, a)
+}
+
+//tandem:map
+func not(x bool) bool { return !x }
+
+// Where makes c a where mask is true, and b elsewhere.
+func Where[T Element, A Arg[bool], B, D Arg[T]](c *Array[T], mask A, a B, b D) error {
+	return launchWhere[T](session(c), c, mask, a, b)
+}
+
+//tandem:map float32 float64 int32
+func where[T Element](x bool, y, z T) T {
+	if x {
+		return y
+	}
+	return z
+}

@@ -1,0 +1,79 @@
+package moves
+
+import "github.com/tandem-gpu/tandem/gpu"
+
+// block is the elements of a row that a group takes at a time.
+const block = 1024
+
+// A Map says where an element of row i and column j comes from: from row Row + RowI*i + RowJ*j, and
+// a column in the same way.
+type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }
+
+// Place makes c the elements of a that a map gives, and v where there are none.
+//
+//tandem:kernel uint32 uint64
+func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
+	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
+		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
+			end := min(begin+block, c.Cols)
+			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+				row, col, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, v
+				if row >= 0 && row < a.Rows && col >= 0 && col < a.Cols {
+					x = a.At(row, col)
+				}
+				c.Set(i, j, x)
+			}
+		}
+	}
+}
+
+// Check looks for the first element k of index, a row or a column of n, that is no row of so many,
+// or, where there are owners, a zero for each row, one that an element before it is. It raises bad,
+// which is 0, to n-k.
+//
+//tandem:kernel
+func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {
+	n := index.Rows * index.Cols
+	for k := it.Global(0); k < n; k += it.GlobalSize(0) {
+		switch r := at(index, k); {
+		case r < 0 || r >= rows:
+			gpu.AtomicMax(&bad[0], int32(n-k))
+		case len(owners) > 0:
+			// Of two the later one is bad. Whichever comes last meets the first of all others.
+			if other := gpu.AtomicMax(&owners[r], int32(n-k)); other > 0 {
+				gpu.AtomicMax(&bad[0], min(other, int32(n-k)))
+			}
+		}
+	}
+}
+
+// at is element k of a row or a column.
+func at(v gpu.Matrix[int32], k int) int {
+	if v.Rows == 1 {
+		return int(v.Data[k])
+	}
+	return int(v.Data[k*v.Stride])
+}
+
+// Rows makes row i of c row index[i] of a, or, with put, row index[i] of c row i of a, unless an
+// index is bad.
+//
+//tandem:kernel uint32 uint64
+func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
+	if bad[0] > 0 {
+		return
+	}
+	n := index.Rows * index.Cols
+	for i := it.Global(1); i < n; i += it.GlobalSize(1) {
+		from, to := at(index, i), i
+		if put {
+			from, to = to, from
+		}
+		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
+			end := min(begin+block, c.Cols)
+			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+				c.Set(to, j, a.At(from, j))
+			}
+		}
+	}
+}

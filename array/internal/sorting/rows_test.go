@@ -1,0 +1,58 @@
+package sorting
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Both forms of the sort are right on devices of both kinds.
+func TestForms(t *testing.T) {
+	const rows, n = 2, 2*tile + 100
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]uint64, rows*n)
+	for i := range x {
+		x[i] = rng.Uint64() >> rng.IntN(40)
+	}
+	want := slices.Clone(x)
+	for i := range rows {
+		slices.Sort(want[i*n : i*n+n])
+	}
+	for _, spec := range []string{"cpu", "opencl"} {
+		for _, tiles := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/tiles=%t", spec, tiles), func(t *testing.T) {
+				s, err := linalg.Open(spec)
+				if err != nil {
+					backendtest.Require(t, spec, err)
+					return
+				}
+				defer s.Close()
+				r := newRows(s, rows, n, tiles)
+				if err := r.Err(); err != nil {
+					t.Fatal(err)
+				}
+				if err := r.Pairs.CopyFrom(linalg.NewMatrix(1, rows*n, x)); err != nil {
+					t.Fatal(err)
+				}
+				r.Sort(0, 64)
+				if err := r.Err(); err != nil {
+					t.Fatal(err)
+				}
+				got, err := r.Pairs.Download()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got.Data, want) {
+					t.Error("not sorted")
+				}
+				if err := r.Free(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

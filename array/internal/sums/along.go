@@ -1,0 +1,187 @@
+// Package sums has the kernels of package array's reductions. Sums are exact, and rounded once, so
+// that no grid shows.
+//
+// A block of numbers whose exponents do not differ much, as nearly all have it, is added up in two
+// integers, or three where they are products: additions in floating point that are exact by
+// construction, after the extractions of Rump, Ogita and Oishi ("Accurate floating-point
+// summation", 2008). Any other block is cut into digits of 48 bits, and added up digit by digit.
+// All go into the words of package superacc.
+package sums
+
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
+
+import (
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/superacc"
+)
+
+// Lanes is the most work-items that a group of Along has, and MaxTurns how many numbers of a block
+// each takes at most.
+const (
+	Lanes    = 128
+	MaxTurns = 256
+)
+
+// Words is the words of a partial sum in memory: those of its number, and the set of what is none.
+const Words = 137
+
+// Along adds up along rows of x: each output the terms of height rows of cols elements, in as many
+// parts as there are groups in x. Word k of part p of output o is element (p*Words+k)*outputs+o of
+// parts. Where shift has elements, one for each output, it is subtracted from the factors of
+// products; of numbers the bits in mask are taken, all of them, or all but the sign.
+//
+//tandem:kernel float32,float32,int32,single,one float64,float64,int64,double,one
+//tandem:kernel float32,float64,int64,double,pair float64,float64,int64,double,two
+func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,
+	x, y gpu.Matrix[S], shift []S, outputs, height, cols, turns int, mask I,
+) {
+	his, los := gpu.Local[[Lanes]int32](it), gpu.Local[[Lanes]int32](it)
+	sums := gpu.Local[[Lanes]int64](it)
+	words := gpu.Local[[Words]int64](it)
+	l, n := it.Local(0), it.LocalSize(0)
+	width := min(cols, n*turns)                  // of a block
+	rows := max(1, turns/max(1, (width+n-1)/n))  // of a block
+	across := (cols + width - 1) / max(1, width) // blocks beside each other
+	blocks := across * ((height + rows - 1) / rows)
+	for o := it.Group(1); o < outputs; o += it.Groups(1) {
+		for k := l; k < Words; k += n {
+			words[k] = 0
+		}
+		b := block[S, I]{x: x, y: y, step: n, mask: mask}
+		if len(shift) != 0 {
+			b.shift = shift[o]
+		}
+		top := 0 // the guess for a block is the exponent that fits the one before
+		for k := it.Group(0); k < blocks; k += it.Groups(0) {
+			b.i0, b.j0 = o*height+k/across*rows, k%across*width
+			b.i1, b.j1 = min(b.i0+rows, (o+1)*height), min(b.j0+width, cols)
+			for again := true; again; {
+				w, d := add(f, p, b, l, top)
+				his[l], los[l] = w.hi, w.lo
+				it.Barrier()
+				for k := range n {
+					w = window{max(w.hi, his[k]), min(w.lo, los[k])}
+				}
+				again = false
+				if gpu.Uniform(it, fits(f, p, w, top)) {
+					at := unit(f, top) - f.bottom()
+					for k := range p.digits() {
+						collect(it, sums[:], words[:], d.digit(k), at)
+						at += 1 - f.precision()
+					}
+				} else {
+					top = gpu.Uniform(it, f.field(w.hi)+1)
+					again = gpu.Uniform(it, fits(f, p, w, top))
+					if !again {
+						addWide(it, f, p, b, his[:], los[:], sums[:], words[:])
+					}
+				}
+			}
+		}
+		it.Barrier()
+		for k := l; k < Words; k += n {
+			parts[(it.Group(0)*Words+k)*outputs+o] = words[k]
+		}
+	}
+}
+
+// A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.
+type block[S float32 | float64, I int32 | int64] struct {
+	x, y           gpu.Matrix[S]
+	shift          S
+	i0, i1, j0, j1 int
+	step           int // from one number of a work-item to its next
+	mask           I
+}
+
+// factors is the elements at one place, less the shift where they are factors.
+func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (
+	u, v T,
+) {
+	x := b.x.Data[i*b.x.Stride+j]
+	if p.product() || p.exact() {
+		u, v = T(x-b.shift), T(b.y.Data[i*b.y.Stride+j]-b.shift)
+		if p.exact() {
+			return u * v, 1
+		}
+		return u, v
+	}
+	return f.from(f.bits(T(x)) & b.mask), 1
+}
+
+// add adds up what work-item l has of a block, and finds whether that was right.
+func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (
+	window, digits[I],
+) {
+	s := scale(f, top)
+	var d digits[I]
+	w := anywhere()
+	for i := b.i0; i < b.i1; i++ {
+		for j := b.j0 + l; j < b.j1; j += b.step {
+			u, v := factors(f, p, b, i, j)
+			w = w.with(f.head(rounded(p, u, v)))
+			d = plus(f, p, d, u, v, s)
+		}
+	}
+	count := I(0)
+	if b.j0+l < b.j1 {
+		count = I((b.i1 - b.i0) * ((b.j1 - b.j0 - l + b.step - 1) / b.step))
+	}
+	return w, d.without(count*f.bits(f.magic()), p.product())
+}
+
+// addWide adds a block to the words digit by digit.
+func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
+	his, los []int32, sums, words []int64,
+) {
+	l := it.Local(0)
+	least, most, special := 1<<20, -1<<20, int64(0)
+	for i := b.i0; i < b.i1; i++ {
+		for j := b.j0 + l; j < b.j1; j += b.step {
+			u, v := factors(f, p, b, i, j)
+			t := exactly(f, p, u, v)
+			special |= t.special
+			if t.hi|t.lo != 0 {
+				least, most = min(least, t.exp), max(most, t.top())
+			}
+		}
+	}
+	his[l], los[l], sums[l] = int32(most), int32(least), special
+	it.Barrier()
+	for k := range b.step {
+		least, most, special = min(least, int(los[k])), max(most, int(his[k])), special|sums[k]
+	}
+	if l == 0 {
+		words[Words-1] |= special
+	}
+	end := gpu.Uniform(it, most)
+	for base := gpu.Uniform(it, least); base < end; base += digitBits {
+		s := int64(0)
+		for i := b.i0; i < b.i1; i++ {
+			for j := b.j0 + l; j < b.j1; j += b.step {
+				u, v := factors(f, p, b, i, j)
+				s += exactly(f, p, u, v).digit(base)
+			}
+		}
+		collect(it, sums, words, s, base-f.bottom())
+	}
+}
+
+// collect adds the integers v of all work-items of the group, which count 2^at of the lowest word,
+// to the words.
+func collect(it gpu.Item, sums, words []int64, v int64, at int) {
+	l := it.Local(0)
+	it.Barrier()
+	sums[l] = v
+	it.Barrier()
+	lower, upper := int64(0), int64(0) // the whole sum may need more than 64 bits
+	for k := range it.LocalSize(0) {
+		lower += sums[k] & (1<<32 - 1)
+		upper += sums[k] >> 32
+	}
+	local := superacc.Place{Step: 1}
+	if l < 4 { // a word each, to which the upper half adds what is part l-1 of it
+		superacc.AddPart(words, local, at, lower, l)
+		superacc.AddPart(words, local, at+32, upper, l-1)
+	}
+}

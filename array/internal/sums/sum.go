@@ -1,0 +1,180 @@
+package sums
+
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A Sum says what is added up into each element of C: the elements of X over all, over the rows
+// where C is a row, over the columns where it is a column; or, where Y is not nil, their products
+// with those of Y, which is X where C is a row.
+type Sum[T linalg.Element] struct {
+	C, X, Y *linalg.Array[T]
+	Shift   *linalg.Array[T] // as many elements as C: subtracted from both factors; or nil
+	Abs     bool             // magnitudes, without Y
+	Over    uint64           // what the sum is divided by
+	Root    bool             // the square root of that
+}
+
+// Enqueue enqueues a sum. Those of int32 have neither products nor what follows them.
+func Enqueue[T linalg.Element](j Sum[T]) error {
+	switch j := any(j).(type) {
+	case Sum[float32]:
+		if j.Y != nil { // the products are float64, exactly
+			return enqueue[float32, float64, int64](j, single{}, double{}, pair{})
+		}
+		return enqueue[float32, float32, int32](j, single{}, single{}, one{})
+	case Sum[float64]:
+		if j.Y != nil {
+			return enqueue[float64, float64, int64](j, double{}, double{}, two{})
+		}
+		return enqueue[float64, float64, int64](j, double{}, double{}, one{})
+	case Sum[int32]:
+		return Total(j.C, j.X)
+	}
+	return nil
+}
+
+// flat is x and y as rows where both are packed.
+func flat[T any](x, y *linalg.Array[T]) (_, _ *linalg.Array[T]) {
+	rows, cols := x.Dims()
+	u, err := x.Reshape(1, rows*cols)
+	if err != nil {
+		return x, y
+	}
+	v, err := y.Reshape(1, rows*cols)
+	if err != nil {
+		return x, y
+	}
+	return u, v
+}
+
+// maxScratch is the bytes that partial sums take at most: outputs beyond wait for the next launch.
+const maxScratch = 32 << 20
+
+// An accumulator is a format that numbers are added up in.
+type accumulator interface {
+	single | double
+	words() int
+	bottom() int
+}
+
+// enqueue adds up in format f, and rounds to that of r.
+func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	j Sum[S], r R, f F, p P,
+) error {
+	s := j.C.Session()
+	rows, cols := j.C.Dims()
+	if rows*cols == 0 {
+		return nil
+	}
+	if j.Shift == nil {
+		j.Shift = j.X.Slice(0, 0, 0, 0)
+	}
+	if j.Y == nil {
+		j.Y = j.X
+	}
+	if rows*cols == 1 {
+		j.X, j.Y = flat(j.X, j.Y)
+	}
+	l := newShape(s.Info(), j.X, rows, cols)
+	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
+	parts, err := linalg.NewArray[int64](s, 1, n*l.parts*Words)
+	if err != nil {
+		return err
+	}
+	defer parts.Free()
+	for i := 0; i < rows*cols; i += n {
+		if err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part is the sum of outputs i to k-1.
+func (j Sum[T]) part(i, k int) Sum[T] {
+	rows, cols := j.C.Dims()
+	xr, xc := j.X.Dims()
+	_, n := j.Shift.Dims()
+	switch {
+	case cols > 1:
+		j.C, j.X = j.C.Slice(0, 1, i, k), j.X.Slice(0, xr, i, k)
+		if n > 0 {
+			j.Shift = j.Shift.Slice(0, 1, i, k)
+		}
+	case rows > 1:
+		j.C, j.X, j.Y = j.C.Slice(i, k, 0, 1), j.X.Slice(i, k, 0, xc), j.Y.Slice(i, k, 0, xc)
+		if n > 0 {
+			j.Shift = j.Shift.Slice(i, k, 0, 1)
+		}
+	}
+	return j
+}
+
+func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	j Sum[S], r R, f F, p P, l shape, parts *linalg.Array[int64],
+) error {
+	s := j.C.Session()
+	rows, cols := j.C.Dims()
+	outputs := rows * cols
+	xr, xc := j.X.Dims()
+	mask := I(-1) // of the bits of numbers
+	if j.Abs {
+		mask = ^(I(1) << (8*unsafe.Sizeof(mask) - 1))
+	}
+	var err error
+	if cols > 1 {
+		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
+		err = LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, mask)
+	} else {
+		height := 1
+		if rows == 1 {
+			height = xr
+		}
+		grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
+		err = LaunchAlong[S, T, I](s, grid, f, p, parts, j.X, j.Y, j.Shift, outputs, height, xc, l.turns, mask)
+	}
+	if err != nil {
+		return err
+	}
+	return LaunchRound[S](s, backend.GridFor(outputs), r, j.C, parts, l.parts, f.words(), f.bottom(), j.Over, j.Root)
+}
+
+// A shape is how a sum is cut into work-items, which changes no bit.
+type shape struct {
+	lanes int // work-items of a group
+	turns int // numbers of a block for each
+	parts int // of an output
+}
+
+// maxGroups is the groups of a grid in y at most.
+const maxGroups = 65535
+
+// newShape chooses the shape of a reduction of x to rows by cols.
+func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
+	xr, xc := x.Dims()
+	groups := 4 * max(1, info.ComputeUnits)
+	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
+	if !info.Host {
+		l = shape{lanes: 64, turns: 32}
+	}
+	blocks := 0
+	if cols > 1 {
+		if l.turns = 64; info.Host {
+			l.lanes = min(256, (cols+15)/16*16)
+		}
+		blocks = (xr + l.turns - 1) / l.turns
+	} else {
+		blocks = (xr/rows*xc + l.lanes*l.turns - 1) / (l.lanes * l.turns)
+	}
+	if cols > 1 {
+		groups /= (cols + l.lanes - 1) / l.lanes
+	} else {
+		groups /= rows
+	}
+	l.parts = max(1, min(groups, blocks))
+	return l
+}

@@ -1,0 +1,156 @@
+package sums
+
+import (
+	"math/bits"
+
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/superacc"
+)
+
+// What is added up of the elements x and y at one place: x alone, or their product.
+type (
+	terms interface {
+		exact() bool   // it is the product, which a float64 holds
+		product() bool // it is the product, rounded, and the rest
+		digits() int   // that a sum takes
+	}
+	one  struct{}
+	pair struct{} // of float32
+	two  struct{}
+)
+
+func (one) exact() bool    { return false }
+func (one) product() bool  { return false }
+func (one) digits() int    { return 2 }
+func (pair) exact() bool   { return true }
+func (pair) product() bool { return false }
+func (pair) digits() int   { return 2 }
+func (two) exact() bool    { return false }
+func (two) product() bool  { return true }
+func (two) digits() int    { return 3 }
+
+// rounded is the term of x and y, rounded.
+func rounded[T float32 | float64, P terms](p P, x, y T) T {
+	if p.product() {
+		return x * y
+	}
+	return x
+}
+
+// A window is where the terms of a block lie: the upper bits of the largest and of the smallest.
+type window struct{ hi, lo int32 }
+
+// anywhere is the window of no terms.
+func anywhere() window { return window{lo: 1<<31 - 1} }
+
+// with is w with a term more, whose upper bits are head.
+func (w window) with(head int32) window { return window{max(w.hi, head), min(w.lo, head)} }
+
+// fits says whether the integers of digits hold each term of a block exactly, where terms are
+// scaled for the exponent field top: none is larger, none is zero or subnormal, and none so small
+// that it has bits below. Of a product the lower half, which fma finds, has to be a number.
+func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {
+	hi, lo := f.field(w.hi), f.field(w.lo)
+	span, least := f.precision()-3, 1
+	if p.product() {
+		span, least = f.precision()-5, f.precision()+2
+	}
+	return lo >= least && top-lo <= span && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+}
+
+// scale makes terms up to the exponent field top less than 2^(precision-2).
+func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {
+	return f.power(2*f.bias() + f.precision() - 3 - top)
+}
+
+// unit is the exponent of what digits.a counts then.
+func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {
+	return top - f.bias() + 3 - f.precision()
+}
+
+// A digits is an exact sum of terms that fit: b counts 2^(1-precision) of what a counts, c of b. It
+// takes 256 terms; each leaves a magic number in every integer that it goes to.
+type digits[I int32 | int64] struct{ a, b, c I }
+
+// plus is d and the term of x and y. A number that is added to the magic one is rounded to an
+// integer, and the rest is exact.
+func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,
+) digits[I] {
+	term := rounded(p, x, y)
+	upper := term * scale
+	z := upper + f.magic()
+	d.a += f.bits(z)
+	d.b += f.bits(gpu.FMA(upper-(z-f.magic()), f.down(), f.magic()))
+	if p.product() {
+		lower := gpu.FMA(x, y, -term) * scale * f.down()
+		z = lower + f.magic()
+		d.b += f.bits(z)
+		d.c += f.bits(gpu.FMA(lower-(z-f.magic()), f.down(), f.magic()))
+	}
+	return d
+}
+
+// without is d without the magic numbers.
+func (d digits[I]) without(magic I, product bool) digits[I] {
+	if product {
+		return digits[I]{d.a - magic, d.b - 2*magic, d.c - magic}
+	}
+	return digits[I]{a: d.a - magic, b: d.b - magic}
+}
+
+// digit is d.a, d.b or d.c.
+func (d digits[I]) digit(k int) int64 {
+	switch k {
+	case 0:
+		return int64(d.a)
+	case 1:
+		return int64(d.b)
+	}
+	return int64(d.c)
+}
+
+// A wide is the magnitude of a term, (hi, lo) * 2^exp, or what it is instead of a number.
+type wide struct {
+	hi, lo  uint64
+	exp     int
+	neg     bool
+	special int64
+}
+
+// exactly is the term of x and y.
+func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {
+	m, e, finite := f.split(x)
+	if !p.product() {
+		if !finite {
+			return wide{special: superacc.Special(x)}
+		}
+		return wide{lo: m, exp: e, neg: f.bits(x) < 0}
+	}
+	n, g, finite2 := f.split(y)
+	if !finite || !finite2 {
+		return wide{special: superacc.Special(x * y)}
+	}
+	hi, lo := bits.Mul64(m, n)
+	return wide{hi: hi, lo: lo, exp: e + g, neg: f.bits(x) < 0 != (f.bits(y) < 0)}
+}
+
+// top is the exponent above the highest bit.
+func (w wide) top() int {
+	if w.hi != 0 {
+		return w.exp + 64 + bits.Len64(w.hi)
+	}
+	return w.exp + bits.Len64(w.lo)
+}
+
+// digitBits is the bits of a digit of wide terms: 2^15 of them add up in an int64.
+const digitBits = 48
+
+// digit is the digit that counts 2^base.
+func (w wide) digit(base int) int64 {
+	up, down := uint(w.exp-base), uint(base-w.exp) // one of them is huge, and shifts all away
+	d := int64((w.lo<<up | w.lo>>down | w.hi<<(64-down) | w.hi>>(down-64)) & (1<<digitBits - 1))
+	if w.neg {
+		return -d
+	}
+	return d
+}

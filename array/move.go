@@ -1,0 +1,408 @@
+package array
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/array/internal/moves"
+	"github.com/tandem-gpu/tandem/array/internal/sorting"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Reshape is a with its elements in rows by cols, as [linalg.Array.Reshape] has it: a view.
+func Reshape[T any](a *Array[T], rows, cols int) (*Array[T], error) {
+	if err := check("Reshape", "a", a, nil); err != nil {
+		return nil, err
+	}
+	return a.Reshape(rows, cols)
+}
+
+// Concat makes c its parts beside each other where all have its rows, else above each other. No
+// part may share elements with c.
+func Concat[T Element | bool](c *Array[T], parts ...*Array[T]) error {
+	s, rows, cols, err := dims("Concat", "c", c)
+	if err != nil {
+		return err
+	}
+	beside, above, wide, high := true, true, 0, 0
+	for i, p := range parts {
+		name := fmt.Sprint("part ", i)
+		if err := check("Concat", name, p, s); err != nil {
+			return err
+		}
+		if c.Overlaps(p) {
+			return fmt.Errorf("%w: Concat: c and %s", linalg.ErrOverlap, name)
+		}
+		r, k := p.Dims()
+		beside, above = beside && r == rows, above && k == cols
+		high, wide = high+r, wide+k
+	}
+	beside = beside && wide == cols
+	if !beside && (!above || high != rows) {
+		return fmt.Errorf("%w: Concat: c is %s, which %d parts of %d rows and %d columns in all do not fill",
+			linalg.ErrShape, c, len(parts), high, wide)
+	}
+	i, j := 0, 0
+	for _, p := range parts {
+		r, k := p.Dims()
+		if err := copyTo(c.Slice(i, i+r, j, j+k), p); err != nil {
+			return err
+		}
+		if beside {
+			j += k
+		} else {
+			i += r
+		}
+	}
+	return nil
+}
+
+// copyTo is Copy, also of nothing.
+func copyTo[T Element | bool](c, a *Array[T]) error {
+	if rows, cols := c.Dims(); rows == 0 || cols == 0 {
+		return nil
+	}
+	return Copy(c, a)
+}
+
+// Pad makes c v, but for a, whose first element lies in row top and column left of c. a must be
+// within c, and may not share elements with it.
+func Pad[T Element | bool](c, a *Array[T], top, left int, v T) error {
+	rows, cols, err := pair("Pad", c, a)
+	if err != nil {
+		return err
+	}
+	r, k := a.Dims()
+	if top < 0 || left < 0 || top > rows-r || left > cols-k {
+		return fmt.Errorf("%w: Pad: c is %s, and does not hold a, %s, from row %d and column %d on", linalg.ErrShape,
+			c, a, top, left)
+	}
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	return cmp.Or(Fill(c, v), copyTo(c.Slice(top, top+r, left, left+k), a))
+}
+
+// Roll makes element (i, j) of a element (i+rows, j+cols) of c, where what leaves at one end comes
+// in at the other. The shifts may be negative. c may not share elements with a.
+func Roll[T Element | bool](c, a *Array[T], rows, cols int) error {
+	m, n, err := samePair("Roll", c, a)
+	if err != nil || m == 0 || n == 0 {
+		return err
+	}
+	rows, cols = (rows%m+m)%m, (cols%n+n)%n
+	for _, i := range [][3]int{{0, m - rows, rows}, {m - rows, m, 0}} { // from, to, and where that is in c
+		for _, j := range [][3]int{{0, n - cols, cols}, {n - cols, n, 0}} {
+			part := c.Slice(i[2], i[2]+i[1]-i[0], j[2], j[2]+j[1]-j[0])
+			if err := copyTo(part, a.Slice(i[0], i[1], j[0], j[1])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Diff makes element j of each row of c element j+1 of a's less element j. c has a column less than
+// a, and may not share elements with it.
+func Diff[T Element](c, a *Array[T]) error {
+	rows, cols, err := pair("Diff", c, a)
+	if err != nil {
+		return err
+	}
+	r, n := a.Dims()
+	if r != rows || n != cols+1 {
+		return fmt.Errorf("%w: Diff: c is %s, and must have the rows of a, %s, and a column less",
+			linalg.ErrShape, c, a)
+	}
+	return c.Sub(a.Slice(0, r, 1, n), a.Slice(0, r, 0, n-1))
+}
+
+// Outer makes element (i, j) of c the product of a's element i and b's element j, rounded once. a
+// and b are rows or columns; a row as a, and a column as b, must be packed.
+func Outer[T Element](c, a, b *Array[T]) error {
+	s, rows, cols, err := dims("Outer", "c", c)
+	if err == nil {
+		err = cmp.Or(checkLength("Outer", "a", a, s, rows), checkLength("Outer", "b", b, s, cols))
+	}
+	if err != nil || rows == 0 || cols == 0 {
+		return err
+	}
+	if r, k := a.Dims(); r != rows || k != 1 {
+		if a, err = a.Reshape(rows, 1); err != nil {
+			return err
+		}
+	}
+	if r, k := b.Dims(); r != 1 || k != cols {
+		if b, err = b.Reshape(1, cols); err != nil {
+			return err
+		}
+	}
+	return Mul[T](c, a, b)
+}
+
+// Flip makes c a with its rows, its columns or both in the opposite order. c may not share elements
+// with a.
+func Flip[T Element](c, a *Array[T], rows, cols bool) error {
+	m, n, err := samePair("Flip", c, a)
+	if err != nil {
+		return err
+	}
+	to := moves.Map{RowI: 1, ColJ: 1}
+	if rows {
+		to.Row, to.RowI = m-1, -1
+	}
+	if cols {
+		to.Col, to.ColJ = n-1, -1
+	}
+	return place(c, a, to, 0)
+}
+
+// Diag makes c, a row or a column, the diagonal of a, or, where a is a row or a column, c a matrix
+// with a as its diagonal, and zeros: of two rows or columns c is the matrix. c may not share
+// elements with a.
+func Diag[T Element](c, a *Array[T]) error {
+	rows, cols, err := pair("Diag", c, a)
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	switch {
+	case m == 1 && n == min(rows, cols):
+		return place(c, a, moves.Map{RowI: 1, RowJ: -1, ColJ: 1}, 0)
+	case n == 1 && m == min(rows, cols):
+		return place(c, a, moves.Map{RowI: 1, ColI: 1, ColJ: -1}, 0)
+	case rows == 1 && cols == min(m, n):
+		return place(c, a, moves.Map{RowJ: 1, ColJ: 1}, 0)
+	case cols == 1 && rows == min(m, n):
+		return place(c, a, moves.Map{RowI: 1, ColI: 1}, 0)
+	}
+	return fmt.Errorf("%w: Diag: neither is one of c, %s, and a, %s, the diagonal of the other", linalg.ErrShape, c, a)
+}
+
+// Eye makes c ones on its diagonal, and zeros.
+func Eye[T Element](c *Array[T]) (err error) {
+	s, _, _, err := dims("Eye", "c", c)
+	if err != nil {
+		return err
+	}
+	one, err := linalg.NewArray[T](s, 1, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, one.Free()) }()
+	return cmp.Or(Fill(one, 1), place(c, one, moves.Map{RowI: 1, RowJ: -1}, 0))
+}
+
+// place makes c the elements of a that m gives, and v elsewhere.
+func place[T Element](c, a *Array[T], m moves.Map, v T) error {
+	rows, cols := c.Dims()
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	info := c.Session().Info()
+	grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+	if unsafe.Sizeof(v) == 8 {
+		return moves.LaunchPlace[uint64](c.Session(), grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
+	}
+	return moves.LaunchPlace[uint32](c.Session(), grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
+}
+
+// TakeRows makes row i of c row index[i] of a, of which it has the columns. index is a row or a
+// column with an element for each row of c. TakeRows waits; where an index is no row of a it is
+// backend.ErrArgument that names it, and nothing is written. c shares elements with neither.
+func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
+	rows, cols, err := pair("TakeRows", c, a)
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	if n != cols {
+		return fmt.Errorf("%w: TakeRows: c is %s, and must have the columns of a, %s", linalg.ErrShape, c, a)
+	}
+	if err := checkLength("TakeRows", "index", index, c.Session(), rows); err != nil {
+		return err
+	}
+	return byRows("TakeRows", c, a, index, "a", m, false)
+}
+
+// PutRows makes row index[i] of c row i of a, which has the columns of c, and leaves the others as
+// they are. index is a row or a column with an element for each row of a. PutRows waits; where an
+// index is no row of c, or is in index twice, it is backend.ErrArgument that names it, and nothing
+// is written. c shares elements with neither.
+func PutRows[T Element](c, a *Array[T], index *Array[int32]) error {
+	rows, cols, err := pair("PutRows", c, a)
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	if n != cols {
+		return fmt.Errorf("%w: PutRows: a is %s, and must have the columns of c, %s", linalg.ErrShape, a, c)
+	}
+	if err := checkLength("PutRows", "index", index, c.Session(), m); err != nil {
+		return err
+	}
+	return byRows("PutRows", c, a, index, "c", rows, true)
+}
+
+// byRows moves rows of a to c. index has rows of one of them, which has so many.
+func byRows[T Element](op string, c, a *Array[T], index *Array[int32], of string, rows int, put bool) (err error) {
+	if overlap(index, c) {
+		return fmt.Errorf("%w: %s: index and c", linalg.ErrOverlap, op)
+	}
+	s := c.Session()
+	r, k := index.Dims()
+	n := r * k
+	if n == 0 {
+		return nil
+	}
+	bad, err := linalg.NewArray[int32](s, 1, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, bad.Free()) }()
+	owned := 0 // rows may be taken twice
+	if put {
+		owned = rows
+	}
+	owners, err := linalg.NewArray[int32](s, 1, owned)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, owners.Free()) }()
+	info := s.Info()
+	grid := kernels.ElementwiseGrid(&info, 1, int64(n))
+	if err := moves.LaunchCheck(s, grid, bad, owners, index, rows); err != nil {
+		return err
+	}
+	if _, cols := c.Dims(); cols > 0 {
+		grid := kernels.ElementwiseGrid(&info, int64(n), int64(cols))
+		if unsafe.Sizeof(*new(T)) == 8 {
+			err = moves.LaunchRows[uint64](s, grid, wide(c), wide(a), index, bad, put)
+		} else {
+			err = moves.LaunchRows[uint32](s, grid, narrow(c), narrow(a), index, bad, put)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return badIndex(op, index, n, bad, of, rows)
+}
+
+// badIndex waits, and is an error where an element of index, which has n, is bad.
+func badIndex(op string, index *Array[int32], n int, bad *Array[int32], of string, rows int) error {
+	at, err := bad.Download()
+	if err != nil || at.Data[0] == 0 {
+		return err
+	}
+	k := n - int(at.Data[0])
+	v, err := index.Download()
+	if err != nil {
+		return err
+	}
+	if x := int(v.Data[k]); x >= 0 && x < rows {
+		return argument(op, fmt.Sprintf("element %d of index is %d, which an element before it is", k, x))
+	}
+	return argument(op, fmt.Sprintf("element %d of index is %d, and %s has %d rows", k, v.Data[k], of, rows))
+}
+
+// Nonzero writes the numbers of the elements of mask that are true, counted by rows, to the first
+// elements of index, a row or a column. It waits, and returns how many they are. Where index is too
+// short it is ErrShape, and nothing is written.
+func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
+	s, rows, cols, err := dims("Nonzero", "mask", mask)
+	if err == nil {
+		_, err = checkVector("Nonzero", "index", index, s, 0)
+	}
+	if err != nil {
+		return 0, err
+	}
+	r := sorting.NewRows(s, 1, rows*cols)
+	defer func() { err = cmp.Or(err, r.Free()) }()
+	numbers, n, err := trues("Nonzero", r, mask)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := checkVector("Nonzero", "index", index, s, n); err != nil {
+		return n, err
+	}
+	index = head(index, n)
+	_, pitch := index.Dims()
+	sorting.Get(r, narrow(index), numbers, pitch, sorting.Order{})
+	return n, nil
+}
+
+// trues is pairs with the numbers of the elements of mask that are true.
+func trues(op string, r *sorting.Rows, mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
+	rows, cols := mask.Dims()
+	if rows*cols > math.MaxInt32 {
+		return nil, 0, fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts",
+			linalg.ErrShape, op, mask)
+	}
+	sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
+	numbers = r.Split(32)
+	if r.Err() != nil {
+		return nil, 0, r.Err()
+	}
+	_, n = numbers.Dims()
+	return numbers, n, nil
+}
+
+// Compress writes the elements of a whose element in mask, which has its shape, is true, counted by
+// rows, to the first elements of c, a row or a column. It waits, and returns how many they are.
+// Where c is too short it is ErrShape, and nothing is written. c may share elements with a. Of a
+// mask for rows, Nonzero and TakeRows give the rows.
+func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
+	s, rows, cols, err := dims("Compress", "a", a)
+	if err == nil {
+		err = checkShape("Compress", "mask", mask, s, rows, cols)
+	}
+	if err == nil {
+		_, err = checkVector("Compress", "c", c, s, 0)
+	}
+	if err != nil {
+		return 0, err
+	}
+	r := sorting.NewRows(s, 1, rows*cols)
+	defer func() { err = cmp.Or(err, r.Free()) }()
+	numbers, n, err := trues("Compress", r, mask)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
+		return n, err
+	}
+	packed, done, err := asRow(a)
+	if err != nil {
+		return n, err
+	}
+	c = head(c, n)
+	_, pitch := c.Dims()
+	if unsafe.Sizeof(*new(T)) == 8 {
+		sorting.PutAgain(r, numbers, wide(packed), sorting.Order{}, 0)
+		sorting.Get(r, wide(c), numbers, pitch, sorting.Order{})
+	} else {
+		sorting.PutAgain(r, numbers, narrow(packed), sorting.Order{}, 0)
+		sorting.Get(r, narrow(c), numbers, pitch, sorting.Order{})
+	}
+	return n, done()
+}
+
+// asRow is a as one row, or a copy that done ends.
+func asRow[T Element](a *Array[T]) (row *Array[T], done func() error, err error) {
+	rows, cols := a.Dims()
+	if row, err := a.Reshape(1, rows*cols); err == nil {
+		return row, func() error { return nil }, nil
+	}
+	packed, err := linalg.NewArray[T](a.Session(), rows, cols)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := Copy(packed, a); err != nil {
+		return nil, nil, cmp.Or(err, packed.Free())
+	}
+	row, err = packed.Reshape(1, rows*cols)
+	return row, packed.Free, err
+}

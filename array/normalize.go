@@ -1,0 +1,129 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// withScratch runs f with a scratch array of rows by cols on c's session, and frees it.
+func withScratch[T any](c *Array[T], rows, cols int, f func(x *Array[T]) error) error {
+	if c == nil {
+		return fmt.Errorf("%w: the destination is nil", linalg.ErrShape)
+	}
+	x, err := linalg.NewArray[T](c.Session(), rows, cols)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(x), x.Free())
+}
+
+// inOrder is the first error of steps, which run as far as there is none.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// normalized is withScratch with a column, for an operation whose destination has the shape of a.
+func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) error {
+	if c == nil || a == nil {
+		return fmt.Errorf("%w: %s of a nil array", linalg.ErrShape, op)
+	}
+	rows, cols := a.Dims()
+	if m, n := c.Dims(); m != rows || n != cols {
+		return fmt.Errorf("%w: %s of %s into %s", linalg.ErrShape, op, a, c)
+	}
+	if c != a && c.Overlaps(a) && (c.Offset() != a.Offset() || c.Stride() != a.Stride()) {
+		return fmt.Errorf("%w: %s, and they are not the same array", linalg.ErrOverlap, op)
+	}
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	return withScratch(c, rows, 1, f)
+}
+
+// LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max: over all of a where c is 1x1,
+// over the rows where it is 1xN, over the columns where it is Mx1. Each step is rounded. c shares
+// no elements with a.
+func LogSumExp[T Float](c, a *Array[T]) error {
+	if err := Max(c, a); err != nil {
+		return err
+	}
+	rows, cols := a.Dims()
+	m, n := c.Dims()
+	return withScratch(c, rows, cols, func(x *Array[T]) error {
+		return withScratch(c, m, n, func(sum *Array[T]) error {
+			return inOrder(
+				func() error { return Sub(x, a, c) },
+				func() error { return Exp(x, x) },
+				func() error { return Sum(sum, x) },
+				func() error { return Log(sum, sum) },
+				func() error { return Add(c, c, sum) },
+			)
+		})
+	})
+}
+
+// Softmax makes each row of c exp(a - m)/Sum(exp(a - m)), where m is the Max of the row. Each step
+// is rounded. c may be a.
+func Softmax[T Float](c, a *Array[T]) error {
+	return normalized("Softmax", c, a, func(x *Array[T]) error {
+		return inOrder(
+			func() error { return Max(x, a) },
+			func() error { return Sub(c, a, x) },
+			func() error { return Exp(c, c) },
+			func() error { return Sum(x, c) },
+			func() error { return Div(c, c, x) },
+		)
+	})
+}
+
+// LayerNorm makes each row of c ((a - Mean)·(1/sqrt(Var + eps)))·gain + bias, with the Mean and the
+// Var of the row, of which there are as many as elements. Each step is rounded. gain and bias are
+// rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them.
+func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
+	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
+		rows, _ := a.Dims()
+		return withScratch(c, rows, 1, func(scale *Array[T]) error {
+			return inOrder(
+				func() error { return Mean(mean, a) },
+				func() error { return Var(scale, a, 0) },
+				func() error { return Sub(c, a, mean) },
+				func() error { return normalize(c, scale, gain, eps) },
+				func() error { return Add(c, c, bias) },
+			)
+		})
+	})
+}
+
+// RMSNorm makes each row of c (a·(1/sqrt(m + eps)))·gain, where m is the exact sum of the squares
+// of the row over their number, rounded once; each other step is rounded. gain is a row, a column
+// or a number, as for Mul. c may be a, and shares no elements with it.
+func RMSNorm[T Float, G Arg[T]](c, a *Array[T], gain G, eps T) error {
+	return normalized("RMSNorm", c, a, func(scale *Array[T]) error {
+		return inOrder(
+			func() error {
+				return sums.Enqueue(sums.Sum[T]{C: scale, X: a, Y: a, Over: uint64(reduced(scale, a))})
+			},
+			func() error { return Copy(c, a) },
+			func() error { return normalize(c, scale, gain, eps) },
+		)
+	})
+}
+
+// normalize makes c (c·(1/sqrt(scale + eps)))·gain.
+func normalize[T Float, G Arg[T]](c, scale *Array[T], gain G, eps T) error {
+	return inOrder(
+		func() error { return Add(scale, scale, Value(eps)) },
+		func() error { return Sqrt(scale, scale) },
+		func() error { return Div(scale, Value[T](1), scale) },
+		func() error { return Mul(c, c, scale) },
+		func() error { return Mul(c, c, gain) },
+	)
+}

@@ -1,0 +1,223 @@
+package array
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Sum makes c the exact sums of a, rounded once to nearest even, as package exact has them; int32
+// wraps around. The sum of nothing is +0.
+//
+// As in all reductions the shape of c says over what: 1x1 over all of a, 1xN over the rows of an a
+// with N columns, Mx1 over the columns of an a with M rows. c shares no elements with a.
+func Sum[T Element](c, a *linalg.Array[T]) error {
+	if err := checkReduction("Sum", c, a); err != nil {
+		return err
+	}
+	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: 1})
+}
+
+// Mean makes c the exact sums of a over their numbers of elements, rounded once. The mean of
+// nothing is NaN.
+func Mean[T Float](c, a *linalg.Array[T]) error {
+	if err := checkReduction("Mean", c, a); err != nil {
+		return err
+	}
+	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: uint64(reduced(c, a))})
+}
+
+// Var makes c the variances of a: with d = x - Mean, rounded, the exact sum of d*d over n - ddof,
+// rounded once. Where n is not above ddof it is NaN. The device needs float64.
+func Var[T Float](c, a *linalg.Array[T], ddof int) error { return deviation("Var", c, a, ddof, false) }
+
+// Std makes c the standard deviations of a: the square root of what Var rounds, rounded once.
+func Std[T Float](c, a *linalg.Array[T], ddof int) error { return deviation("Std", c, a, ddof, true) }
+
+func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) error {
+	if err := checkReduction(op, c, a); err != nil {
+		return err
+	}
+	if ddof < 0 {
+		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
+	}
+	rows, cols := c.Dims()
+	mean, err := linalg.NewArray[T](c.Session(), rows, cols)
+	if err != nil {
+		return err
+	}
+	defer mean.Free()
+	if err := Mean(mean, a); err != nil {
+		return err
+	}
+	over := uint64(max(0, reduced(c, a)-ddof))
+	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: a, Shift: mean, Over: over, Root: root})
+}
+
+// Norm makes c the norms of a as of vectors: for kind 1 the exact sum of magnitudes, rounded once;
+// for 2 the square root of the exact sum of squares, rounded once; for +Inf the largest magnitude.
+// The norm of nothing is +0. Another kind is backend.ErrArgument.
+// The device needs float64 for kind 2.
+func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
+	if err := checkReduction("Norm", c, a); err != nil {
+		return err
+	}
+	switch {
+	case kind == 1:
+		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Abs: true, Over: 1})
+	case kind == 2:
+		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: a, Over: 1, Root: true})
+	case math.IsInf(kind, 1) && reduced(c, a) == 0:
+		return Fill(c, 0)
+	case math.IsInf(kind, 1):
+		return sums.Most(c, a, sums.Order{Abs: true})
+	}
+	return argument("Norm", fmt.Sprintf("there is no norm of kind %v; 1, 2 and +Inf are", kind))
+}
+
+// Dot is the exact sum of the products of the elements of a and b, which have one shape, rounded
+// once. It waits for the result. The device needs float64.
+func Dot[T Float](a, b *linalg.Array[T]) (T, error) {
+	if err := check("Dot", "the first operand", a, nil); err != nil {
+		return 0, err
+	}
+	if err := check("Dot", "the second operand", b, a.Session()); err != nil {
+		return 0, err
+	}
+	rows, cols := a.Dims()
+	if r, c := b.Dims(); r != rows || c != cols {
+		return 0, fmt.Errorf("%w: Dot of %s and %s", linalg.ErrShape, a, b)
+	}
+	return number(a.Session(), func(c *linalg.Array[T]) error {
+		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: b, Over: 1})
+	})
+}
+
+// Total is the Sum of all elements of a. It waits for the result.
+func Total[T Element](a *linalg.Array[T]) (T, error) {
+	if err := check("Total", "the operand", a, nil); err != nil {
+		return 0, err
+	}
+	return number(a.Session(), func(c *linalg.Array[T]) error { return Sum(c, a) })
+}
+
+// Max makes c the largest elements of a, as Go's max has them: NaN where there is one, and +0 above
+// -0. Where there are none it is ErrShape.
+func Max[T Element](c, a *linalg.Array[T]) error { return most("Max", c, a, sums.Order{}) }
+
+// Min makes c the smallest elements of a, as Go's min has them: NaN where there is one, and -0
+// below +0. Where there are none it is ErrShape.
+func Min[T Element](c, a *linalg.Array[T]) error { return most("Min", c, a, sums.Order{Least: true}) }
+
+func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
+	if err := checkSome(op, c, a); err != nil {
+		return err
+	}
+	return sums.Most(c, a, o)
+}
+
+// ArgMax makes c the index of the first element that Max gives: its row or column, or, over all,
+// its place counted by rows.
+func ArgMax[T Element](c *linalg.Array[int32], a *linalg.Array[T]) error {
+	return index("ArgMax", c, a, sums.Order{})
+}
+
+// ArgMin makes c the index of the first element that Min gives, as ArgMax does.
+func ArgMin[T Element](c *linalg.Array[int32], a *linalg.Array[T]) error {
+	return index("ArgMin", c, a, sums.Order{Least: true})
+}
+
+func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o sums.Order) error {
+	if err := checkSome(op, c, a); err != nil {
+		return err
+	}
+	if n := reduced(c, a); n > math.MaxInt32 {
+		return fmt.Errorf("%w: %s of %s: an int32 has no index for %d elements", linalg.ErrShape, op, a, n)
+	}
+	return sums.Index(c, a, o)
+}
+
+// Count makes c the number of elements of a mask that are true; it wraps around as int32 does.
+func Count(c *linalg.Array[int32], mask *linalg.Array[bool]) error {
+	if err := checkReduction("Count", c, mask); err != nil {
+		return err
+	}
+	return sums.Count(c, mask)
+}
+
+// Any makes c whether an element of a mask is true.
+func Any(c, mask *linalg.Array[bool]) error {
+	if err := checkReduction("Any", c, mask); err != nil {
+		return err
+	}
+	return sums.AtLeast(c, mask, 1)
+}
+
+// All makes c whether all elements of a mask are true, as those of nothing are.
+func All(c, mask *linalg.Array[bool]) error {
+	if err := checkReduction("All", c, mask); err != nil {
+		return err
+	}
+	return sums.AtLeast(c, mask, reduced(c, mask))
+}
+
+// number is what f leaves in an array of one element.
+func number[T Element](s *linalg.Session, f func(c *linalg.Array[T]) error) (T, error) {
+	c, err := linalg.NewArray[T](s, 1, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Free()
+	if err := f(c); err != nil {
+		return 0, err
+	}
+	m := linalg.NewMatrix[T](1, 1, nil)
+	err = c.CopyTo(m)
+	return m.Data[0], err
+}
+
+// checkReduction checks the shapes and the sessions of a reduction of a to c.
+func checkReduction[C, T any](op string, c *linalg.Array[C], a *linalg.Array[T]) error {
+	if err := check(op, "the destination", c, nil); err != nil {
+		return err
+	}
+	if err := check(op, "the operand", a, c.Session()); err != nil {
+		return err
+	}
+	rows, cols := c.Dims()
+	ar, ac := a.Dims()
+	if !(rows == 1 && (cols == 1 || cols == ac) || rows == ar && cols == 1) {
+		return fmt.Errorf("%w: %s of %s into %s: the result is 1x1, 1x%d (over the rows) or %dx1 (over the columns)",
+			linalg.ErrShape, op, a, c, ac, ar)
+	}
+	if same, ok := any(a).(*linalg.Array[C]); ok && c.Overlaps(same) {
+		return fmt.Errorf("%w: %s of %s", linalg.ErrOverlap, op, a)
+	}
+	return nil
+}
+
+// checkSome is checkReduction where each element of c needs one of a.
+func checkSome[C, T any](op string, c *linalg.Array[C], a *linalg.Array[T]) error {
+	if err := checkReduction(op, c, a); err != nil {
+		return err
+	}
+	if rows, cols := c.Dims(); reduced(c, a) == 0 && rows*cols > 0 {
+		return fmt.Errorf("%w: %s of %s: there is none of no elements", linalg.ErrShape, op, a)
+	}
+	return nil
+}
+
+// reduced is the number of elements of a that make one of c.
+func reduced[C, T any](c *linalg.Array[C], a *linalg.Array[T]) int {
+	rows, cols := c.Dims()
+	ar, ac := a.Dims()
+	if cols > 1 || cols == 0 {
+		return ar
+	}
+	if rows > 1 || rows == 0 {
+		return ac
+	}
+	return ar * ac
+}

@@ -1,0 +1,296 @@
+package array
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/tandem-gpu/tandem/array/internal/sorting"
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// orderOf is the order of the bits of T, whose two zeros may be the same, and whether T has 64
+// bits.
+func orderOf[T Element](same bool) (o sorting.Order, wide bool) {
+	switch any(*new(T)).(type) {
+	case float32:
+		return sorting.Float(32, 23, same), false
+	case float64:
+		return sorting.Float(64, 52, same), true
+	}
+	return sorting.Signed(), false
+}
+
+func narrow[T any](a *Array[T]) *Array[uint32] { return (*Array[uint32])(a) }
+func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
+
+// Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
+// elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
+// an element while it runs.
+func Sort[T Element](c, a *Array[T]) error {
+	s, rows, cols, err := dims("Sort", "a", a)
+	if err == nil {
+		err = checkShape("Sort", "c", c, s, rows, cols)
+	}
+	if err != nil {
+		return err
+	}
+	r := sorting.NewRows(s, rows, cols)
+	if o, is64 := orderOf[T](false); is64 {
+		sortRows(r, wide(c), wide(a), o, 64)
+	} else {
+		sortRows(r, narrow(c), narrow(a), o, 32)
+	}
+	return r.Free()
+}
+
+func sortRows[E uint32 | uint64](r *sorting.Rows, c, a *Array[E], o sorting.Order, bits uint) {
+	a, c = flat(a), flat(c)
+	sorting.Put(r, a, 0, o, 0)
+	r.Sort(0, bits)
+	_, n := c.Dims()
+	sorting.Get(r, c, r.Pairs, n, o)
+}
+
+// ArgSort makes each row of index the columns of a's elements in the order of [Sort]; those of
+// equal elements ascend.
+func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
+	s, rows, cols, err := dims("ArgSort", "a", a)
+	if err == nil {
+		err = checkShape("ArgSort", "index", index, s, rows, cols)
+	}
+	if err != nil {
+		return err
+	}
+	r := sorting.NewRows(s, rows, cols)
+	if o, is64 := orderOf[T](false); is64 {
+		sorting.Arrange(r, wide(a), o)
+	} else {
+		sorting.Arrange(r, narrow(a), o)
+	}
+	sorting.Get(r, narrow(index), r.Pairs, cols, sorting.Order{})
+	return r.Free()
+}
+
+// TopK makes each row of c the largest elements of that of a, as many as c has columns, and index
+// the columns that they have in a: from the largest down, which is the order of [Sort] turned
+// round, but for NaN, which is last here, too. The columns of equal elements ascend. c may share
+// elements with a.
+func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
+	s, rows, cols, err := dims("TopK", "a", a)
+	if err == nil {
+		err = check("TopK", "c", c, s)
+	}
+	if err != nil {
+		return err
+	}
+	_, k := c.Dims()
+	if k > cols {
+		return fmt.Errorf("%w: TopK: c is %s, and a row of a has %d elements", linalg.ErrShape, c, cols)
+	}
+	err = cmp.Or(checkShape("TopK", "c", c, s, rows, k), checkShape("TopK", "index", index, s, rows, k))
+	switch {
+	case err != nil:
+		return err
+	case overlap(index, a):
+		return fmt.Errorf("%w: TopK: index and a", linalg.ErrOverlap)
+	case overlap(index, c):
+		return fmt.Errorf("%w: TopK: index and c", linalg.ErrOverlap)
+	}
+	r := sorting.NewRows(s, rows, cols)
+	if o, is64 := orderOf[T](false); is64 {
+		topRows(r, wide(c), index, wide(a), o)
+	} else {
+		topRows(r, narrow(c), index, narrow(a), o)
+	}
+	return r.Free()
+}
+
+func topRows[E uint32 | uint64](r *sorting.Rows, c *Array[E], index *Array[int32], a *Array[E],
+	o sorting.Order,
+) {
+	_, n := a.Dims()
+	o = o.Down()
+	sorting.Arrange(r, a, o)
+	sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
+	sorting.PutAgain(r, r.Pairs, a, o, 0)
+	sorting.Get(r, c, r.Pairs, n, o)
+}
+
+// Unique writes the different elements of a, in the order of [Sort], to the first elements of c,
+// and how often a has each to those of counts, unless that is nil. +0 and -0 are one element, +0,
+// and all NaN are one. c and counts are rows or columns; where they are too short it is ErrShape,
+// and nothing is written. c may share elements with a. Unique waits, and returns how many there
+// are.
+func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, error) {
+	s, rows, cols, err := dims("Unique", "a", a)
+	if err == nil {
+		_, err = checkVector("Unique", "c", c, s, 0)
+	}
+	if err == nil && counts != nil {
+		_, err = checkVector("Unique", "counts", counts, s, 0)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case rows*cols > math.MaxInt32:
+		return 0, fmt.Errorf("%w: Unique: a is %s, of more elements than an int32 counts", linalg.ErrShape, a)
+	case counts != nil && overlap(counts, c):
+		return 0, fmt.Errorf("%w: Unique: counts and c", linalg.ErrOverlap)
+	}
+	keys := sorting.NewRows(s, 1, rows*cols)
+	o, is64 := orderOf[T](true)
+	if is64 {
+		sorting.Put(keys, wide(a), 0, o, 0)
+		keys.Sort(0, 64)
+	} else {
+		sorting.Put(keys, narrow(a), 0, o, 0)
+		keys.Sort(0, 32)
+	}
+	places := sorting.NewRows(s, 1, rows*cols)
+	firsts, n := places.Firsts(keys), 0
+	if err = places.Err(); err == nil {
+		_, n = firsts.Dims()
+		_, err = checkVector("Unique", "c", c, s, n)
+	}
+	if err == nil && counts != nil {
+		if _, err = checkVector("Unique", "counts", counts, s, n); err == nil {
+			err = distances(head(counts, n), places, firsts, rows*cols)
+		}
+	}
+	if err == nil {
+		places.Replace(firsts, keys)
+		writeKeys(head(c, n), places, firsts)
+	}
+	return n, cmp.Or(err, keys.Free(), places.Free())
+}
+
+// distances makes counts how far each of the numbers is from the next, the last one from end.
+func distances(counts *Array[int32], r *sorting.Rows, numbers *Array[uint64], end int) (err error) {
+	rows, cols := counts.Dims()
+	n := rows * cols
+	begin, err := linalg.NewArray[int32](counts.Session(), 1, n+1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, begin.Free()) }()
+	from, to := begin.Slice(0, 1, 0, n), begin.Slice(0, 1, 1, n+1)
+	sorting.Get(r, narrow(from), numbers, n, sorting.Order{})
+	err = begin.Slice(0, 1, n, n+1).CopyFrom(linalg.NewMatrix(1, 1, []int32{int32(end)}))
+	if err != nil {
+		return err
+	}
+	if from, err = from.Reshape(rows, cols); err == nil {
+		to, err = to.Reshape(rows, cols)
+	}
+	return cmp.Or(err, counts.Sub(to, from))
+}
+
+// writeKeys makes c, a row or a column, the elements that have the keys.
+func writeKeys[T Element](c *Array[T], r *sorting.Rows, keys *Array[uint64]) {
+	_, cols := c.Dims() // of a column each row has one key
+	if o, is64 := orderOf[T](true); is64 {
+		sorting.Get(r, wide(c), keys, cols, o)
+	} else {
+		sorting.Get(r, narrow(c), keys, cols, o)
+	}
+}
+
+// Quantile makes element i of c, a column, the quantile p of row i of a, for which p is from 0 to
+// 1: with h = p*(n-1) and its whole part k, it is s[k] + (h-k)*(s[k+1]-s[k]), each step rounded,
+// where s is the row as [Sort] has it, and s[k] where h-k is 0. So 0.5 gives the median. h and h-k
+// are float64, the latter rounded to T. c may share elements with a.
+func Quantile[T Float](c, a *Array[T], p float64) (err error) {
+	s, rows, n, err := dims("Quantile", "a", a)
+	if err == nil {
+		err = checkShape("Quantile", "c", c, s, rows, 1)
+	}
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return fmt.Errorf("%w: Quantile: a is %s, and has no elements in a row", linalg.ErrShape, a)
+	case !(p >= 0 && p <= 1):
+		return argument("Quantile", fmt.Sprintf("p is %v, and must be from 0 to 1", p))
+	}
+	row, err := linalg.NewArray[T](s, rows, n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, row.Free()) }()
+	if err := Sort(row, a); err != nil {
+		return err
+	}
+	h := p * float64(n-1)
+	k := int(h)
+	low, rest := row.Slice(0, rows, k, k+1), T(h-float64(k))
+	if rest == 0 {
+		return c.Scale(1, low)
+	}
+	return cmp.Or(c.Sub(row.Slice(0, rows, k+1, k+2), low), c.Scale(rest, c), c.Add(low, c))
+}
+
+// SearchSorted makes each element of index how many elements of sorted are less than that of a. The
+// elements of sorted, a row or a column, ascend; +0 and -0 are equal, and NaN is behind all
+// numbers.
+func SearchSorted[T Element](index *Array[int32], sorted, a *Array[T]) error {
+	s, rows, cols, err := dims("SearchSorted", "a", a)
+	if err == nil {
+		_, err = checkVector("SearchSorted", "sorted", sorted, s, 0)
+	}
+	if err == nil {
+		err = checkShape("SearchSorted", "index", index, s, rows, cols)
+	}
+	switch {
+	case err != nil:
+		return err
+	case overlap(index, a):
+		return fmt.Errorf("%w: SearchSorted: index and a", linalg.ErrOverlap)
+	case overlap(index, sorted):
+		return fmt.Errorf("%w: SearchSorted: index and sorted", linalg.ErrOverlap)
+	}
+	return search(index, sorted, a, false)
+}
+
+// Histogram makes element i of counts how many x of a have edges[i] <= x < edges[i+1], or, for the
+// last one, x <= edges[i+1]. counts and edges are rows or columns, of which edges has one element
+// more, and ascends. NaN is in no bin.
+func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
+	s, rows, cols, err := dims("Histogram", "a", a)
+	n := 0
+	if err == nil {
+		n, err = checkVector("Histogram", "edges", edges, s, 2)
+	}
+	if err == nil {
+		var bins int
+		if bins, err = checkVector("Histogram", "counts", counts, s, n-1); err == nil && bins != n-1 {
+			err = fmt.Errorf("%w: Histogram: counts is %s, and %d edges have %d bins", linalg.ErrShape, counts, n, n-1)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case rows*cols > math.MaxInt32:
+		return fmt.Errorf("%w: Histogram: a is %s, of more elements than an int32 counts", linalg.ErrShape, a)
+	case overlap(counts, a):
+		return fmt.Errorf("%w: Histogram: counts and a", linalg.ErrOverlap)
+	case overlap(counts, edges):
+		return fmt.Errorf("%w: Histogram: counts and edges", linalg.ErrOverlap)
+	}
+	return cmp.Or(counts.Sub(counts, counts), search(counts, edges, a, true))
+}
+
+func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
+	rows, cols := a.Dims()
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	const each, most = 4096, 1 << 15 // elements of a group, so that its own counts are few of all
+	grid := backend.Grid2(min((cols+each-1)/each, most), min(rows, most), 256, 1)
+	o, is64 := orderOf[T](true)
+	if is64 {
+		return sorting.LaunchSearch[uint64](a.Session(), grid, c, wide(edges), wide(a), o, count)
+	}
+	return sorting.LaunchSearch[uint32](a.Session(), grid, c, narrow(edges), narrow(a), o, count)
+}

@@ -1,0 +1,320 @@
+package array
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// order is the order of Sort.
+func order[T linalg.Element](a, b T) int {
+	switch {
+	case a != a && b != b:
+		return 0
+	case a != a:
+		return 1
+	case b != b:
+		return -1
+	case a == b && float64(a) == 0:
+		return cmp.Compare(bool2int(math.Signbit(float64(b))), bool2int(math.Signbit(float64(a))))
+	}
+	return cmp.Compare(a, b)
+}
+
+func bool2int(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// some is n elements, many of which are equal: zeros, infinities, NaN and the ends of their types.
+func some[T linalg.Element](rng *rand.Rand, n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		switch p := any(&x[i]).(type) {
+		case *float32:
+			*p = float32(special(rng, math.MaxFloat32, math.SmallestNonzeroFloat32))
+		case *float64:
+			*p = special(rng, math.MaxFloat64, math.SmallestNonzeroFloat64)
+		case *int32:
+			*p = []int32{0, -1, 1, math.MinInt32, math.MaxInt32, int32(rng.Uint32()), rng.Int32N(9)}[rng.IntN(7)]
+		}
+	}
+	return x
+}
+
+func special(rng *rand.Rand, large, small float64) float64 {
+	list := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), large, -large, small, -small}
+	if i := rng.IntN(3 * len(list)); i < len(list) {
+		return list[i]
+	}
+	return math.Copysign(math.Ldexp(float64(rng.IntN(50)), rng.IntN(8)-4), rng.Float64()-0.5)
+}
+
+// sizes are around the ends of ranks, tiles and chunks.
+var sizes = [][2]int{{1, 1}, {3, 7}, {2, 64}, {3, 65}, {1, 2048}, {2, 2051}, {1, 5000}, {40, 70}, {0, 5}, {5, 0}}
+
+// sizesFor is the sizes that do not take a device seconds.
+func sizesFor(s *linalg.Session) [][2]int {
+	if s.Info().Driver == "cudasim" || raceEnabled {
+		return [][2]int{{3, 7}, {2, 65}, {1, 2051}, {0, 5}}
+	}
+	return sizes
+}
+
+func TestSort(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testSort[float32](t, s, 77)
+		testSort[float64](t, s, 77)
+		testSort[int32](t, s, 77)
+	})
+}
+
+func testSort[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i, size := range sizesFor(s) {
+		rows, cols, strided := size[0], size[1], i%2 == 0
+		x := some[T](rng, rows*cols)
+		up, index, down, columns := slices.Clone(x), make([]int32, len(x)), make([]T, 0), make([]int32, 0)
+		k := min(cols, 10)
+		for i := range rows {
+			row, at := x[i*cols:i*cols+cols], index[i*cols:i*cols+cols]
+			slices.SortStableFunc(up[i*cols:i*cols+cols], order[T])
+			for j := range at {
+				at[j] = int32(j)
+			}
+			other := slices.Clone(at)
+			slices.SortStableFunc(at, func(a, b int32) int { return order(row[a], row[b]) })
+			slices.SortStableFunc(other, func(a, b int32) int {
+				if u, v := row[a], row[b]; u == u && v == v {
+					return order(v, u)
+				}
+				return order(row[a], row[b])
+			})
+			for _, j := range other[:k] {
+				down, columns = append(down, row[j]), append(columns, j)
+			}
+		}
+		a := upload(t, s, rows, cols, strided, x)
+		c := newTarget(t, s, rows, cols, strided, guard)
+		try(t, Sort(c.Array, a))
+		c.check(t, "Sort", up)
+		ic := newTarget[int32](t, s, rows, cols, strided, 77)
+		try(t, ArgSort(ic.Array, a))
+		ic.check(t, "ArgSort", index)
+		c, ic = newTarget(t, s, rows, k, strided, guard), newTarget[int32](t, s, rows, k, strided, 77)
+		try(t, TopK(c.Array, ic.Array, a))
+		c.check(t, "TopK", down)
+		ic.check(t, "TopK, its index,", columns)
+		try(t, Sort(a, a))
+		equal(t, "Sort in place", a, up)
+	}
+}
+
+func try(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUnique(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testUnique[float32](t, s, 77)
+		testUnique[float64](t, s, 77)
+		testUnique[int32](t, s, 77)
+	})
+}
+
+func testUnique[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i, size := range sizesFor(s) {
+		rows, cols, strided := size[0], size[1], i%2 == 0
+		x := some[T](rng, rows*cols)
+		var want []T
+		var counts []int32
+		for i, v := range sorted(x) {
+			if v == 0 {
+				v = 0 * v * v // +0
+			}
+			if n := len(want); i > 0 && (v == want[n-1] || v != v && want[n-1] != want[n-1]) {
+				counts[n-1]++
+				continue
+			}
+			want, counts = append(want, v), append(counts, 1)
+		}
+		a, n := upload(t, s, rows, cols, strided, x), len(want)
+		for _, column := range []bool{false, true} {
+			r, c := 1, n
+			if column {
+				r, c = n, 1
+			}
+			got, count := newTarget(t, s, r, c, strided, guard), newTarget[int32](t, s, r, c, strided, 77)
+			m, err := Unique(got.Array, count.Array, a)
+			if err != nil || m != n {
+				t.Fatalf("%d elements, %v; want %d", m, err, n)
+			}
+			got.check(t, "Unique", want)
+			count.check(t, "Unique, its counts,", counts)
+		}
+		if n > 0 {
+			short := newTarget(t, s, 1, n-1, strided, guard)
+			if _, err := Unique(short.Array, nil, a); !contains(err, "Unique: c is ") {
+				t.Errorf("with too few elements: %v", err)
+			}
+			short.check(t, "a refused Unique", short.was[:0])
+		}
+	}
+}
+
+func sorted[T linalg.Element](x []T) []T {
+	x = slices.Clone(x)
+	slices.SortStableFunc(x, order[T])
+	return x
+}
+
+func TestSearch(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testSearch[float32](t, s, 77)
+		testSearch[float64](t, s, 77)
+		testSearch[int32](t, s, 77)
+	})
+}
+
+func testSearch[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i, size := range sizesFor(s) {
+		rows, cols, strided := size[0], size[1], i%2 == 0
+		x := some[T](rng, rows*cols)
+		a := upload(t, s, rows, cols, strided, x)
+		for _, n := range []int{3, 1100} {
+			edges := some[T](rng, n)
+			edges = slices.DeleteFunc(sorted(edges), func(v T) bool { return v != v })
+			n := len(edges)
+			index, counts := make([]int32, len(x)), make([]int32, n-1)
+			for i, v := range x {
+				for k, e := range edges {
+					if e < v || v != v {
+						index[i]++
+					}
+					if k+1 < n && e <= v && (v < edges[k+1] || k+2 == n && v == edges[k+1]) {
+						counts[k]++
+					}
+				}
+			}
+			e := upload(t, s, 1, n, strided, edges)
+			ic := newTarget[int32](t, s, rows, cols, strided, 77)
+			try(t, SearchSorted(ic.Array, e, a))
+			ic.check(t, "SearchSorted", index)
+			e = upload(t, s, n, 1, strided, edges)
+			h := newTarget[int32](t, s, n-1, 1, strided, 77)
+			try(t, Histogram(h.Array, e, a))
+			h.check(t, "Histogram", counts)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testQuantile[float32](t, s, 77)
+		testQuantile[float64](t, s, 77)
+	})
+}
+
+func testQuantile[T Float](t *testing.T, s *linalg.Session, guard T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for i, size := range [][2]int{{1, 1}, {7, 3}, {3, 100}, {0, 4}} {
+		rows, cols := size[0], size[1]
+		x := some[T](rng, rows*cols)
+		a := upload(t, s, rows, cols, i%2 == 0, x)
+		for _, p := range []float64{0, 0.25, 0.5, 0.9, 1} {
+			want := make([]T, rows)
+			for i := range want {
+				row := sorted(x[i*cols : i*cols+cols])
+				h := p * float64(cols-1)
+				k := int(h)
+				if want[i] = row[k]; h > float64(k) {
+					d := row[k+1] - row[k]
+					step := T(T(h-float64(k)) * d)
+					want[i] = row[k] + step
+				}
+			}
+			c := newTarget(t, s, rows, 1, true, guard)
+			try(t, Quantile(c.Array, a, p))
+			c.check(t, "Quantile", want)
+		}
+	}
+}
+
+func TestPermutation(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		r := &Stream{Seed: 9, Next: 3}
+		const rows, cols = 2, 300
+		want := make([]int32, 0, rows*cols)
+		for i := range rows {
+			row := make([]int32, cols)
+			for j := range row {
+				row[j] = int32(j)
+			}
+			slices.SortStableFunc(row, func(a, b int32) int {
+				return cmp.Compare(uniform64(9, 3, i*cols+int(a)), uniform64(9, 3, i*cols+int(b)))
+			})
+			want = append(want, row...)
+		}
+		c := newTarget[int32](t, s, rows, cols, true, 77)
+		try(t, Permutation(r, c.Array))
+		c.check(t, "Permutation", want)
+		if r.Next != 4 {
+			t.Errorf("the next stream is %d", r.Next)
+		}
+	})
+}
+
+func TestSortRefuses(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	try(t, err)
+	defer s.Close()
+	other, err := linalg.Open("cpu")
+	try(t, err)
+	defer other.Close()
+	a := newTarget[int32](t, s, 4, 6, true, 77)
+	x := newTarget[float32](t, s, 4, 6, true, 77)
+	far := newTarget[int32](t, other, 4, 6, true, 77)
+	part := func(c target[int32], i, k, j, l int) *linalg.Array[int32] { return c.Slice(i, k, j, l) }
+	_, uniqueErr := Unique(a.Array, nil, a.Array)
+	for _, test := range []struct {
+		err, want error
+		text      string
+	}{
+		{Sort(part(a, 0, 4, 0, 5), a.Array), linalg.ErrShape, "Sort: c is 4x5 int32"},
+		{Sort(far.Array, a.Array), backend.ErrArgument, "Sort: c belongs to another session"},
+		{Sort(nil, a.Array), linalg.ErrShape, "Sort: c is nil"},
+		{ArgSort[int32](a.Array, nil), linalg.ErrShape, "ArgSort: a is nil"},
+		{ArgSort(part(a, 0, 3, 0, 6), x.Array), linalg.ErrShape, "ArgSort: index is 3x6"},
+		{TopK(a.Array, a.Array, part(a, 0, 4, 0, 3)), linalg.ErrShape, "TopK: c is 4x6 int32"},
+		{TopK(part(a, 0, 4, 0, 2), part(a, 0, 4, 1, 3), a.Array), linalg.ErrOverlap, "TopK: index and a"},
+		{TopK(x.Slice(0, 4, 0, 2), part(a, 0, 4, 1, 4), x.Array), linalg.ErrShape, "TopK: index is 4x3"},
+		{uniqueErr, linalg.ErrShape, "Unique: c is 4x6 int32"},
+		{Quantile(x.Slice(0, 4, 0, 1), x.Array, 1.5), backend.ErrArgument, "Quantile: p is 1.5"},
+		{Quantile(x.Slice(0, 4, 0, 1), x.Slice(0, 4, 2, 2), 0.5), linalg.ErrShape, "has no elements in a row"},
+		{SearchSorted(a.Array, part(a, 0, 1, 0, 6), part(a, 0, 4, 0, 6)), linalg.ErrOverlap, "index and a"},
+		{SearchSorted(a.Array, x.Array, x.Array), linalg.ErrShape, "SearchSorted: sorted is 4x6"},
+		{Histogram(part(a, 0, 1, 0, 6), x.Slice(0, 1, 0, 6), x.Array), linalg.ErrShape, "6 edges have 5 bins"},
+		{Histogram(part(a, 0, 1, 0, 1), x.Slice(0, 1, 0, 1), x.Array), linalg.ErrShape, "edges is 1x1"},
+		{Histogram(part(a, 0, 1, 0, 5), part(a, 1, 2, 0, 6), a.Array), linalg.ErrOverlap, "counts and a"},
+		{Permutation(nil, a.Array), backend.ErrArgument, "Permutation: the stream is nil"},
+	} {
+		if !errors.Is(test.err, test.want) || !contains(test.err, test.text) {
+			t.Errorf("%v, want %v with %q", test.err, test.want, test.text)
+		}
+	}
+	a.check(t, "refused", a.was[:0])
+	x.check(t, "refused", x.was[:0])
+}

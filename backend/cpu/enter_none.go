@@ -1,0 +1,7 @@
+//go:build !(linux || darwin || netbsd || (freebsd && cgo)) || tandem_nolibs
+
+package cpu
+
+// enter runs machine code where no goroutine can be left to the system. Windows can, but calls C in
+// another way than the code is compiled for.
+func enter(entry uintptr, c *nativeCall) { onStack(entry, c) }

@@ -1,0 +1,196 @@
+package cpu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// EnvNative is the environment variable that chooses the machine code that kernels written in Go
+// run as: "off" is none, and so their Go; "avx2", "avx512" or "neon" is what a processor may have;
+// without it the best that this one has.
+const EnvNative = "TANDEM_NATIVE"
+
+// chosenLevels is the levels that kernels may run at, the best first, as EnvNative has it.
+func chosenLevels() ([]string, error) {
+	all, choice := levels(), os.Getenv(EnvNative)
+	switch i := slices.Index(all, choice); {
+	case choice == "":
+		return all, nil
+	case choice == "off":
+		return nil, nil
+	case i >= 0:
+		return all[i:], nil
+	}
+	return nil, backend.Failure(driverName, "Driver.Open", backend.ErrArgument,
+		"%s=%q, which this program or processor does not have; it is one of %q", EnvNative, choice, append(all, "off"))
+}
+
+// A native is the machine code of a kernel.
+type native struct {
+	code     backend.Native
+	operands []operand
+	files    []string
+	// quick: the first group took less than patience when it was last measured. Code that takes
+	// longer must not run on a goroutine's stack, since the garbage collector would wait for it.
+	quick atomic.Bool
+	alone atomic.Uint32 // launches of a single group, which are not all measured
+}
+
+// knownQuick tells whether a launch of a single group needs no measuring: looking at the clock
+// takes longer than many kernels.
+func (n *native) knownQuick() bool { return n.quick.Load() && n.alone.Add(1)%16 != 0 }
+
+// newNative chooses the code of s for the first of levels that it has; nil where it has none.
+func newNative(s *backend.Source, levels []string) *native {
+	if s.Checks == nil {
+		return nil
+	}
+	for _, level := range levels {
+		i := slices.IndexFunc(s.Native, func(n backend.Native) bool { return n.Level == level })
+		if i >= 0 {
+			return &native{code: s.Native[i], operands: operandsOf(s.Params), files: s.Checks.Files}
+		}
+	}
+	return nil
+}
+
+// An operand is a slice or a matrix among the arguments: a buffer, behind which come an offset and
+// a length, or an offset, rows, columns and a stride, in elements.
+type operand struct {
+	at     int
+	size   int64 // bytes of an element
+	matrix bool
+}
+
+func operandsOf(params []backend.Param) (list []operand) {
+	for i, p := range params {
+		if p.Buffer {
+			list = append(list, operand{i, int64(p.Size), strings.HasSuffix(params[i+2].Name, ".Rows")})
+		}
+	}
+	return list
+}
+
+// fits tells whether the elements of an operand are in its buffer: the code does not look.
+func (o operand) fits(c *call) bool {
+	args := c.args[o.at:]
+	off := args[1].Int64()
+	mem := (c.mems[o.at].Size-args[0].Offset)/o.size - off
+	if off < 0 || mem < 0 {
+		return false
+	}
+	if !o.matrix {
+		n := args[2].Int64()
+		return n >= 0 && n <= mem
+	}
+	rows, cols, stride := args[2].Int64(), args[3].Int64(), args[4].Int64()
+	if rows < 0 || cols < 0 || stride < 0 {
+		return false
+	}
+	return rows == 0 || cols == 0 || cols <= mem && (rows == 1 || stride <= (mem-cols)/(rows-1))
+}
+
+// prepare makes the words that the code is given of a call's arguments: addresses and scalars. It
+// makes none where only the kernel's Go can say what is wrong with them.
+func (n *native) prepare(c *call) {
+	for _, o := range n.operands {
+		if !o.fits(c) {
+			return
+		}
+	}
+	for i := range c.args {
+		a := &c.args[i]
+		word := a.Bits
+		if a.Buffer != nil {
+			word = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(c.mems[i].Bytes)))) + uint64(a.Offset)
+		}
+		c.words = append(c.words, word)
+	}
+	c.native = true
+}
+
+// A nativeCall is what an entry is given: struct call of internal/nativegen/native.h.
+type nativeCall struct {
+	lo, hi        int64
+	local, groups [3]int64
+	scratch       unsafe.Pointer
+	bad           [4]int64
+	saved         [16]uintptr
+	arg           *uint64
+}
+
+// A frame is a call and its scratch memory, for use again.
+type frame struct {
+	nativeCall
+	memory []byte
+}
+
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+// call runs some groups. If long is true, the garbage collector does not wait for them, where the
+// system and the build have a way.
+func (n *native) call(g backend.Grid, lo, hi int, words []uint64, f *frame, long bool) error {
+	f.lo, f.hi = int64(lo), int64(hi)
+	for i := range 3 {
+		f.local[i], f.groups[i] = int64(g.Local[i]), int64(g.Groups[i])
+	}
+	f.reserve(n.scratch(g))
+	f.bad[0], f.arg = 0, unsafe.SliceData(words)
+	if long {
+		enter(n.code.Entry, &f.nativeCall)
+	} else {
+		onStack(n.code.Entry, &f.nativeCall)
+	}
+	f.arg = nil
+	if f.bad[0] == 0 {
+		return nil
+	}
+	return fmt.Errorf("panic in groups %d to %d of %s (%s:%d): runtime error: %s", lo, hi-1, g,
+		n.files[f.bad[1]/1e6], f.bad[1]%1e6, mistake(f.bad))
+}
+
+// scratch is how many bytes of memory a call needs.
+func (n *native) scratch(g backend.Grid) int {
+	strips := (g.Local[0] + n.code.Lanes - 1) / n.code.Lanes * g.Local[1] * g.Local[2]
+	return n.code.Group + strips*n.code.Strip
+}
+
+// reserve makes size bytes of scratch memory, aligned to a cache line.
+func (f *frame) reserve(size int) {
+	if size == 0 {
+		return
+	}
+	if len(f.memory) < size+alignment {
+		f.memory = make([]byte, size+alignment)
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(f.memory)))
+		f.scratch = unsafe.Pointer(&f.memory[-start%alignment])
+	}
+}
+
+// mistake is what Go says where a kernel's code failed; native.h has the numbers.
+func mistake(bad [4]int64) string {
+	switch a, b := bad[2], bad[3]; {
+	case bad[0] == 1 && a < 0:
+		return fmt.Sprintf("index out of range [%d]", a)
+	case bad[0] == 1:
+		return fmt.Sprintf("index out of range [%d] with length %d", a, b)
+	case bad[0] == 2:
+		return "integer divide by zero"
+	case bad[0] == 3 && a < 0:
+		return fmt.Sprintf("slice bounds out of range [:%d]", a)
+	case bad[0] == 3:
+		return fmt.Sprintf("slice bounds out of range [:%d] with capacity %d", a, b)
+	case bad[0] == 5 && a < 0:
+		return fmt.Sprintf("slice bounds out of range [%d:]", a)
+	case bad[0] == 5:
+		return fmt.Sprintf("slice bounds out of range [%d:%d]", a, b)
+	}
+	return "negative shift amount"
+}

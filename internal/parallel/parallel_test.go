@@ -1,0 +1,196 @@
+package parallel
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestDo(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, n := range []int{0, 1, 2, 3, 7, 1000} {
+		seen := make([]atomic.Int32, n)
+		Do(n, func(i int) { seen[i].Add(1) })
+		for i := range seen {
+			if got := seen[i].Load(); got != 1 {
+				t.Fatalf("n = %d: f(%d) ran %d times", n, i, got)
+			}
+		}
+	}
+	var inner atomic.Int32
+	Do(5, func(int) { Do(5, func(int) { inner.Add(1) }) })
+	if inner.Load() != 25 {
+		t.Errorf("nested calls ran %d times, want 25", inner.Load())
+	}
+}
+
+func TestPanics(t *testing.T) {
+	for _, procs := range []int{1, 4} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			type mark struct{ i int }
+			var running atomic.Int32
+			defer func() {
+				if v, ok := recover().(mark); !ok || v.i != 3 {
+					t.Errorf("recovered %v, want the value of the panic", v)
+				}
+				if running.Load() != 0 {
+					t.Errorf("Do panicked while %d calls still ran", running.Load())
+				}
+			}()
+			Do(100, func(i int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if i == 3 {
+					panic(mark{i})
+				}
+			})
+			t.Error("Do did not panic")
+		}()
+	}
+}
+
+// Goexit ends the caller's goroutine, wherever it was called, and only after the other calls.
+func TestGoexit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for i := range 8 {
+		var running atomic.Int32
+		returned, ended := false, make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() {
+				if running.Load() != 0 {
+					t.Errorf("the goroutine ended while %d calls still ran", running.Load())
+				}
+			}()
+			Do(100, func(j int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if i == j {
+					runtime.Goexit()
+				}
+				runtime.Gosched()
+			})
+			returned = true
+		}()
+		<-ended
+		if returned {
+			t.Errorf("Do returned after Goexit in f(%d)", i)
+		}
+	}
+}
+
+func TestFromManyGoroutines(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			sum := make([]int, 50)
+			Do(len(sum), func(i int) { sum[i] = i })
+			for i, v := range sum {
+				if v != i {
+					t.Errorf("sum[%d] = %d", i, v)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Helpers take work from calls that follow each other, and end when there is none any more.
+func TestHelpers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, callers := range []int{1, 3} {
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for call := range 300 {
+					var ran, inner atomic.Int32
+					Do(1+call%5, func(int) {
+						ran.Add(1)
+						if call%50 == 0 {
+							Do(3, func(int) { inner.Add(1) })
+						}
+					})
+					if want := int32(1 + call%5); ran.Load() != want {
+						t.Errorf("call %d ran %d times, want %d", call, ran.Load(), want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := calls.Load(); n != 0 {
+			t.Errorf("%d calls are counted after the last", n)
+		}
+		for start := time.Now(); helpersLeft() > 0; time.Sleep(time.Millisecond) {
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("%d helpers look for work for ever", helpersLeft())
+			}
+		}
+	}
+}
+
+func helpersLeft() int {
+	idle.Lock()
+	defer idle.Unlock()
+	return len(idle.helpers)
+}
+
+// A call does not wait for a helper that has not begun when all is done.
+func TestLateHelper(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	h := new(helper)
+	for start := time.Now(); h.next.Load() == nil; { // other tests may have left helpers that come first
+		idle.Lock()
+		if !slices.Contains(idle.helpers, h) {
+			idle.helpers = append(idle.helpers, h)
+		}
+		idle.Unlock()
+		done := make(chan bool)
+		go func() {
+			Do(2, func(int) {})
+			done <- true
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatal("a call waits for a helper that never comes")
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatal("no call has asked the helper")
+		}
+	}
+	w := h.next.Load()
+	h.run(w)
+	if w.enter() || w.next.Load() != 2+1 {
+		t.Errorf("a helper that came too late has taken item %d", w.next.Load())
+	}
+}
+
+// A helper that is idle does the work of a later call.
+func TestHelperIsUsed(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	h, taken := new(helper), make(chan struct{})
+	idle.Lock()
+	idle.helpers = append(idle.helpers, h)
+	idle.Unlock()
+	go func() {
+		for h.next.Load() == nil {
+			runtime.Gosched()
+		}
+		close(taken)
+		h.work(h.next.Load())
+	}()
+	for start := time.Now(); time.Since(start) < 10*time.Second; { // other tests may have left helpers that come first
+		Do(2, func(int) { runtime.Gosched() })
+		select {
+		case <-taken:
+			return
+		default:
+		}
+	}
+	t.Error("no call has used the helper")
+}

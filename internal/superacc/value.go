@@ -1,0 +1,159 @@
+package superacc
+
+import "math/bits"
+
+// A Value is a number that waits to be rounded: Hi and Lo are 128 bits of it, of which the highest
+// is set unless it is zero.
+type Value struct {
+	Hi, Lo uint64
+	Exp    int  // of the lowest of the 128 bits
+	Neg    bool // below zero
+	Rest   bool // there is something below the lowest bit
+}
+
+// Top is the number in the words w at a place, of which word k counts 2^(32k+bottom). It leaves the
+// magnitude in them.
+func Top(w []int64, at Place, bottom int) Value {
+	Carry(w, at)
+	v := Value{Neg: w[at.At+(at.N-1)*at.Step] < 0}
+	if v.Neg {
+		for k := range at.N {
+			w[at.At+k*at.Step] *= -1
+		}
+		Carry(w, at)
+	}
+	k := at.N - 1
+	for k > 0 && w[at.At+k*at.Step] == 0 {
+		k--
+	}
+	a, b, c, d, e := digit(w, at, k), digit(w, at, k-1), digit(w, at, k-2), digit(w, at, k-3), digit(w, at, k-4)
+	if a == 0 {
+		return v
+	}
+	z := uint(bits.LeadingZeros32(uint32(a)))
+	v.Hi = a<<(32+z) | b<<z | c>>(32-z)
+	v.Lo = c<<(32+z) | d<<z | e>>(32-z)
+	v.Exp = 32*(k-3) + bottom - int(z)
+	v.Rest = e<<(32+z) != 0
+	for i := 0; i < k-4 && !v.Rest; i++ {
+		v.Rest = w[at.At+i*at.Step] != 0
+	}
+	return v
+}
+
+// digit is word k, which is 0 below the lowest.
+func digit(w []int64, at Place, k int) uint64 {
+	if k < 0 {
+		return 0
+	}
+	return uint64(w[at.At+k*at.Step])
+}
+
+// Over finds so many bits of a quotient, and Root of a root: more than a float64 and the bit below
+// have, and for the root of a quotient enough of the quotient.
+const (
+	quotientBits = 120
+	rootBits     = 58
+)
+
+// Over is v / n, for n from 1 to 2^63-1.
+func (v Value) Over(n uint64) Value {
+	if n == 1 || v.Hi == 0 {
+		return v
+	}
+	known := bits.Len64(n) - 1 // so many bits of v are less than n
+	hi, lo, rem := v.Hi<<known|v.Lo>>(64-known), v.Lo<<known, v.Hi>>(64-known)
+	qhi, qlo := uint64(0), uint64(0)
+	for range quotientBits {
+		rem = rem<<1 | hi>>63
+		hi, lo = hi<<1|lo>>63, lo<<1
+		qhi, qlo = qhi<<1|qlo>>63, qlo<<1
+		if rem >= n {
+			rem -= n
+			qlo |= 1
+		}
+	}
+	return v.become(qhi, qlo, v.Exp+128-known-quotientBits, rem|hi|lo != 0)
+}
+
+// Root is the square root of v, which is not below zero.
+func (v Value) Root() Value {
+	if v.Hi == 0 {
+		return v
+	}
+	hi, lo := v.Hi, v.Lo
+	if v.Exp&1 != 0 {
+		v.Rest = v.Rest || lo&1 != 0
+		hi, lo = hi>>1, lo>>1|hi<<63
+		v.Exp++
+	}
+	rem, root := uint64(0), uint64(0)
+	for range rootBits {
+		rem = rem<<2 | hi>>62
+		hi, lo = hi<<2|lo>>62, lo<<2
+		t := root<<2 | 1
+		root <<= 1
+		if rem >= t {
+			rem -= t
+			root |= 1
+		}
+	}
+	return v.become(0, root, v.Exp/2+64-rootBits, rem|hi|lo != 0)
+}
+
+// become is (hi, lo) * 2^exp, which is not zero, with v's sign and rest.
+func (v Value) become(hi, lo uint64, exp int, rest bool) Value {
+	if hi == 0 {
+		hi, lo, exp = lo, 0, exp-64
+	}
+	z := bits.LeadingZeros64(hi)
+	return Value{Hi: hi<<z | lo>>(64-z), Lo: lo << z, Exp: exp - z, Neg: v.Neg, Rest: v.Rest || rest}
+}
+
+// Bits64 is v as a float64, rounded to nearest even.
+func (v Value) Bits64() uint64 { return v.round(53, 2047) }
+
+// Bits32 is v as a float32, rounded to nearest even.
+func (v Value) Bits32() uint32 { return uint32(v.round(24, 255)) }
+
+// round gives the bits of a float with so many bits in its significand, whose exponent field is inf
+// in infinity.
+func (v Value) round(precision int, inf uint64) uint64 {
+	if v.Hi == 0 {
+		return 0
+	}
+	exp, least := v.Exp+64, lowest(precision, inf)
+	drop := max(64-precision, least-exp)
+	keep := uint64(0)
+	if drop <= 64 {
+		keep = v.Hi >> drop
+		below := v.Hi << (64 - drop)
+		if below > 1<<63 || below == 1<<63 && (keep&1 != 0 || v.Lo != 0 || v.Rest) {
+			keep++ // a carry into the exponent is right
+		}
+		keep += uint64(exp+drop-least) << (precision - 1)
+	}
+	keep = min(keep, inf<<(precision-1))
+	if v.Neg {
+		keep |= (inf + 1) << (precision - 1)
+	}
+	return keep
+}
+
+// lowest is the exponent of a float's lowest bit where it is subnormal.
+func lowest(precision int, inf uint64) int { return 2 - precision - int(inf>>1) }
+
+// Split64 gives the magnitude of a float64 as m * 2^exp, and whether it is finite.
+func Split64(b uint64) (m uint64, exp int, finite bool) { return split(b, 53, 2047) }
+
+// Split32 gives the magnitude of a float32 as m * 2^exp, and whether it is finite.
+func Split32(b uint32) (m uint64, exp int, finite bool) { return split(uint64(b), 24, 255) }
+
+func split(b uint64, precision int, inf uint64) (m uint64, exp int, finite bool) {
+	one := uint64(1) << (precision - 1)
+	m, field := b&(one-1), b>>(precision-1)&inf
+	if field == 0 {
+		return m, lowest(precision, inf), true
+	}
+	return m | one, lowest(precision, inf) + int(field) - 1, field != inf
+}

@@ -1,0 +1,81 @@
+package linalg
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+)
+
+// storable is an error where elements of T cannot lie on a device, as they hold a pointer.
+func storable[T any]() error {
+	if _, ok := element.Of[T](); ok {
+		return nil
+	}
+	t := reflect.TypeFor[T]()
+	what, ok := pointers.Load(t)
+	if !ok {
+		what, _ = pointers.LoadOrStore(t, pointerIn(t))
+	}
+	if what == "" {
+		return nil
+	}
+	return &backend.Error{
+		Op: "linalg", Err: backend.ErrArgument,
+		Detail: fmt.Sprintf("%v cannot lie on a device: %s", t, what),
+	}
+}
+
+// pointers has what pointerIn says of types.
+var pointers sync.Map
+
+// pointerIn says why values of t cannot lie on a device, "" where they can.
+func pointerIn(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case t.Size() == 0:
+		return "it has no bytes"
+	case k >= reflect.Bool && k <= reflect.Complex128:
+		return ""
+	case k == reflect.Array:
+		return pointerIn(t.Elem())
+	case k != reflect.Struct:
+		return fmt.Sprintf("a %s has pointers into the host's memory", k)
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type.Size() == 0 {
+			continue
+		}
+		if what := pointerIn(f.Type); what != "" {
+			return f.Name + ": " + what
+		}
+	}
+	return ""
+}
+
+// elementName is what kernels call elements of T, "" where that is not checked.
+func elementName[T any]() string {
+	switch t, ok := element.Of[T](); {
+	case !ok || t == element.Half || t == element.Brain:
+		return ""
+	case t == element.Bool:
+		return element.Uint8.String()
+	default:
+		return t.String()
+	}
+}
+
+// arithmetic is the type of an operation on arrays of T. The error matches backend.ErrUnsupported.
+func arithmetic[T any](op string) (element.Type, error) {
+	_, t, ok := element.Number(*new(T))
+	if !ok {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("%s of arrays of %T: only %v have arithmetic; other elements are for kernels of "+
+				"one's own", op, *new(T), element.Types()),
+		}
+	}
+	return t, nil
+}
