@@ -35,11 +35,10 @@ func Example() {
 	check(array.Less(mask, x, array.Value[float32](50))) // where x < 50
 	check(array.Where(x, mask, x, array.Value[float32](50)))
 	check(array.Log2(x, x))
-	m, err := x.Download()
-	check(err)
-	fmt.Printf("%.3f %.3f\n", m.Row(0), m.Row(1))
+	fmt.Printf("%.3f\n", x)
 	// Output:
-	// [0.000 4.322 5.644] [2.000 5.644 5.644]
+	// ⎡0.000  4.322  5.644⎤
+	// ⎣2.000  5.644  5.644⎦
 }
 
 // Each array that is filled takes another stream of its seed.
@@ -48,9 +47,9 @@ func ExampleStream() {
 	defer s.Close()
 	r := &array.Stream{Seed: 2026}
 	check(array.Integers(r, dice, 1, 7))
-	m, err := dice.Download()
-	check(err)
-	fmt.Println(m.Row(0), m.Row(1), r.Next)
+	fmt.Printf("%d\n%v\n", r.Next, dice)
 	// Output:
-	// [3 4 5 2 6 3] [3 5 5 5 6 6] 1
+	// 1
+	// ⎡3  4  5  2  6  3⎤
+	// ⎣3  5  5  5  6  6⎦
 }

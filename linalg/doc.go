@@ -13,11 +13,12 @@
 // # Device arrays
 //
 // A [Session] is an open device with a queue. [Upload] and [NewArray] make arrays that stay on it;
-// their methods enqueue work and return, and [Array.Download] brings a result back. The receiver is
-// the destination, as in gonum. [Array.GemmBatched] is many products of one shape in one launch.
-// [Array.AddMul] and [Array.SubMul] continue the chains of C, so that a product may be done in
-// parts. [Array.View] is a host copy that gonum's functions read. Arrays of other elements, such as
-// uint8 or a struct, are for kernels of one's own.
+// their methods enqueue work and return, and [Array.Download] brings a result back; fmt.Println
+// prints its elements, shortened where they are many. The receiver is the destination, as in gonum.
+// [Array.GemmBatched] is many products of one shape in one launch. [Array.AddMul] and
+// [Array.SubMul] continue the chains of C, so that a product may be done in parts. [Array.View] is
+// a host copy that gonum's functions read. Arrays of other elements, such as uint8 or a struct, are
+// for kernels of one's own.
 //
 // # Files and streams
 //

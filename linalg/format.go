@@ -2,53 +2,125 @@ package linalg
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 )
 
-// maxFormatted is how many elements a matrix has at most that is printed whole.
-const maxFormatted = 1000
+const (
+	maxFormatted = 1000 // elements of a matrix that is printed whole
+	margin       = 3    // rows and columns at each end of a larger one
+)
 
 // Format prints the elements, as [gonum.org/v1/gonum/mat.Formatted] does, for %v and all verbs of
-// its elements: fmt.Println(m), or "%.3f". Columns are as wide as they need. A matrix of more than
-// 1000 elements, or of none, is printed as %s prints each: its shape and type.
+// its elements: fmt.Println(m), or "%.3f". Columns are as wide as they need. Of a matrix of more
+// than 1000 elements it prints the shape and type, and below them the first and last three rows and
+// columns, with dots between. Of one without elements, and for %s, it prints the shape and type.
 func (m Matrix[T]) Format(f fmt.State, verb rune) {
-	if verb == 's' || m.Rows*m.Cols > maxFormatted || m.Rows == 0 || m.Cols == 0 || m.check("matrix") != nil {
-		fmt.Fprint(f, m.String())
+	if verb == 's' || m.Rows == 0 || m.Cols == 0 || m.check("matrix") != nil {
+		io.WriteString(f, m.String())
 		return
 	}
+	shown, _ := excerpt(m.Rows, m.Cols, func(to Matrix[T], i, j int) error {
+		for r := range to.Rows {
+			copy(to.Row(r), m.Row(i + r)[j:])
+		}
+		return nil
+	})
+	write(f, verb, shown, m.Rows, m.Cols)
+}
+
+// Format prints the elements as [Matrix.Format] does, which it waits for. Where they cannot be had
+// it prints why in their place, as package fmt does.
+func (a *Array[T]) Format(f fmt.State, verb rune) {
+	if verb == 's' || a.rows == 0 || a.cols == 0 {
+		io.WriteString(f, a.String())
+		return
+	}
+	shown, err := excerpt(a.rows, a.cols, func(to Matrix[T], i, j int) error {
+		return a.Slice(i, i+to.Rows, j, j+to.Cols).CopyTo(to)
+	})
+	if err != nil {
+		fmt.Fprintf(f, "%%!%c(%s: %v)", verb, a, err)
+		return
+	}
+	write(f, verb, shown, a.rows, a.cols)
+}
+
+// excerpt is what is printed of a matrix of rows by cols, made of the parts that read copies to it
+// from row i and column j on.
+func excerpt[T any](rows, cols int, read func(to Matrix[T], i, j int) error) (Matrix[T], error) {
+	top, bottom := ends(rows, rows*cols)
+	left, right := ends(cols, rows*cols)
+	m := NewMatrix[T](top+bottom, left+right, nil)
+	for _, i := range [][3]int{{0, top, 0}, {top, top + bottom, rows - bottom}} { // from, to, and where that lies
+		for _, j := range [][3]int{{0, left, 0}, {left, left + right, cols - right}} {
+			part := m.Slice(i[0], i[1], j[0], j[1])
+			if part.Rows == 0 || part.Cols == 0 {
+				continue
+			}
+			if err := read(part, i[2], j[2]); err != nil {
+				return Matrix[T]{}, err
+			}
+		}
+	}
+	return m, nil
+}
+
+// ends is how many of n rows or columns are printed at each end of a matrix of some elements.
+func ends(n, elements int) (first, last int) {
+	if elements <= maxFormatted || n <= 2*margin {
+		return n, 0
+	}
+	return margin, margin
+}
+
+// write prints m, which is a matrix of rows by cols, or an excerpt of it.
+func write[T any](f fmt.State, verb rune, m Matrix[T], rows, cols int) {
 	cell := "%" + string(verb)
 	if p, ok := f.Precision(); ok {
 		cell = fmt.Sprintf("%%.%d%c", p, verb)
 	}
-	width, text := make([]int, m.Cols), make([]string, 0, m.Rows*m.Cols)
-	for i := range m.Rows {
-		for j, v := range m.Row(i) {
-			text = append(text, fmt.Sprintf(cell, v))
-			width[j] = max(width[j], len(text[len(text)-1]))
+	lines := make([][]string, m.Rows)
+	for i := range lines {
+		for _, v := range m.Row(i) {
+			lines[i] = append(lines[i], fmt.Sprintf(cell, v))
+		}
+		if m.Cols < cols {
+			lines[i] = slices.Insert(lines[i], margin, "...")
+		}
+	}
+	if m.Rows < rows {
+		lines = slices.Insert(lines, margin, slices.Repeat([]string{"..."}, len(lines[0])))
+	}
+	width := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for j, text := range line {
+			width[j] = max(width[j], len(text))
 		}
 	}
 	var b strings.Builder
-	for i := range m.Rows {
-		left, right := "⎢", "⎥"
+	if m.Rows < rows || m.Cols < cols {
+		fmt.Fprintf(&b, "%dx%d %T\n", rows, cols, *new(T))
+	}
+	for i, line := range lines {
+		left, right := "⎢", "⎥\n"
 		switch {
-		case m.Rows == 1:
+		case len(lines) == 1:
 			left, right = "[", "]"
 		case i == 0:
-			left, right = "⎡", "⎤"
-		case i == m.Rows-1:
+			left, right = "⎡", "⎤\n"
+		case i == len(lines)-1:
 			left, right = "⎣", "⎦"
 		}
 		b.WriteString(left)
-		for j := range m.Cols {
+		for j, text := range line {
 			if j > 0 {
 				b.WriteString("  ")
 			}
-			fmt.Fprintf(&b, "%*s", width[j], text[i*m.Cols+j])
+			fmt.Fprintf(&b, "%*s", width[j], text)
 		}
 		b.WriteString(right)
-		if i < m.Rows-1 {
-			b.WriteByte('\n')
-		}
 	}
-	fmt.Fprint(f, b.String())
+	io.WriteString(f, b.String())
 }
