@@ -206,9 +206,9 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
+			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
 		},
-		mods: []string{"gonum.org/v1/gonum/..."},
+		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
 }
 
