@@ -36,7 +36,8 @@ type rule struct {
 var rules = []rule{
 	{pkg: "element"},           // what an element type is called
 	{pkg: "backend"},           // the contract imports the standard library alone
-	{pkg: "internal/host/..."}, // generators
+	{pkg: "internal/asmtext"},
+	{pkg: "internal/host/...", may: []string{"internal/asmtext"}}, // generators
 	// the bits that every device must produce
 	{
 		pkg: "internal/host", may: []string{"element", "internal/parallel"},
@@ -69,7 +70,7 @@ var rules = []rule{
 	{pkg: "internal/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
 
 	// Elementary functions, and their generator and proof.
-	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
+	{pkg: "rmath/...", may: []string{"internal/asmtext", "rmath/internal/mp"}},
 	// kernels call them
 	{pkg: "rmath"},
 	{pkg: "rmath/f32", may: []string{"internal/parallel"}, mods: []string{"golang.org/x/sys/cpu"}},

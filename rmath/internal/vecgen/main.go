@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tandem-gpu/tandem/internal/asmtext"
 )
 
 func main() {
@@ -66,7 +68,7 @@ func generate(dir string) ([]byte, error) {
 		}
 	}
 	fmt.Fprintf(&g.out, "GLOBL constants<>(SB), RODATA|NOPTR, $%d\n", 32*len(bits))
-	return g.out.Bytes(), nil
+	return []byte(asmtext.Join(g.out.String(), 120)), nil
 }
 
 // A value is four float64, or four uint64: the result of an instruction.
