@@ -29,35 +29,11 @@ var addKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
 }
 
-var addFloat32Kernel = &backend.Source{
-	Name: "add_float32", File: "add_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_add), support.Map2(add[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(add[float32])},
-	PackedText: kernelsTexts("add_float32"),
-	Packed:     kernelsPTX("add_float32"),
-	Native:     nativecode.Kernels.Of("add_float32", "e6040c9c99b9b7e0d5e73537dfbf8838"),
-}
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "e6040c9c99b9b7e0d5e73537dfbf8838", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
 
-var addFloat64Kernel = &backend.Source{
-	Name: "add_float64", File: "add_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(add[float64])},
-	PackedText: kernelsTexts("add_float64"),
-	Packed:     kernelsPTX("add_float64"),
-	Native:     nativecode.Kernels.Of("add_float64", "9865caddda4633d49951628f96fbf746"),
-}
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "9865caddda4633d49951628f96fbf746", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
 
-var addInt32Kernel = &backend.Source{
-	Name: "add_int32", File: "add_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(add[int32])},
-	PackedText: kernelsTexts("add_int32"),
-	Packed:     kernelsPTX("add_int32"),
-	Native:     nativecode.Kernels.Of("add_int32", "39a8aeb8cbac5cc115d14115395a661f"),
-}
+var addInt32Kernel = kernelsPacked.Source("add_int32", "39a8aeb8cbac5cc115d14115395a661f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
 
 // launchSub makes z [sub] of the inputs, element by element, as linalg.MapCall has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -74,35 +50,11 @@ var subKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
 }
 
-var subFloat32Kernel = &backend.Source{
-	Name: "sub_float32", File: "sub_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(sub[float32])},
-	PackedText: kernelsTexts("sub_float32"),
-	Packed:     kernelsPTX("sub_float32"),
-	Native:     nativecode.Kernels.Of("sub_float32", "f059e6a1b6855646dafc4f7cd86f5c34"),
-}
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "f059e6a1b6855646dafc4f7cd86f5c34", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
 
-var subFloat64Kernel = &backend.Source{
-	Name: "sub_float64", File: "sub_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(sub[float64])},
-	PackedText: kernelsTexts("sub_float64"),
-	Packed:     kernelsPTX("sub_float64"),
-	Native:     nativecode.Kernels.Of("sub_float64", "7014c8c309794835e1cf7705c2d9624f"),
-}
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "7014c8c309794835e1cf7705c2d9624f", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
 
-var subInt32Kernel = &backend.Source{
-	Name: "sub_int32", File: "sub_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(sub[int32])},
-	PackedText: kernelsTexts("sub_int32"),
-	Packed:     kernelsPTX("sub_int32"),
-	Native:     nativecode.Kernels.Of("sub_int32", "2c799f42b4e0ba93d0b4dda1206aef55"),
-}
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "2c799f42b4e0ba93d0b4dda1206aef55", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
 
 // launchMul makes z [mul] of the inputs, element by element, as linalg.MapCall has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -119,35 +71,11 @@ var mulKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
 }
 
-var mulFloat32Kernel = &backend.Source{
-	Name: "mul_float32", File: "mul_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(mul[float32])},
-	PackedText: kernelsTexts("mul_float32"),
-	Packed:     kernelsPTX("mul_float32"),
-	Native:     nativecode.Kernels.Of("mul_float32", "b1a386e16e408ac86c34a5c48b5a48ae"),
-}
+var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "b1a386e16e408ac86c34a5c48b5a48ae", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
 
-var mulFloat64Kernel = &backend.Source{
-	Name: "mul_float64", File: "mul_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(mul[float64])},
-	PackedText: kernelsTexts("mul_float64"),
-	Packed:     kernelsPTX("mul_float64"),
-	Native:     nativecode.Kernels.Of("mul_float64", "23e4674be71203cb8ce79824ecc8a5c7"),
-}
+var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "23e4674be71203cb8ce79824ecc8a5c7", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
 
-var mulInt32Kernel = &backend.Source{
-	Name: "mul_int32", File: "mul_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(mul[int32])},
-	PackedText: kernelsTexts("mul_int32"),
-	Packed:     kernelsPTX("mul_int32"),
-	Native:     nativecode.Kernels.Of("mul_int32", "739919a7897ca078c061ef634dde4ee4"),
-}
+var mulInt32Kernel = kernelsPacked.Source("mul_int32", "739919a7897ca078c061ef634dde4ee4", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
 
 // launchDiv makes z [div] of the inputs, element by element, as linalg.MapCall has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -163,25 +91,9 @@ var divKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
 }
 
-var divFloat32Kernel = &backend.Source{
-	Name: "div_float32", File: "div_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_div), support.Map2(div[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(div[float32])},
-	PackedText: kernelsTexts("div_float32"),
-	Packed:     kernelsPTX("div_float32"),
-	Native:     nativecode.Kernels.Of("div_float32", "a121b4b13929196056681dfb651085fc"),
-}
+var divFloat32Kernel = kernelsPacked.Source("div_float32", "a121b4b13929196056681dfb651085fc", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
 
-var divFloat64Kernel = &backend.Source{
-	Name: "div_float64", File: "div_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(div[float64])},
-	PackedText: kernelsTexts("div_float64"),
-	Packed:     kernelsPTX("div_float64"),
-	Native:     nativecode.Kernels.Of("div_float64", "6e003d060e253e55cb40feb61321b9c7"),
-}
+var divFloat64Kernel = kernelsPacked.Source("div_float64", "6e003d060e253e55cb40feb61321b9c7", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
 
 // launchFma makes z [fma] of the inputs, element by element, as linalg.MapCall has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -199,35 +111,11 @@ var fmaKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = &backend.Source{
-	Name: "fma_float32", File: "fma_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
-	Go:     support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(fma[float32])},
-	PackedText: kernelsTexts("fma_float32"),
-	Packed:     kernelsPTX("fma_float32"),
-	Native:     nativecode.Kernels.Of("fma_float32", "3abe946d9f0487e3a17b1b2862fe529e"),
-}
+var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "3abe946d9f0487e3a17b1b2862fe529e", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
 
-var fmaFloat64Kernel = &backend.Source{
-	Name: "fma_float64", File: "fma_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8).ConstMatrix("x3", "double", 8).Scalar("x3All", "double", 8),
-	Go:     support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(fma[float64])},
-	PackedText: kernelsTexts("fma_float64"),
-	Packed:     kernelsPTX("fma_float64"),
-	Native:     nativecode.Kernels.Of("fma_float64", "4dcddd3c8e733a45a66924037f7abcb7"),
-}
+var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "4dcddd3c8e733a45a66924037f7abcb7", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
 
-var fmaInt32Kernel = &backend.Source{
-	Name: "fma_int32", File: "fma_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "int", 4).Scalar("x3All", "uint", 4),
-	Go:     support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(fma[int32])},
-	PackedText: kernelsTexts("fma_int32"),
-	Packed:     kernelsPTX("fma_int32"),
-	Native:     nativecode.Kernels.Of("fma_int32", "8aec6dc4381c47278808285d6d813952"),
-}
+var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "8aec6dc4381c47278808285d6d813952", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
 
 // launchNeg makes z [neg] of the inputs, element by element, as linalg.MapCall has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -243,35 +131,11 @@ var negKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
 }
 
-var negFloat32Kernel = &backend.Source{
-	Name: "neg_float32", File: "neg_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(neg[float32])},
-	PackedText: kernelsTexts("neg_float32"),
-	Packed:     kernelsPTX("neg_float32"),
-	Native:     nativecode.Kernels.Of("neg_float32", "e30221435e7ff345dd8442e9559cab6a"),
-}
+var negFloat32Kernel = kernelsPacked.Source("neg_float32", "e30221435e7ff345dd8442e9559cab6a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
 
-var negFloat64Kernel = &backend.Source{
-	Name: "neg_float64", File: "neg_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(neg[float64])},
-	PackedText: kernelsTexts("neg_float64"),
-	Packed:     kernelsPTX("neg_float64"),
-	Native:     nativecode.Kernels.Of("neg_float64", "123d1d26bca076b9c1d205e0bd6f1f4c"),
-}
+var negFloat64Kernel = kernelsPacked.Source("neg_float64", "123d1d26bca076b9c1d205e0bd6f1f4c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
 
-var negInt32Kernel = &backend.Source{
-	Name: "neg_int32", File: "neg_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(neg[int32])},
-	PackedText: kernelsTexts("neg_int32"),
-	Packed:     kernelsPTX("neg_int32"),
-	Native:     nativecode.Kernels.Of("neg_int32", "30d4bd4247fb4168d5ec2e8574cab214"),
-}
+var negInt32Kernel = kernelsPacked.Source("neg_int32", "30d4bd4247fb4168d5ec2e8574cab214", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
 
 // launchAbs makes z [abs] of the inputs, element by element, as linalg.MapCall has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -287,35 +151,11 @@ var absKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
 }
 
-var absFloat32Kernel = &backend.Source{
-	Name: "abs_float32", File: "abs_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(abs[float32])},
-	PackedText: kernelsTexts("abs_float32"),
-	Packed:     kernelsPTX("abs_float32"),
-	Native:     nativecode.Kernels.Of("abs_float32", "760f51e6c5a3de6651bdc327420dc224"),
-}
+var absFloat32Kernel = kernelsPacked.Source("abs_float32", "760f51e6c5a3de6651bdc327420dc224", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
 
-var absFloat64Kernel = &backend.Source{
-	Name: "abs_float64", File: "abs_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(abs[float64])},
-	PackedText: kernelsTexts("abs_float64"),
-	Packed:     kernelsPTX("abs_float64"),
-	Native:     nativecode.Kernels.Of("abs_float64", "ecbc5e07415799db7438fd1e5fb951d2"),
-}
+var absFloat64Kernel = kernelsPacked.Source("abs_float64", "ecbc5e07415799db7438fd1e5fb951d2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
 
-var absInt32Kernel = &backend.Source{
-	Name: "abs_int32", File: "abs_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(abs[int32])},
-	PackedText: kernelsTexts("abs_int32"),
-	Packed:     kernelsPTX("abs_int32"),
-	Native:     nativecode.Kernels.Of("abs_int32", "e19f04062197775cd40be161559f8383"),
-}
+var absInt32Kernel = kernelsPacked.Source("abs_int32", "e19f04062197775cd40be161559f8383", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
 
 // launchSign makes z [sign] of the inputs, element by element, as linalg.MapCall has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -331,35 +171,11 @@ var signKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
 }
 
-var signFloat32Kernel = &backend.Source{
-	Name: "sign_float32", File: "sign_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(sign[float32])},
-	PackedText: kernelsTexts("sign_float32"),
-	Packed:     kernelsPTX("sign_float32"),
-	Native:     nativecode.Kernels.Of("sign_float32", "0e7c37f2699c480506e7f743c3d9923c"),
-}
+var signFloat32Kernel = kernelsPacked.Source("sign_float32", "0e7c37f2699c480506e7f743c3d9923c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
 
-var signFloat64Kernel = &backend.Source{
-	Name: "sign_float64", File: "sign_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(sign[float64])},
-	PackedText: kernelsTexts("sign_float64"),
-	Packed:     kernelsPTX("sign_float64"),
-	Native:     nativecode.Kernels.Of("sign_float64", "1bdb938af45817bffef0db13ebcffed1"),
-}
+var signFloat64Kernel = kernelsPacked.Source("sign_float64", "1bdb938af45817bffef0db13ebcffed1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
 
-var signInt32Kernel = &backend.Source{
-	Name: "sign_int32", File: "sign_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(sign[int32])},
-	PackedText: kernelsTexts("sign_int32"),
-	Packed:     kernelsPTX("sign_int32"),
-	Native:     nativecode.Kernels.Of("sign_int32", "22b10ff6160474fbc99637d36ff489b8"),
-}
+var signInt32Kernel = kernelsPacked.Source("sign_int32", "22b10ff6160474fbc99637d36ff489b8", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as linalg.MapCall has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -376,35 +192,11 @@ var minimumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = &backend.Source{
-	Name: "minimum_float32", File: "minimum_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(minimum[float32])},
-	PackedText: kernelsTexts("minimum_float32"),
-	Packed:     kernelsPTX("minimum_float32"),
-	Native:     nativecode.Kernels.Of("minimum_float32", "f05eae9ec06eb2f48714c310c821c8ab"),
-}
+var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "f05eae9ec06eb2f48714c310c821c8ab", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
 
-var minimumFloat64Kernel = &backend.Source{
-	Name: "minimum_float64", File: "minimum_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(minimum[float64])},
-	PackedText: kernelsTexts("minimum_float64"),
-	Packed:     kernelsPTX("minimum_float64"),
-	Native:     nativecode.Kernels.Of("minimum_float64", "5fe006bc25416c5d35c6f81611c5bd64"),
-}
+var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "5fe006bc25416c5d35c6f81611c5bd64", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
 
-var minimumInt32Kernel = &backend.Source{
-	Name: "minimum_int32", File: "minimum_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(minimum[int32])},
-	PackedText: kernelsTexts("minimum_int32"),
-	Packed:     kernelsPTX("minimum_int32"),
-	Native:     nativecode.Kernels.Of("minimum_int32", "9543af0d304671d213f474b4460f26af"),
-}
+var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "9543af0d304671d213f474b4460f26af", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as linalg.MapCall has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -421,35 +213,11 @@ var maximumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = &backend.Source{
-	Name: "maximum_float32", File: "maximum_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(maximum[float32])},
-	PackedText: kernelsTexts("maximum_float32"),
-	Packed:     kernelsPTX("maximum_float32"),
-	Native:     nativecode.Kernels.Of("maximum_float32", "3c06af71d63fc421db7e282f1a3268cd"),
-}
+var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "3c06af71d63fc421db7e282f1a3268cd", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
 
-var maximumFloat64Kernel = &backend.Source{
-	Name: "maximum_float64", File: "maximum_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(maximum[float64])},
-	PackedText: kernelsTexts("maximum_float64"),
-	Packed:     kernelsPTX("maximum_float64"),
-	Native:     nativecode.Kernels.Of("maximum_float64", "c863cd11903cf90aa19e97b621160254"),
-}
+var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "c863cd11903cf90aa19e97b621160254", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
 
-var maximumInt32Kernel = &backend.Source{
-	Name: "maximum_int32", File: "maximum_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(maximum[int32])},
-	PackedText: kernelsTexts("maximum_int32"),
-	Packed:     kernelsPTX("maximum_int32"),
-	Native:     nativecode.Kernels.Of("maximum_int32", "77bec32f902c56b9f3ec5f02ec393802"),
-}
+var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "77bec32f902c56b9f3ec5f02ec393802", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
 
 // launchClip makes z [clip] of the inputs, element by element, as linalg.MapCall has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -467,35 +235,11 @@ var clipKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
 }
 
-var clipFloat32Kernel = &backend.Source{
-	Name: "clip_float32", File: "clip_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
-	Go:     support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(clip[float32])},
-	PackedText: kernelsTexts("clip_float32"),
-	Packed:     kernelsPTX("clip_float32"),
-	Native:     nativecode.Kernels.Of("clip_float32", "c473d55d60366bc0b4154f55b3bbfeaf"),
-}
+var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "c473d55d60366bc0b4154f55b3bbfeaf", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
 
-var clipFloat64Kernel = &backend.Source{
-	Name: "clip_float64", File: "clip_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8).ConstMatrix("x3", "double", 8).Scalar("x3All", "double", 8),
-	Go:     support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(clip[float64])},
-	PackedText: kernelsTexts("clip_float64"),
-	Packed:     kernelsPTX("clip_float64"),
-	Native:     nativecode.Kernels.Of("clip_float64", "00038b0f0fb143f0361071c0751c014a"),
-}
+var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "00038b0f0fb143f0361071c0751c014a", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
 
-var clipInt32Kernel = &backend.Source{
-	Name: "clip_int32", File: "clip_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "int", 4).Scalar("x3All", "uint", 4),
-	Go:     support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map3(clip[int32])},
-	PackedText: kernelsTexts("clip_int32"),
-	Packed:     kernelsPTX("clip_int32"),
-	Native:     nativecode.Kernels.Of("clip_int32", "da2215bd3c3d949ca51f97b7290d9543"),
-}
+var clipInt32Kernel = kernelsPacked.Source("clip_int32", "da2215bd3c3d949ca51f97b7290d9543", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -510,25 +254,9 @@ var sqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = &backend.Source{
-	Name: "sqrt_float32", File: "sqrt_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(sqrt[float32])},
-	PackedText: kernelsTexts("sqrt_float32"),
-	Packed:     kernelsPTX("sqrt_float32"),
-	Native:     nativecode.Kernels.Of("sqrt_float32", "5d8716401e7360d94d91aa8e34cfcbaf"),
-}
+var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "5d8716401e7360d94d91aa8e34cfcbaf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
 
-var sqrtFloat64Kernel = &backend.Source{
-	Name: "sqrt_float64", File: "sqrt_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map1(sqrt[float64])},
-	PackedText: kernelsTexts("sqrt_float64"),
-	Packed:     kernelsPTX("sqrt_float64"),
-	Native:     nativecode.Kernels.Of("sqrt_float64", "6ce7632fd9bb53e80a577f724ee390f3"),
-}
+var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "6ce7632fd9bb53e80a577f724ee390f3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
 
 // launchQuo makes z [quo] of the inputs, element by element, as linalg.MapCall has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -539,15 +267,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = &backend.Source{
-	Name: "quo_kernel", File: "quo_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_quo), support.Map2(quo)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(quo)},
-	PackedText: kernelsTexts("quo_kernel"),
-	Packed:     kernelsPTX("quo_kernel"),
-	Native:     nativecode.Kernels.Of("quo_kernel", "423bc55fc6b72750629e9e8f1c11f684"),
-}
+var quoKernel = kernelsPacked.Source("quo_kernel", "423bc55fc6b72750629e9e8f1c11f684", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as linalg.MapCall has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -558,15 +278,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = &backend.Source{
-	Name: "rem_kernel", File: "rem_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_rem), support.Map2(rem)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(rem)},
-	PackedText: kernelsTexts("rem_kernel"),
-	Packed:     kernelsPTX("rem_kernel"),
-	Native:     nativecode.Kernels.Of("rem_kernel", "07c2fa62b6d5f50f26e53ee66de48a82"),
-}
+var remKernel = kernelsPacked.Source("rem_kernel", "07c2fa62b6d5f50f26e53ee66de48a82", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -577,15 +289,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitAndKernel = &backend.Source{
-	Name: "bitAnd_kernel", File: "bitAnd_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(bitAnd)},
-	PackedText: kernelsTexts("bitAnd_kernel"),
-	Packed:     kernelsPTX("bitAnd_kernel"),
-	Native:     nativecode.Kernels.Of("bitAnd_kernel", "84b466c9221ef7b992f06b18b5a4ab92"),
-}
+var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "84b466c9221ef7b992f06b18b5a4ab92", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -596,15 +300,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 	return call.Launch()
 }
 
-var bitOrKernel = &backend.Source{
-	Name: "bitOr_kernel", File: "bitOr_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(bitOr)},
-	PackedText: kernelsTexts("bitOr_kernel"),
-	Packed:     kernelsPTX("bitOr_kernel"),
-	Native:     nativecode.Kernels.Of("bitOr_kernel", "979f87747cdb561a0e76181d35c445e7"),
-}
+var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "979f87747cdb561a0e76181d35c445e7", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -615,15 +311,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitXorKernel = &backend.Source{
-	Name: "bitXor_kernel", File: "bitXor_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(bitXor)},
-	PackedText: kernelsTexts("bitXor_kernel"),
-	Packed:     kernelsPTX("bitXor_kernel"),
-	Native:     nativecode.Kernels.Of("bitXor_kernel", "25be9e0af61eacc515f69e98dded2239"),
-}
+var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "25be9e0af61eacc515f69e98dded2239", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as linalg.MapCall has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -634,15 +322,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 	return call.Launch()
 }
 
-var shiftLeftKernel = &backend.Source{
-	Name: "shiftLeft_kernel", File: "shiftLeft_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(shiftLeft)},
-	PackedText: kernelsTexts("shiftLeft_kernel"),
-	Packed:     kernelsPTX("shiftLeft_kernel"),
-	Native:     nativecode.Kernels.Of("shiftLeft_kernel", "0c9d08b65ec93f32b4cd38fc8fe64ae0"),
-}
+var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "0c9d08b65ec93f32b4cd38fc8fe64ae0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as linalg.MapCall has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -653,15 +333,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 	return call.Launch()
 }
 
-var shiftRightKernel = &backend.Source{
-	Name: "shiftRight_kernel", File: "shiftRight_kernel.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"arithmetic.go"}, Go: support.Map2(shiftRight)},
-	PackedText: kernelsTexts("shiftRight_kernel"),
-	Packed:     kernelsPTX("shiftRight_kernel"),
-	Native:     nativecode.Kernels.Of("shiftRight_kernel", "d9834c5199b769556fc2d007ec6f61fd"),
-}
+var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "d9834c5199b769556fc2d007ec6f61fd", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -679,35 +351,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = &backend.Source{
-	Name: "indices_float32", File: "indices_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4),
-	Go:     indicesFloat32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: indicesFloat32Plain},
-	PackedText: kernelsTexts("indices_float32"),
-	Packed:     kernelsPTX("indices_float32"),
-	Native:     nativecode.Kernels.Of("indices_float32", "755f66373730262fbd8e8f82e8b68e36"),
-}
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "755f66373730262fbd8e8f82e8b68e36", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = &backend.Source{
-	Name: "indices_float64", File: "indices_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8),
-	Go:     indicesFloat64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: indicesFloat64Plain},
-	PackedText: kernelsTexts("indices_float64"),
-	Packed:     kernelsPTX("indices_float64"),
-	Native:     nativecode.Kernels.Of("indices_float64", "d881984338a4a2620509e4f9f274db4a"),
-}
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "d881984338a4a2620509e4f9f274db4a", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = &backend.Source{
-	Name: "indices_int32", File: "indices_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4),
-	Go:     indicesInt32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: indicesInt32Plain},
-	PackedText: kernelsTexts("indices_int32"),
-	Packed:     kernelsPTX("indices_int32"),
-	Native:     nativecode.Kernels.Of("indices_int32", "1b7adc3d563b43523a019d3a0cf24e74"),
-}
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "1b7adc3d563b43523a019d3a0cf24e74", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
 func launchSame[T interface {
@@ -726,45 +374,13 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: sameBoolKernel},
 }
 
-var sameFloat32Kernel = &backend.Source{
-	Name: "same_float32", File: "same_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_same), support.Map1(same[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(same[float32])},
-	PackedText: kernelsTexts("same_float32"),
-	Packed:     kernelsPTX("same_float32"),
-	Native:     nativecode.Kernels.Of("same_float32", "1756332604c4e0e035ab96233830b3b7"),
-}
+var sameFloat32Kernel = kernelsPacked.Source("same_float32", "1756332604c4e0e035ab96233830b3b7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = &backend.Source{
-	Name: "same_float64", File: "same_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(same[float64])},
-	PackedText: kernelsTexts("same_float64"),
-	Packed:     kernelsPTX("same_float64"),
-	Native:     nativecode.Kernels.Of("same_float64", "db3361883f9f9400900ee1de19f506a5"),
-}
+var sameFloat64Kernel = kernelsPacked.Source("same_float64", "db3361883f9f9400900ee1de19f506a5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = &backend.Source{
-	Name: "same_int32", File: "same_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(same[int32])},
-	PackedText: kernelsTexts("same_int32"),
-	Packed:     kernelsPTX("same_int32"),
-	Native:     nativecode.Kernels.Of("same_int32", "b54f76c69c1f5af8a8fc488f68860d25"),
-}
+var sameInt32Kernel = kernelsPacked.Source("same_int32", "b54f76c69c1f5af8a8fc488f68860d25", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = &backend.Source{
-	Name: "same_bool", File: "same_bool.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(same[bool])},
-	PackedText: kernelsTexts("same_bool"),
-	Packed:     kernelsPTX("same_bool"),
-	Native:     nativecode.Kernels.Of("same_bool", "3538ad615348fa90f3d3ecfbcc9e4417"),
-}
+var sameBoolKernel = kernelsPacked.Source("same_bool", "3538ad615348fa90f3d3ecfbcc9e4417", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -783,65 +399,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = &backend.Source{
-	Name: "convert_float32_float64", File: "convert_float32_float64.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[float32, float64])},
-	PackedText: kernelsTexts("convert_float32_float64"),
-	Packed:     kernelsPTX("convert_float32_float64"),
-	Native:     nativecode.Kernels.Of("convert_float32_float64", "94382c158c897939173e27e4d266dab3"),
-}
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "94382c158c897939173e27e4d266dab3", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
 
-var convertFloat32Int32Kernel = &backend.Source{
-	Name: "convert_float32_int32", File: "convert_float32_int32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[float32, int32])},
-	PackedText: kernelsTexts("convert_float32_int32"),
-	Packed:     kernelsPTX("convert_float32_int32"),
-	Native:     nativecode.Kernels.Of("convert_float32_int32", "6147c08dc471e10de052870fdc95f979"),
-}
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "6147c08dc471e10de052870fdc95f979", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
 
-var convertFloat64Float32Kernel = &backend.Source{
-	Name: "convert_float64_float32", File: "convert_float64_float32.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[float64, float32])},
-	PackedText: kernelsTexts("convert_float64_float32"),
-	Packed:     kernelsPTX("convert_float64_float32"),
-	Native:     nativecode.Kernels.Of("convert_float64_float32", "0034002a7358d16b030b3bf16d6707f4"),
-}
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "0034002a7358d16b030b3bf16d6707f4", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
 
-var convertFloat64Int32Kernel = &backend.Source{
-	Name: "convert_float64_int32", File: "convert_float64_int32.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[float64, int32])},
-	PackedText: kernelsTexts("convert_float64_int32"),
-	Packed:     kernelsPTX("convert_float64_int32"),
-	Native:     nativecode.Kernels.Of("convert_float64_int32", "6a2aa866e1d58403f7e6f98abeebe07f"),
-}
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "6a2aa866e1d58403f7e6f98abeebe07f", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
 
-var convertInt32Float32Kernel = &backend.Source{
-	Name: "convert_int32_float32", File: "convert_int32_float32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[int32, float32])},
-	PackedText: kernelsTexts("convert_int32_float32"),
-	Packed:     kernelsPTX("convert_int32_float32"),
-	Native:     nativecode.Kernels.Of("convert_int32_float32", "ff3a3eacb8c3d7de1664476087e0fa86"),
-}
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "ff3a3eacb8c3d7de1664476087e0fa86", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
 
-var convertInt32Float64Kernel = &backend.Source{
-	Name: "convert_int32_float64", File: "convert_int32_float64.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"array.go"}, Go: support.Map1(convert[int32, float64])},
-	PackedText: kernelsTexts("convert_int32_float64"),
-	Packed:     kernelsPTX("convert_int32_float64"),
-	Native:     nativecode.Kernels.Of("convert_int32_float64", "943c3a1dc5bb125ef74cf206e27887e6"),
-}
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "943c3a1dc5bb125ef74cf206e27887e6", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -858,35 +426,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = &backend.Source{
-	Name: "less_float32", File: "less_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_less), support.Map2(less[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(less[float32])},
-	PackedText: kernelsTexts("less_float32"),
-	Packed:     kernelsPTX("less_float32"),
-	Native:     nativecode.Kernels.Of("less_float32", "0a56cf9af5601f2535703cbb29bc66f6"),
-}
+var lessFloat32Kernel = kernelsPacked.Source("less_float32", "0a56cf9af5601f2535703cbb29bc66f6", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = &backend.Source{
-	Name: "less_float64", File: "less_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(less[float64])},
-	PackedText: kernelsTexts("less_float64"),
-	Packed:     kernelsPTX("less_float64"),
-	Native:     nativecode.Kernels.Of("less_float64", "dac1f649090bff1610aa39f7e6dd332e"),
-}
+var lessFloat64Kernel = kernelsPacked.Source("less_float64", "dac1f649090bff1610aa39f7e6dd332e", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = &backend.Source{
-	Name: "less_int32", File: "less_int32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(less[int32])},
-	PackedText: kernelsTexts("less_int32"),
-	Packed:     kernelsPTX("less_int32"),
-	Native:     nativecode.Kernels.Of("less_int32", "152e1555c6e3c04cb722dfd721ed0a5e"),
-}
+var lessInt32Kernel = kernelsPacked.Source("less_int32", "152e1555c6e3c04cb722dfd721ed0a5e", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -903,35 +447,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = &backend.Source{
-	Name: "lessEqual_float32", File: "lessEqual_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(lessEqual[float32])},
-	PackedText: kernelsTexts("lessEqual_float32"),
-	Packed:     kernelsPTX("lessEqual_float32"),
-	Native:     nativecode.Kernels.Of("lessEqual_float32", "caff5e34f370f596d4ef1cb5ec195e6c"),
-}
+var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "caff5e34f370f596d4ef1cb5ec195e6c", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = &backend.Source{
-	Name: "lessEqual_float64", File: "lessEqual_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(lessEqual[float64])},
-	PackedText: kernelsTexts("lessEqual_float64"),
-	Packed:     kernelsPTX("lessEqual_float64"),
-	Native:     nativecode.Kernels.Of("lessEqual_float64", "edd5aede3a3bc4aa4110d34a12f47af7"),
-}
+var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "edd5aede3a3bc4aa4110d34a12f47af7", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = &backend.Source{
-	Name: "lessEqual_int32", File: "lessEqual_int32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(lessEqual[int32])},
-	PackedText: kernelsTexts("lessEqual_int32"),
-	Packed:     kernelsPTX("lessEqual_int32"),
-	Native:     nativecode.Kernels.Of("lessEqual_int32", "283c578d4d66c8acfd95a270bc0d17ea"),
-}
+var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "283c578d4d66c8acfd95a270bc0d17ea", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as linalg.MapCall has it.
 func launchEquals[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -948,35 +468,11 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: equalsInt32Kernel},
 }
 
-var equalsFloat32Kernel = &backend.Source{
-	Name: "equals_float32", File: "equals_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(equals[float32])},
-	PackedText: kernelsTexts("equals_float32"),
-	Packed:     kernelsPTX("equals_float32"),
-	Native:     nativecode.Kernels.Of("equals_float32", "1d6614abb5146809e9a4d6012802c950"),
-}
+var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "1d6614abb5146809e9a4d6012802c950", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = &backend.Source{
-	Name: "equals_float64", File: "equals_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(equals[float64])},
-	PackedText: kernelsTexts("equals_float64"),
-	Packed:     kernelsPTX("equals_float64"),
-	Native:     nativecode.Kernels.Of("equals_float64", "b88514c4111c6fc4745cbaf8d9ac76a5"),
-}
+var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "b88514c4111c6fc4745cbaf8d9ac76a5", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = &backend.Source{
-	Name: "equals_int32", File: "equals_int32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(equals[int32])},
-	PackedText: kernelsTexts("equals_int32"),
-	Packed:     kernelsPTX("equals_int32"),
-	Native:     nativecode.Kernels.Of("equals_int32", "4e802dc9db335f9a1fb8556cc898b802"),
-}
+var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "4e802dc9db335f9a1fb8556cc898b802", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchNotEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -993,35 +489,11 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: notEqualInt32Kernel},
 }
 
-var notEqualFloat32Kernel = &backend.Source{
-	Name: "notEqual_float32", File: "notEqual_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(notEqual[float32])},
-	PackedText: kernelsTexts("notEqual_float32"),
-	Packed:     kernelsPTX("notEqual_float32"),
-	Native:     nativecode.Kernels.Of("notEqual_float32", "33aa78e8e8d41bcc6215835b376cebe0"),
-}
+var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "33aa78e8e8d41bcc6215835b376cebe0", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = &backend.Source{
-	Name: "notEqual_float64", File: "notEqual_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(notEqual[float64])},
-	PackedText: kernelsTexts("notEqual_float64"),
-	Packed:     kernelsPTX("notEqual_float64"),
-	Native:     nativecode.Kernels.Of("notEqual_float64", "a64545c94ec81a7fc89218dc943c866d"),
-}
+var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "a64545c94ec81a7fc89218dc943c866d", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = &backend.Source{
-	Name: "notEqual_int32", File: "notEqual_int32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(notEqual[int32])},
-	PackedText: kernelsTexts("notEqual_int32"),
-	Packed:     kernelsPTX("notEqual_int32"),
-	Native:     nativecode.Kernels.Of("notEqual_int32", "07c92c01e9026d88427f6163786a94a1"),
-}
+var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "07c92c01e9026d88427f6163786a94a1", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1036,25 +508,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = &backend.Source{
-	Name: "isNaN_float32", File: "isNaN_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map1(isNaN[float32])},
-	PackedText: kernelsTexts("isNaN_float32"),
-	Packed:     kernelsPTX("isNaN_float32"),
-	Native:     nativecode.Kernels.Of("isNaN_float32", "67e1eff061063604b317f191cfb70d58"),
-}
+var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "67e1eff061063604b317f191cfb70d58", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = &backend.Source{
-	Name: "isNaN_float64", File: "isNaN_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map1(isNaN[float64])},
-	PackedText: kernelsTexts("isNaN_float64"),
-	Packed:     kernelsPTX("isNaN_float64"),
-	Native:     nativecode.Kernels.Of("isNaN_float64", "59c858b9023502c1dc62912d14e14e0e"),
-}
+var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "59c858b9023502c1dc62912d14e14e0e", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1069,25 +525,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = &backend.Source{
-	Name: "isFinite_float32", File: "isFinite_float32.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map1(isFinite[float32])},
-	PackedText: kernelsTexts("isFinite_float32"),
-	Packed:     kernelsPTX("isFinite_float32"),
-	Native:     nativecode.Kernels.Of("isFinite_float32", "84298f3a3ab3b9abae5a339959565bc3"),
-}
+var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "84298f3a3ab3b9abae5a339959565bc3", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = &backend.Source{
-	Name: "isFinite_float64", File: "isFinite_float64.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map1(isFinite[float64])},
-	PackedText: kernelsTexts("isFinite_float64"),
-	Packed:     kernelsPTX("isFinite_float64"),
-	Native:     nativecode.Kernels.Of("isFinite_float64", "8015237dd3b94f17d78fd68295a02fe5"),
-}
+var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "8015237dd3b94f17d78fd68295a02fe5", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as linalg.MapCall has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1098,15 +538,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = &backend.Source{
-	Name: "and_kernel", File: "and_kernel.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "uchar", 1).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_and), support.Map2(and)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(and)},
-	PackedText: kernelsTexts("and_kernel"),
-	Packed:     kernelsPTX("and_kernel"),
-	Native:     nativecode.Kernels.Of("and_kernel", "caf0f7e5fff893f2e8b0fe38cd36c159"),
-}
+var andKernel = kernelsPacked.Source("and_kernel", "caf0f7e5fff893f2e8b0fe38cd36c159", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as linalg.MapCall has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1117,15 +549,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = &backend.Source{
-	Name: "or_kernel", File: "or_kernel.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "uchar", 1).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_or), support.Map2(or)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(or)},
-	PackedText: kernelsTexts("or_kernel"),
-	Packed:     kernelsPTX("or_kernel"),
-	Native:     nativecode.Kernels.Of("or_kernel", "5d29a6d0479c2b9dd5169b1551eddf7f"),
-}
+var orKernel = kernelsPacked.Source("or_kernel", "5d29a6d0479c2b9dd5169b1551eddf7f", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
 // launchXor makes z [xor] of the inputs, element by element, as linalg.MapCall has it.
 func launchXor[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1136,15 +560,7 @@ func launchXor[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var xorKernel = &backend.Source{
-	Name: "xor_kernel", File: "xor_kernel.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "uchar", 1).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_xor), support.Map2(xor)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map2(xor)},
-	PackedText: kernelsTexts("xor_kernel"),
-	Packed:     kernelsPTX("xor_kernel"),
-	Native:     nativecode.Kernels.Of("xor_kernel", "7a9ab966b407047d5744ec26bb76ab1c"),
-}
+var xorKernel = kernelsPacked.Source("xor_kernel", "7a9ab966b407047d5744ec26bb76ab1c", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_xor), support.Map2(xor)), support.Map2(xor), "compare.go")
 
 // launchNot makes z [not] of the inputs, element by element, as linalg.MapCall has it.
 func launchNot[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1154,15 +570,7 @@ func launchNot[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool]](s *linalg.
 	return call.Launch()
 }
 
-var notKernel = &backend.Source{
-	Name: "not_kernel", File: "not_kernel.cl",
-	Params: support.Params{}.Matrix("z", "uchar", 1).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4),
-	Go:     support.Form(support.Map1(gpu_not), support.Map1(not)), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map1(not)},
-	PackedText: kernelsTexts("not_kernel"),
-	Packed:     kernelsPTX("not_kernel"),
-	Native:     nativecode.Kernels.Of("not_kernel", "f2dc0688abadf88f1d00afc7b9b8db2a"),
-}
+var notKernel = kernelsPacked.Source("not_kernel", "f2dc0688abadf88f1d00afc7b9b8db2a", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_not), support.Map1(not)), support.Map1(not), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as linalg.MapCall has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -1180,35 +588,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = &backend.Source{
-	Name: "where_float32", File: "where_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
-	Go:     support.Form(support.Map3(gpu_where), support.Map3(where[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map3(where[float32])},
-	PackedText: kernelsTexts("where_float32"),
-	Packed:     kernelsPTX("where_float32"),
-	Native:     nativecode.Kernels.Of("where_float32", "88889e0b6f0be624dc8844e80e569756"),
-}
+var whereFloat32Kernel = kernelsPacked.Source("where_float32", "88889e0b6f0be624dc8844e80e569756", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = &backend.Source{
-	Name: "where_float64", File: "where_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8).ConstMatrix("x3", "double", 8).Scalar("x3All", "double", 8),
-	Go:     support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map3(where[float64])},
-	PackedText: kernelsTexts("where_float64"),
-	Packed:     kernelsPTX("where_float64"),
-	Native:     nativecode.Kernels.Of("where_float64", "62cbdc12e873d50f7466bc99950572d7"),
-}
+var whereFloat64Kernel = kernelsPacked.Source("where_float64", "62cbdc12e873d50f7466bc99950572d7", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = &backend.Source{
-	Name: "where_int32", File: "where_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "uchar", 1).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "int", 4).Scalar("x3All", "uint", 4),
-	Go:     support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"compare.go"}, Go: support.Map3(where[int32])},
-	PackedText: kernelsTexts("where_int32"),
-	Packed:     kernelsPTX("where_int32"),
-	Native:     nativecode.Kernels.Of("where_int32", "fcab592b485cca8ae4977a25d58f723e"),
-}
+var whereInt32Kernel = kernelsPacked.Source("where_int32", "fcab592b485cca8ae4977a25d58f723e", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1223,25 +607,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = &backend.Source{
-	Name: "exp_float32", File: "exp_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(exp[float32])},
-	PackedText: kernelsTexts("exp_float32"),
-	Packed:     kernelsPTX("exp_float32"),
-	Native:     nativecode.Kernels.Of("exp_float32", "bdc8fb90fa2f74cafe324358b022ede4"),
-}
+var expFloat32Kernel = kernelsPacked.Source("exp_float32", "bdc8fb90fa2f74cafe324358b022ede4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expFloat64Kernel = &backend.Source{
-	Name: "exp_float64", File: "exp_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(exp[float64])},
-	PackedText: kernelsTexts("exp_float64"),
-	Packed:     kernelsPTX("exp_float64"),
-	Native:     nativecode.Kernels.Of("exp_float64", "894fa0abfb900b8e8e422e002d53f97a"),
-}
+var expFloat64Kernel = kernelsPacked.Source("exp_float64", "894fa0abfb900b8e8e422e002d53f97a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1256,25 +624,9 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = &backend.Source{
-	Name: "exp2_float32", File: "exp2_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(exp2[float32])},
-	PackedText: kernelsTexts("exp2_float32"),
-	Packed:     kernelsPTX("exp2_float32"),
-	Native:     nativecode.Kernels.Of("exp2_float32", "4276c817f9c05a41cb882455718f8fdf"),
-}
+var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "4276c817f9c05a41cb882455718f8fdf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var exp2Float64Kernel = &backend.Source{
-	Name: "exp2_float64", File: "exp2_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(exp2[float64])},
-	PackedText: kernelsTexts("exp2_float64"),
-	Packed:     kernelsPTX("exp2_float64"),
-	Native:     nativecode.Kernels.Of("exp2_float64", "03996e3d3903bf2559ba3d58d85498cf"),
-}
+var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "03996e3d3903bf2559ba3d58d85498cf", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as linalg.MapCall has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1289,25 +641,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = &backend.Source{
-	Name: "expm1_float32", File: "expm1_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(expm1[float32])},
-	PackedText: kernelsTexts("expm1_float32"),
-	Packed:     kernelsPTX("expm1_float32"),
-	Native:     nativecode.Kernels.Of("expm1_float32", "f00713acaa2c0a6e5d5ba521176f2a40"),
-}
+var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "f00713acaa2c0a6e5d5ba521176f2a40", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expm1Float64Kernel = &backend.Source{
-	Name: "expm1_float64", File: "expm1_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(expm1[float64])},
-	PackedText: kernelsTexts("expm1_float64"),
-	Packed:     kernelsPTX("expm1_float64"),
-	Native:     nativecode.Kernels.Of("expm1_float64", "709aac417239566fa9b034a1605a7332"),
-}
+var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "709aac417239566fa9b034a1605a7332", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1322,25 +658,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = &backend.Source{
-	Name: "log_float32", File: "log_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_log), support.Map1(log[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(log[float32])},
-	PackedText: kernelsTexts("log_float32"),
-	Packed:     kernelsPTX("log_float32"),
-	Native:     nativecode.Kernels.Of("log_float32", "47e62e695dcb628baa31ce9d0391551b"),
-}
+var logFloat32Kernel = kernelsPacked.Source("log_float32", "47e62e695dcb628baa31ce9d0391551b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var logFloat64Kernel = &backend.Source{
-	Name: "log_float64", File: "log_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(log[float64])},
-	PackedText: kernelsTexts("log_float64"),
-	Packed:     kernelsPTX("log_float64"),
-	Native:     nativecode.Kernels.Of("log_float64", "a64f30c4d940b0503098427eaa76e405"),
-}
+var logFloat64Kernel = kernelsPacked.Source("log_float64", "a64f30c4d940b0503098427eaa76e405", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1355,25 +675,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = &backend.Source{
-	Name: "log2_float32", File: "log2_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(log2[float32])},
-	PackedText: kernelsTexts("log2_float32"),
-	Packed:     kernelsPTX("log2_float32"),
-	Native:     nativecode.Kernels.Of("log2_float32", "50dd1f2db643a2fca0c5dd6c0a16db88"),
-}
+var log2Float32Kernel = kernelsPacked.Source("log2_float32", "50dd1f2db643a2fca0c5dd6c0a16db88", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log2Float64Kernel = &backend.Source{
-	Name: "log2_float64", File: "log2_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(log2[float64])},
-	PackedText: kernelsTexts("log2_float64"),
-	Packed:     kernelsPTX("log2_float64"),
-	Native:     nativecode.Kernels.Of("log2_float64", "fbbbc1c190a1803847237d2bf813a801"),
-}
+var log2Float64Kernel = kernelsPacked.Source("log2_float64", "fbbbc1c190a1803847237d2bf813a801", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1388,25 +692,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = &backend.Source{
-	Name: "log10_float32", File: "log10_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(log10[float32])},
-	PackedText: kernelsTexts("log10_float32"),
-	Packed:     kernelsPTX("log10_float32"),
-	Native:     nativecode.Kernels.Of("log10_float32", "8325006ca0e719e8971580588c09b71c"),
-}
+var log10Float32Kernel = kernelsPacked.Source("log10_float32", "8325006ca0e719e8971580588c09b71c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log10Float64Kernel = &backend.Source{
-	Name: "log10_float64", File: "log10_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(log10[float64])},
-	PackedText: kernelsTexts("log10_float64"),
-	Packed:     kernelsPTX("log10_float64"),
-	Native:     nativecode.Kernels.Of("log10_float64", "045a6c456011a1f543d240110a964bd6"),
-}
+var log10Float64Kernel = kernelsPacked.Source("log10_float64", "045a6c456011a1f543d240110a964bd6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1421,25 +709,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = &backend.Source{
-	Name: "log1p_float32", File: "log1p_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(log1p[float32])},
-	PackedText: kernelsTexts("log1p_float32"),
-	Packed:     kernelsPTX("log1p_float32"),
-	Native:     nativecode.Kernels.Of("log1p_float32", "5b7da2336b58f9632f8adfe03d940e93"),
-}
+var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "5b7da2336b58f9632f8adfe03d940e93", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log1pFloat64Kernel = &backend.Source{
-	Name: "log1p_float64", File: "log1p_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(log1p[float64])},
-	PackedText: kernelsTexts("log1p_float64"),
-	Packed:     kernelsPTX("log1p_float64"),
-	Native:     nativecode.Kernels.Of("log1p_float64", "1f4ee9d6f798d698af5ceebdc47029a4"),
-}
+var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "1f4ee9d6f798d698af5ceebdc47029a4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as linalg.MapCall has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1454,25 +726,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = &backend.Source{
-	Name: "sin_float32", File: "sin_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/trig.go"}, Go: support.Map1(sin[float32])},
-	PackedText: kernelsTexts("sin_float32"),
-	Packed:     kernelsPTX("sin_float32"),
-	Native:     nativecode.Kernels.Of("sin_float32", "603861da1482e31ec5ac6d8b07901cdb"),
-}
+var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "603861da1482e31ec5ac6d8b07901cdb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = &backend.Source{
-	Name: "sin_float64", File: "sin_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(sin[float64])},
-	PackedText: kernelsTexts("sin_float64"),
-	Packed:     kernelsPTX("sin_float64"),
-	Native:     nativecode.Kernels.Of("sin_float64", "53878631793d04871d3ff08ae683be82"),
-}
+var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "53878631793d04871d3ff08ae683be82", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as linalg.MapCall has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1487,25 +743,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = &backend.Source{
-	Name: "cos_float32", File: "cos_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/trig.go"}, Go: support.Map1(cos[float32])},
-	PackedText: kernelsTexts("cos_float32"),
-	Packed:     kernelsPTX("cos_float32"),
-	Native:     nativecode.Kernels.Of("cos_float32", "621b3d7b8730851e8b32b8c3d1b723db"),
-}
+var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "621b3d7b8730851e8b32b8c3d1b723db", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = &backend.Source{
-	Name: "cos_float64", File: "cos_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(cos[float64])},
-	PackedText: kernelsTexts("cos_float64"),
-	Packed:     kernelsPTX("cos_float64"),
-	Native:     nativecode.Kernels.Of("cos_float64", "477809813d155bfcf5ae842edd1ee2a8"),
-}
+var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "477809813d155bfcf5ae842edd1ee2a8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as linalg.MapCall has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1520,25 +760,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = &backend.Source{
-	Name: "tan_float32", File: "tan_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/trig.go"}, Go: support.Map1(tan[float32])},
-	PackedText: kernelsTexts("tan_float32"),
-	Packed:     kernelsPTX("tan_float32"),
-	Native:     nativecode.Kernels.Of("tan_float32", "3f8621344ff2ed547a5202932c632df7"),
-}
+var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "3f8621344ff2ed547a5202932c632df7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = &backend.Source{
-	Name: "tan_float64", File: "tan_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(tan[float64])},
-	PackedText: kernelsTexts("tan_float64"),
-	Packed:     kernelsPTX("tan_float64"),
-	Native:     nativecode.Kernels.Of("tan_float64", "60275d609867b16e8f5c086d1be99cf4"),
-}
+var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "60275d609867b16e8f5c086d1be99cf4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as linalg.MapCall has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1553,25 +777,9 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = &backend.Source{
-	Name: "sinPi_float32", File: "sinPi_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(sinPi[float32])},
-	PackedText: kernelsTexts("sinPi_float32"),
-	Packed:     kernelsPTX("sinPi_float32"),
-	Native:     nativecode.Kernels.Of("sinPi_float32", "d0a26624b929e7cbd31b7127fe0ae472"),
-}
+var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "d0a26624b929e7cbd31b7127fe0ae472", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
-var sinPiFloat64Kernel = &backend.Source{
-	Name: "sinPi_float64", File: "sinPi_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(sinPi[float64])},
-	PackedText: kernelsTexts("sinPi_float64"),
-	Packed:     kernelsPTX("sinPi_float64"),
-	Native:     nativecode.Kernels.Of("sinPi_float64", "30bd03b831fab0fe7eb89c036b5bcc93"),
-}
+var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "30bd03b831fab0fe7eb89c036b5bcc93", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as linalg.MapCall has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1586,25 +794,9 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = &backend.Source{
-	Name: "cosPi_float32", File: "cosPi_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(cosPi[float32])},
-	PackedText: kernelsTexts("cosPi_float32"),
-	Packed:     kernelsPTX("cosPi_float32"),
-	Native:     nativecode.Kernels.Of("cosPi_float32", "d5876c8e72b0ca12be48c211b9891bc8"),
-}
+var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "d5876c8e72b0ca12be48c211b9891bc8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
-var cosPiFloat64Kernel = &backend.Source{
-	Name: "cosPi_float64", File: "cosPi_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(cosPi[float64])},
-	PackedText: kernelsTexts("cosPi_float64"),
-	Packed:     kernelsPTX("cosPi_float64"),
-	Native:     nativecode.Kernels.Of("cosPi_float64", "d485f5cd5009bc41994dda76fa6f798f"),
-}
+var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "d485f5cd5009bc41994dda76fa6f798f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAsin makes z [asin] of the inputs, element by element, as linalg.MapCall has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1619,25 +811,9 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = &backend.Source{
-	Name: "asin_float32", File: "asin_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(asin[float32])},
-	PackedText: kernelsTexts("asin_float32"),
-	Packed:     kernelsPTX("asin_float32"),
-	Native:     nativecode.Kernels.Of("asin_float32", "c8af3034d9a09d1e663d878345051290"),
-}
+var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "c8af3034d9a09d1e663d878345051290", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
 
-var asinFloat64Kernel = &backend.Source{
-	Name: "asin_float64", File: "asin_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(asin[float64])},
-	PackedText: kernelsTexts("asin_float64"),
-	Packed:     kernelsPTX("asin_float64"),
-	Native:     nativecode.Kernels.Of("asin_float64", "e1bddf43595aca298b885a2ce1bc53cb"),
-}
+var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "e1bddf43595aca298b885a2ce1bc53cb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAcos makes z [acos] of the inputs, element by element, as linalg.MapCall has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1652,25 +828,9 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = &backend.Source{
-	Name: "acos_float32", File: "acos_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(acos[float32])},
-	PackedText: kernelsTexts("acos_float32"),
-	Packed:     kernelsPTX("acos_float32"),
-	Native:     nativecode.Kernels.Of("acos_float32", "687dacb10736535147e86ae461659c06"),
-}
+var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "687dacb10736535147e86ae461659c06", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
-var acosFloat64Kernel = &backend.Source{
-	Name: "acos_float64", File: "acos_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(acos[float64])},
-	PackedText: kernelsTexts("acos_float64"),
-	Packed:     kernelsPTX("acos_float64"),
-	Native:     nativecode.Kernels.Of("acos_float64", "750bc8d36621c1175c7e09292200b1a6"),
-}
+var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "750bc8d36621c1175c7e09292200b1a6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAtan makes z [atan] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1685,25 +845,9 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = &backend.Source{
-	Name: "atan_float32", File: "atan_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/arc.go"}, Go: support.Map1(atan[float32])},
-	PackedText: kernelsTexts("atan_float32"),
-	Packed:     kernelsPTX("atan_float32"),
-	Native:     nativecode.Kernels.Of("atan_float32", "74f42bac94f011e5a57e4fe7438d676c"),
-}
+var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "74f42bac94f011e5a57e4fe7438d676c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atanFloat64Kernel = &backend.Source{
-	Name: "atan_float64", File: "atan_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map1(atan[float64])},
-	PackedText: kernelsTexts("atan_float64"),
-	Packed:     kernelsPTX("atan_float64"),
-	Native:     nativecode.Kernels.Of("atan_float64", "e904670e2a185742ff4c61c26383357d"),
-}
+var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "e904670e2a185742ff4c61c26383357d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinh makes z [sinh] of the inputs, element by element, as linalg.MapCall has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1718,25 +862,9 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = &backend.Source{
-	Name: "sinh_float32", File: "sinh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(sinh[float32])},
-	PackedText: kernelsTexts("sinh_float32"),
-	Packed:     kernelsPTX("sinh_float32"),
-	Native:     nativecode.Kernels.Of("sinh_float32", "f78fca75579f074ec2f27dbaf03363e6"),
-}
+var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "f78fca75579f074ec2f27dbaf03363e6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sinhFloat64Kernel = &backend.Source{
-	Name: "sinh_float64", File: "sinh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(sinh[float64])},
-	PackedText: kernelsTexts("sinh_float64"),
-	Packed:     kernelsPTX("sinh_float64"),
-	Native:     nativecode.Kernels.Of("sinh_float64", "949654d5a99d60116bd4077417445189"),
-}
+var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "949654d5a99d60116bd4077417445189", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchCosh makes z [cosh] of the inputs, element by element, as linalg.MapCall has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1751,25 +879,9 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = &backend.Source{
-	Name: "cosh_float32", File: "cosh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(cosh[float32])},
-	PackedText: kernelsTexts("cosh_float32"),
-	Packed:     kernelsPTX("cosh_float32"),
-	Native:     nativecode.Kernels.Of("cosh_float32", "ebc5f825fefc0ddc32d388d0e1d11e01"),
-}
+var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "ebc5f825fefc0ddc32d388d0e1d11e01", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var coshFloat64Kernel = &backend.Source{
-	Name: "cosh_float64", File: "cosh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(cosh[float64])},
-	PackedText: kernelsTexts("cosh_float64"),
-	Packed:     kernelsPTX("cosh_float64"),
-	Native:     nativecode.Kernels.Of("cosh_float64", "005ab78c0a2c9bdaf2fdb3dcf8d8e806"),
-}
+var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "005ab78c0a2c9bdaf2fdb3dcf8d8e806", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchTanh makes z [tanh] of the inputs, element by element, as linalg.MapCall has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1784,25 +896,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = &backend.Source{
-	Name: "tanh_float32", File: "tanh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(tanh[float32])},
-	PackedText: kernelsTexts("tanh_float32"),
-	Packed:     kernelsPTX("tanh_float32"),
-	Native:     nativecode.Kernels.Of("tanh_float32", "fc6a226fa41ebba583b5bef2a3a3d02a"),
-}
+var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "fc6a226fa41ebba583b5bef2a3a3d02a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var tanhFloat64Kernel = &backend.Source{
-	Name: "tanh_float64", File: "tanh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(tanh[float64])},
-	PackedText: kernelsTexts("tanh_float64"),
-	Packed:     kernelsPTX("tanh_float64"),
-	Native:     nativecode.Kernels.Of("tanh_float64", "e0d4b4ae85f0c4da140f1e1bbd5cc193"),
-}
+var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "e0d4b4ae85f0c4da140f1e1bbd5cc193", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1817,25 +913,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = &backend.Source{
-	Name: "asinh_float32", File: "asinh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(asinh[float32])},
-	PackedText: kernelsTexts("asinh_float32"),
-	Packed:     kernelsPTX("asinh_float32"),
-	Native:     nativecode.Kernels.Of("asinh_float32", "cff8912512318b83b9af512152777ca3"),
-}
+var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "cff8912512318b83b9af512152777ca3", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var asinhFloat64Kernel = &backend.Source{
-	Name: "asinh_float64", File: "asinh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(asinh[float64])},
-	PackedText: kernelsTexts("asinh_float64"),
-	Packed:     kernelsPTX("asinh_float64"),
-	Native:     nativecode.Kernels.Of("asinh_float64", "78fb3b12b397fc9284f33614cfff18a6"),
-}
+var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "78fb3b12b397fc9284f33614cfff18a6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1850,25 +930,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = &backend.Source{
-	Name: "acosh_float32", File: "acosh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(acosh[float32])},
-	PackedText: kernelsTexts("acosh_float32"),
-	Packed:     kernelsPTX("acosh_float32"),
-	Native:     nativecode.Kernels.Of("acosh_float32", "4b1cd34e6685c03ef9b9cb43e13e69cd"),
-}
+var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "4b1cd34e6685c03ef9b9cb43e13e69cd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var acoshFloat64Kernel = &backend.Source{
-	Name: "acosh_float64", File: "acosh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(acosh[float64])},
-	PackedText: kernelsTexts("acosh_float64"),
-	Packed:     kernelsPTX("acosh_float64"),
-	Native:     nativecode.Kernels.Of("acosh_float64", "d4c7977643801682df31ff88622db67b"),
-}
+var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "d4c7977643801682df31ff88622db67b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1883,25 +947,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = &backend.Source{
-	Name: "atanh_float32", File: "atanh_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go"}, Go: support.Map1(atanh[float32])},
-	PackedText: kernelsTexts("atanh_float32"),
-	Packed:     kernelsPTX("atanh_float32"),
-	Native:     nativecode.Kernels.Of("atanh_float32", "7372e2d380af48fcd624166f3c0a4b2f"),
-}
+var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "7372e2d380af48fcd624166f3c0a4b2f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var atanhFloat64Kernel = &backend.Source{
-	Name: "atanh_float64", File: "atanh_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go"}, Go: support.Map1(atanh[float64])},
-	PackedText: kernelsTexts("atanh_float64"),
-	Packed:     kernelsPTX("atanh_float64"),
-	Native:     nativecode.Kernels.Of("atanh_float64", "0cc860961efce8ed0d4f15b33418f22e"),
-}
+var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "0cc860961efce8ed0d4f15b33418f22e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1916,25 +964,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = &backend.Source{
-	Name: "cbrt_float32", File: "cbrt_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(cbrt[float32])},
-	PackedText: kernelsTexts("cbrt_float32"),
-	Packed:     kernelsPTX("cbrt_float32"),
-	Native:     nativecode.Kernels.Of("cbrt_float32", "2bfed832b653b25c90911023e0fd6772"),
-}
+var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "2bfed832b653b25c90911023e0fd6772", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = &backend.Source{
-	Name: "cbrt_float64", File: "cbrt_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/root.go"}, Go: support.Map1(cbrt[float64])},
-	PackedText: kernelsTexts("cbrt_float64"),
-	Packed:     kernelsPTX("cbrt_float64"),
-	Native:     nativecode.Kernels.Of("cbrt_float64", "dc7958e3570ead3347d00d47b7a4a0e5"),
-}
+var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "dc7958e3570ead3347d00d47b7a4a0e5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1949,25 +981,9 @@ var rsqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = &backend.Source{
-	Name: "rsqrt_float32", File: "rsqrt_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(rsqrt[float32])},
-	PackedText: kernelsTexts("rsqrt_float32"),
-	Packed:     kernelsPTX("rsqrt_float32"),
-	Native:     nativecode.Kernels.Of("rsqrt_float32", "4dd4e83931d9e263666a78d8fe6122d7"),
-}
+var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "4dd4e83931d9e263666a78d8fe6122d7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = &backend.Source{
-	Name: "rsqrt_float64", File: "rsqrt_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(rsqrt[float64])},
-	PackedText: kernelsTexts("rsqrt_float64"),
-	Packed:     kernelsPTX("rsqrt_float64"),
-	Native:     nativecode.Kernels.Of("rsqrt_float64", "5899c9e4f5e68cf28639cf928a7d3d97"),
-}
+var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "5899c9e4f5e68cf28639cf928a7d3d97", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as linalg.MapCall has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1982,25 +998,9 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = &backend.Source{
-	Name: "erf_float32", File: "erf_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go"}, Go: support.Map1(erf[float32])},
-	PackedText: kernelsTexts("erf_float32"),
-	Packed:     kernelsPTX("erf_float32"),
-	Native:     nativecode.Kernels.Of("erf_float32", "72c0640f769ceb7819d7e828ccd7075f"),
-}
+var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "72c0640f769ceb7819d7e828ccd7075f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfFloat64Kernel = &backend.Source{
-	Name: "erf_float64", File: "erf_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/erf.go", "../rmath/exp.go"}, Go: support.Map1(erf[float64])},
-	PackedText: kernelsTexts("erf_float64"),
-	Packed:     kernelsPTX("erf_float64"),
-	Native:     nativecode.Kernels.Of("erf_float64", "5265f58bf41e781bc789c9e78f3ee3f0"),
-}
+var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "5265f58bf41e781bc789c9e78f3ee3f0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
 // launchErfc makes z [erfc] of the inputs, element by element, as linalg.MapCall has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2015,25 +1015,9 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = &backend.Source{
-	Name: "erfc_float32", File: "erfc_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go"}, Go: support.Map1(erfc[float32])},
-	PackedText: kernelsTexts("erfc_float32"),
-	Packed:     kernelsPTX("erfc_float32"),
-	Native:     nativecode.Kernels.Of("erfc_float32", "30db174adf0af8c42393e48e3e65b668"),
-}
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "30db174adf0af8c42393e48e3e65b668", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfcFloat64Kernel = &backend.Source{
-	Name: "erfc_float64", File: "erfc_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go", "../rmath/erf.go"}, Go: support.Map1(erfc[float64])},
-	PackedText: kernelsTexts("erfc_float64"),
-	Packed:     kernelsPTX("erfc_float64"),
-	Native:     nativecode.Kernels.Of("erfc_float64", "eb46ecbf3ef5af3492c595eb0d32d28a"),
-}
+var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "eb46ecbf3ef5af3492c595eb0d32d28a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as linalg.MapCall has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2048,25 +1032,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = &backend.Source{
-	Name: "sigmoid_float32", File: "sigmoid_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(sigmoid[float32])},
-	PackedText: kernelsTexts("sigmoid_float32"),
-	Packed:     kernelsPTX("sigmoid_float32"),
-	Native:     nativecode.Kernels.Of("sigmoid_float32", "d1746f182aa303ee90018f6731fee267"),
-}
+var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "d1746f182aa303ee90018f6731fee267", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sigmoidFloat64Kernel = &backend.Source{
-	Name: "sigmoid_float64", File: "sigmoid_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(sigmoid[float64])},
-	PackedText: kernelsTexts("sigmoid_float64"),
-	Packed:     kernelsPTX("sigmoid_float64"),
-	Native:     nativecode.Kernels.Of("sigmoid_float64", "739c3ecd9d7fc400c1834fba565edb06"),
-}
+var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "739c3ecd9d7fc400c1834fba565edb06", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as linalg.MapCall has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2081,25 +1049,9 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = &backend.Source{
-	Name: "floor_float32", File: "floor_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(floor[float32])},
-	PackedText: kernelsTexts("floor_float32"),
-	Packed:     kernelsPTX("floor_float32"),
-	Native:     nativecode.Kernels.Of("floor_float32", "1b57896e74fe3eb219d4fe36ead2807c"),
-}
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "1b57896e74fe3eb219d4fe36ead2807c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
-var floorFloat64Kernel = &backend.Source{
-	Name: "floor_float64", File: "floor_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(floor[float64])},
-	PackedText: kernelsTexts("floor_float64"),
-	Packed:     kernelsPTX("floor_float64"),
-	Native:     nativecode.Kernels.Of("floor_float64", "7e47b4491b6f7cb1cff2e3a5eb356404"),
-}
+var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "7e47b4491b6f7cb1cff2e3a5eb356404", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
 // launchCeil makes z [ceil] of the inputs, element by element, as linalg.MapCall has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2114,25 +1066,9 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = &backend.Source{
-	Name: "ceil_float32", File: "ceil_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(ceil[float32])},
-	PackedText: kernelsTexts("ceil_float32"),
-	Packed:     kernelsPTX("ceil_float32"),
-	Native:     nativecode.Kernels.Of("ceil_float32", "0edd7d070cc689310c9671c7baf139a0"),
-}
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "0edd7d070cc689310c9671c7baf139a0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
-var ceilFloat64Kernel = &backend.Source{
-	Name: "ceil_float64", File: "ceil_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(ceil[float64])},
-	PackedText: kernelsTexts("ceil_float64"),
-	Packed:     kernelsPTX("ceil_float64"),
-	Native:     nativecode.Kernels.Of("ceil_float64", "e24ae4e2fc2814f26ca13b134e356afb"),
-}
+var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "e24ae4e2fc2814f26ca13b134e356afb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as linalg.MapCall has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2147,25 +1083,9 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = &backend.Source{
-	Name: "trunc_float32", File: "trunc_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(trunc[float32])},
-	PackedText: kernelsTexts("trunc_float32"),
-	Packed:     kernelsPTX("trunc_float32"),
-	Native:     nativecode.Kernels.Of("trunc_float32", "70fd64d3f36f89329338e5838a2bbb20"),
-}
+var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "70fd64d3f36f89329338e5838a2bbb20", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
 
-var truncFloat64Kernel = &backend.Source{
-	Name: "trunc_float64", File: "trunc_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(trunc[float64])},
-	PackedText: kernelsTexts("trunc_float64"),
-	Packed:     kernelsPTX("trunc_float64"),
-	Native:     nativecode.Kernels.Of("trunc_float64", "c23a467bbe5eae81b9c4c9a307cfa3f6"),
-}
+var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "c23a467bbe5eae81b9c4c9a307cfa3f6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
 // launchRound makes z [round] of the inputs, element by element, as linalg.MapCall has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2180,25 +1100,9 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = &backend.Source{
-	Name: "round_float32", File: "round_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_round), support.Map1(round[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(round[float32])},
-	PackedText: kernelsTexts("round_float32"),
-	Packed:     kernelsPTX("round_float32"),
-	Native:     nativecode.Kernels.Of("round_float32", "e950386559e813b804348d700b757151"),
-}
+var roundFloat32Kernel = kernelsPacked.Source("round_float32", "e950386559e813b804348d700b757151", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
 
-var roundFloat64Kernel = &backend.Source{
-	Name: "round_float64", File: "round_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(round[float64])},
-	PackedText: kernelsTexts("round_float64"),
-	Packed:     kernelsPTX("round_float64"),
-	Native:     nativecode.Kernels.Of("round_float64", "bd6be63ea64fdae1926cacca1a2db8ed"),
-}
+var roundFloat64Kernel = kernelsPacked.Source("round_float64", "bd6be63ea64fdae1926cacca1a2db8ed", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as linalg.MapCall has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2213,25 +1117,9 @@ var roundToEvenKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = &backend.Source{
-	Name: "roundToEven_float32", File: "roundToEven_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(roundToEven[float32])},
-	PackedText: kernelsTexts("roundToEven_float32"),
-	Packed:     kernelsPTX("roundToEven_float32"),
-	Native:     nativecode.Kernels.Of("roundToEven_float32", "e6bd71c77089fbbb07082d601d862f00"),
-}
+var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "e6bd71c77089fbbb07082d601d862f00", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
 
-var roundToEvenFloat64Kernel = &backend.Source{
-	Name: "roundToEven_float64", File: "roundToEven_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(roundToEven[float64])},
-	PackedText: kernelsTexts("roundToEven_float64"),
-	Packed:     kernelsPTX("roundToEven_float64"),
-	Native:     nativecode.Kernels.Of("roundToEven_float64", "143e16065fb1a4525de15bf2f1e51421"),
-}
+var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "143e16065fb1a4525de15bf2f1e51421", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
 
 // launchPow makes z [pow] of the inputs, element by element, as linalg.MapCall has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -2247,25 +1135,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = &backend.Source{
-	Name: "pow_float32", File: "pow_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go"}, Go: support.Map2(pow[float32])},
-	PackedText: kernelsTexts("pow_float32"),
-	Packed:     kernelsPTX("pow_float32"),
-	Native:     nativecode.Kernels.Of("pow_float32", "e0fef44aee5233527fa629fac10872fa"),
-}
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "e0fef44aee5233527fa629fac10872fa", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
 
-var powFloat64Kernel = &backend.Source{
-	Name: "pow_float64", File: "pow_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go", "../rmath/exp.go"}, Go: support.Map2(pow[float64])},
-	PackedText: kernelsTexts("pow_float64"),
-	Packed:     kernelsPTX("pow_float64"),
-	Native:     nativecode.Kernels.Of("pow_float64", "b034699e77a546f0c5de74f7fad7504c"),
-}
+var powFloat64Kernel = kernelsPacked.Source("pow_float64", "b034699e77a546f0c5de74f7fad7504c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -2281,25 +1153,9 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = &backend.Source{
-	Name: "atan2_float32", File: "atan2_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/arc.go"}, Go: support.Map2(atan2[float32])},
-	PackedText: kernelsTexts("atan2_float32"),
-	Packed:     kernelsPTX("atan2_float32"),
-	Native:     nativecode.Kernels.Of("atan2_float32", "f86e794182ad5eda7c0172d3be3c2720"),
-}
+var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "f86e794182ad5eda7c0172d3be3c2720", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atan2Float64Kernel = &backend.Source{
-	Name: "atan2_float64", File: "atan2_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/trig.go"}, Go: support.Map2(atan2[float64])},
-	PackedText: kernelsTexts("atan2_float64"),
-	Packed:     kernelsPTX("atan2_float64"),
-	Native:     nativecode.Kernels.Of("atan2_float64", "770752d49328022b1b3d64320857db22"),
-}
+var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "770752d49328022b1b3d64320857db22", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchHypot makes z [hypot] of the inputs, element by element, as linalg.MapCall has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -2315,25 +1171,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = &backend.Source{
-	Name: "hypot_float32", File: "hypot_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map2(hypot[float32])},
-	PackedText: kernelsTexts("hypot_float32"),
-	Packed:     kernelsPTX("hypot_float32"),
-	Native:     nativecode.Kernels.Of("hypot_float32", "34bbaa7f2138798d6b1ff4f641b0586f"),
-}
+var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "34bbaa7f2138798d6b1ff4f641b0586f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = &backend.Source{
-	Name: "hypot_float64", File: "hypot_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map2(hypot[float64])},
-	PackedText: kernelsTexts("hypot_float64"),
-	Packed:     kernelsPTX("hypot_float64"),
-	Native:     nativecode.Kernels.Of("hypot_float64", "b63dd789aa6abf62053162a14323af9f"),
-}
+var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "b63dd789aa6abf62053162a14323af9f", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as linalg.MapCall has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -2349,25 +1189,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = &backend.Source{
-	Name: "mod_float32", File: "mod_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exact.go"}, Go: support.Map2(mod[float32])},
-	PackedText: kernelsTexts("mod_float32"),
-	Packed:     kernelsPTX("mod_float32"),
-	Native:     nativecode.Kernels.Of("mod_float32", "62c326c896c3e60aeaa81ab484ada27d"),
-}
+var modFloat32Kernel = kernelsPacked.Source("mod_float32", "62c326c896c3e60aeaa81ab484ada27d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = &backend.Source{
-	Name: "mod_float64", File: "mod_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exact.go"}, Go: support.Map2(mod[float64])},
-	PackedText: kernelsTexts("mod_float64"),
-	Packed:     kernelsPTX("mod_float64"),
-	Native:     nativecode.Kernels.Of("mod_float64", "d86686491c32df30dbab0c1b569cbeb6"),
-}
+var modFloat64Kernel = kernelsPacked.Source("mod_float64", "d86686491c32df30dbab0c1b569cbeb6", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as linalg.MapCall has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2382,25 +1206,9 @@ var reluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = &backend.Source{
-	Name: "relu_float32", File: "relu_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(relu[float32])},
-	PackedText: kernelsTexts("relu_float32"),
-	Packed:     kernelsPTX("relu_float32"),
-	Native:     nativecode.Kernels.Of("relu_float32", "7c3617a59ac40baa0c60f595a3287383"),
-}
+var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "7c3617a59ac40baa0c60f595a3287383", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
 
-var reluFloat64Kernel = &backend.Source{
-	Name: "relu_float64", File: "relu_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map1(relu[float64])},
-	PackedText: kernelsTexts("relu_float64"),
-	Packed:     kernelsPTX("relu_float64"),
-	Native:     nativecode.Kernels.Of("relu_float64", "ce5b2ce6f1ff4c32b89db4656f30dae4"),
-}
+var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "ce5b2ce6f1ff4c32b89db4656f30dae4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as linalg.MapCall has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -2416,25 +1224,9 @@ var leakyReluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = &backend.Source{
-	Name: "leakyRelu_float32", File: "leakyRelu_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map2(leakyRelu[float32])},
-	PackedText: kernelsTexts("leakyRelu_float32"),
-	Packed:     kernelsPTX("leakyRelu_float32"),
-	Native:     nativecode.Kernels.Of("leakyRelu_float32", "8752dd6a037a4cc62dad5355056b9a76"),
-}
+var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "8752dd6a037a4cc62dad5355056b9a76", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
 
-var leakyReluFloat64Kernel = &backend.Source{
-	Name: "leakyRelu_float64", File: "leakyRelu_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go"}, Go: support.Map2(leakyRelu[float64])},
-	PackedText: kernelsTexts("leakyRelu_float64"),
-	Packed:     kernelsPTX("leakyRelu_float64"),
-	Native:     nativecode.Kernels.Of("leakyRelu_float64", "6fcf46a4ff27cc96c7112daa7cbb9484"),
-}
+var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "6fcf46a4ff27cc96c7112daa7cbb9484", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as linalg.MapCall has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2449,25 +1241,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = &backend.Source{
-	Name: "softplus_float32", File: "softplus_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go"}, Go: support.Map1(softplus[float32])},
-	PackedText: kernelsTexts("softplus_float32"),
-	Packed:     kernelsPTX("softplus_float32"),
-	Native:     nativecode.Kernels.Of("softplus_float32", "0fb50c8aa9d4d75ab53d8abf7082d592"),
-}
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "0fb50c8aa9d4d75ab53d8abf7082d592", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
 
-var softplusFloat64Kernel = &backend.Source{
-	Name: "softplus_float64", File: "softplus_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/log.go", "../rmath/exp.go"}, Go: support.Map1(softplus[float64])},
-	PackedText: kernelsTexts("softplus_float64"),
-	Packed:     kernelsPTX("softplus_float64"),
-	Native:     nativecode.Kernels.Of("softplus_float64", "2834abf36921249d79d450ce4740fb25"),
-}
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "2834abf36921249d79d450ce4740fb25", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as linalg.MapCall has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2482,25 +1258,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = &backend.Source{
-	Name: "silu_float32", File: "silu_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/exp.go"}, Go: support.Map1(silu[float32])},
-	PackedText: kernelsTexts("silu_float32"),
-	Packed:     kernelsPTX("silu_float32"),
-	Native:     nativecode.Kernels.Of("silu_float32", "99c6fc9fff79192649aa6b90264a9003"),
-}
+var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "99c6fc9fff79192649aa6b90264a9003", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var siluFloat64Kernel = &backend.Source{
-	Name: "silu_float64", File: "silu_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go"}, Go: support.Map1(silu[float64])},
-	PackedText: kernelsTexts("silu_float64"),
-	Packed:     kernelsPTX("silu_float64"),
-	Native:     nativecode.Kernels.Of("silu_float64", "c825477aafbabafc9f9feb3751e0ea4e"),
-}
+var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "c825477aafbabafc9f9feb3751e0ea4e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as linalg.MapCall has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2515,32 +1275,14 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = &backend.Source{
-	Name: "gelu_float32", File: "gelu_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Go:     support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go"}, Go: support.Map1(gelu[float32])},
-	PackedText: kernelsTexts("gelu_float32"),
-	Packed:     kernelsPTX("gelu_float32"),
-	Native:     nativecode.Kernels.Of("gelu_float32", "d61493c7d541f5c95b213b735ff8dfd5"),
-}
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "d61493c7d541f5c95b213b735ff8dfd5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var geluFloat64Kernel = &backend.Source{
-	Name: "gelu_float64", File: "gelu_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8),
-	Go:     support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"elementary.go", "../rmath/exp.go", "../rmath/erf.go"}, Go: support.Map1(gelu[float64])},
-	PackedText: kernelsTexts("gelu_float64"),
-	Packed:     kernelsPTX("gelu_float64"),
-	Native:     nativecode.Kernels.Of("gelu_float64", "422becad4d88436923b215fc274a0f4c"),
-}
+var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "422becad4d88436923b215fc274a0f4c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed arithmetic.go array.go compare.go elementary.go
 var kernelsText embed.FS
@@ -2685,15 +1427,12 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line array.go:73
-								i_ := i1
+								/*line array.go:73*/ i_ := i1
 								{
 									{
-//line array.go:74
-										j_ := i0
+										/*line array.go:74*/ j_ := i0
 										{
-//line array.go:75
-											z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
+											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -2703,7 +1442,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2707
+//line kernels_tandem.go:1446
 	}
 	return nil
 }
@@ -2743,15 +1482,12 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line array.go:73
-								i_ := i1
+								/*line array.go:73*/ i_ := i1
 								{
 									{
-//line array.go:74
-										j_ := i0
+										/*line array.go:74*/ j_ := i0
 										{
-//line array.go:75
-											z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
+											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -2761,7 +1497,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2765
+//line kernels_tandem.go:1501
 	}
 	return nil
 }
@@ -2801,15 +1537,12 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line array.go:73
-								i_ := i1
+								/*line array.go:73*/ i_ := i1
 								{
 									{
-//line array.go:74
-										j_ := i0
+										/*line array.go:74*/ j_ := i0
 										{
-//line array.go:75
-											z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
+											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 										}
 									}
 								}
@@ -2819,1020 +1552,834 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2823
+//line kernels_tandem.go:1556
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
-//line arithmetic.go:15
-	return x_ + y_
-//line kernels_tandem.go:2831
+	/*line arithmetic.go:15*/ return x_ + y_
+//line kernels_tandem.go:1563
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:15
-	return x_ + y_
-//line kernels_tandem.go:2837
+	/*line arithmetic.go:15*/ return x_ + y_
+//line kernels_tandem.go:1568
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
-//line arithmetic.go:15
-	return x_ + y_
-//line kernels_tandem.go:2843
+	/*line arithmetic.go:15*/ return x_ + y_
+//line kernels_tandem.go:1573
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
-//line arithmetic.go:23
-	return x_ - y_
-//line kernels_tandem.go:2849
+	/*line arithmetic.go:23*/ return x_ - y_
+//line kernels_tandem.go:1578
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:23
-	return x_ - y_
-//line kernels_tandem.go:2855
+	/*line arithmetic.go:23*/ return x_ - y_
+//line kernels_tandem.go:1583
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
-//line arithmetic.go:23
-	return x_ - y_
-//line kernels_tandem.go:2861
+	/*line arithmetic.go:23*/ return x_ - y_
+//line kernels_tandem.go:1588
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
-//line arithmetic.go:31
-	return float32(x_ * y_)
-//line kernels_tandem.go:2867
+	/*line arithmetic.go:31*/ return float32(x_ * y_)
+//line kernels_tandem.go:1593
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:31
-	return float64(x_ * y_)
-//line kernels_tandem.go:2873
+	/*line arithmetic.go:31*/ return float64(x_ * y_)
+//line kernels_tandem.go:1598
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
-//line arithmetic.go:31
-	return x_ * y_
-//line kernels_tandem.go:2879
+	/*line arithmetic.go:31*/ return x_ * y_
+//line kernels_tandem.go:1603
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
-//line arithmetic.go:39
-	return x_ / y_
-//line kernels_tandem.go:2885
+	/*line arithmetic.go:39*/ return x_ / y_
+//line kernels_tandem.go:1608
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:39
-	return x_ / y_
-//line kernels_tandem.go:2891
+	/*line arithmetic.go:39*/ return x_ / y_
+//line kernels_tandem.go:1613
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
-//line arithmetic.go:47
-	return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:2897
+	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
+//line kernels_tandem.go:1618
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
-//line arithmetic.go:47
-	return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:2903
+	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
+//line kernels_tandem.go:1623
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
-//line arithmetic.go:47
-	return (x_ * y_) + z_
-//line kernels_tandem.go:2909
+	/*line arithmetic.go:47*/ return (x_ * y_) + z_
+//line kernels_tandem.go:1628
 }
 
 func gpu_neg(x_ float32) float32 {
-//line arithmetic.go:55
-	return -x_
-//line kernels_tandem.go:2915
+	/*line arithmetic.go:55*/ return -x_
+//line kernels_tandem.go:1633
 }
 
 func gpu_neg_(x_ float64) float64 {
-//line arithmetic.go:55
-	return -x_
-//line kernels_tandem.go:2921
+	/*line arithmetic.go:55*/ return -x_
+//line kernels_tandem.go:1638
 }
 
 func gpu_neg__(x_ int32) int32 {
-//line arithmetic.go:55
-	return -x_
-//line kernels_tandem.go:2927
+	/*line arithmetic.go:55*/ return -x_
+//line kernels_tandem.go:1643
 }
 
 func gpu_abs(x_ float32) float32 {
-//line arithmetic.go:64
-	if x_ < float32(0) {
-//line arithmetic.go:65
+	/*line arithmetic.go:64*/ if x_ < float32(0) {
 		return -x_
 	}
-//line arithmetic.go:67
 	return x_ + float32(0)
-//line kernels_tandem.go:2938
+//line kernels_tandem.go:1651
 }
 
 func gpu_abs_(x_ float64) float64 {
-//line arithmetic.go:64
-	if x_ < float64(0) {
-//line arithmetic.go:65
+	/*line arithmetic.go:64*/ if x_ < float64(0) {
 		return -x_
 	}
-//line arithmetic.go:67
 	return x_ + float64(0)
-//line kernels_tandem.go:2949
+//line kernels_tandem.go:1659
 }
 
 func gpu_abs__(x_ int32) int32 {
-//line arithmetic.go:64
-	if x_ < int32(0) {
-//line arithmetic.go:65
+	/*line arithmetic.go:64*/ if x_ < int32(0) {
 		return -x_
 	}
-//line arithmetic.go:67
 	return x_ + int32(0)
-//line kernels_tandem.go:2960
+//line kernels_tandem.go:1667
 }
 
 func gpu_sign(x_ float32) float32 {
 	{
-//line arithmetic.go:78
-		if x_ < float32(0) {
-//line arithmetic.go:79
+		/*line arithmetic.go:78*/ if x_ < float32(0) {
 			return float32(-1)
 		} else {
-//line arithmetic.go:80
-			if x_ > float32(0) {
-//line arithmetic.go:81
+			/*line arithmetic.go:80*/ if x_ > float32(0) {
 				return float32(1)
 			}
 		}
 	}
-//line arithmetic.go:83
-	return x_
-//line kernels_tandem.go:2979
+	/*line arithmetic.go:83*/ return x_
+//line kernels_tandem.go:1681
 }
 
 func gpu_sign_(x_ float64) float64 {
 	{
-//line arithmetic.go:78
-		if x_ < float64(0) {
-//line arithmetic.go:79
+		/*line arithmetic.go:78*/ if x_ < float64(0) {
 			return float64(-1)
 		} else {
-//line arithmetic.go:80
-			if x_ > float64(0) {
-//line arithmetic.go:81
+			/*line arithmetic.go:80*/ if x_ > float64(0) {
 				return float64(1)
 			}
 		}
 	}
-//line arithmetic.go:83
-	return x_
-//line kernels_tandem.go:2998
+	/*line arithmetic.go:83*/ return x_
+//line kernels_tandem.go:1695
 }
 
 func gpu_sign__(x_ int32) int32 {
 	{
-//line arithmetic.go:78
-		if x_ < int32(0) {
-//line arithmetic.go:79
+		/*line arithmetic.go:78*/ if x_ < int32(0) {
 			return int32(-1)
 		} else {
-//line arithmetic.go:80
-			if x_ > int32(0) {
-//line arithmetic.go:81
+			/*line arithmetic.go:80*/ if x_ > int32(0) {
 				return int32(1)
 			}
 		}
 	}
-//line arithmetic.go:83
-	return x_
-//line kernels_tandem.go:3017
+	/*line arithmetic.go:83*/ return x_
+//line kernels_tandem.go:1709
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
-//line arithmetic.go:92
-	return min(x_, y_)
-//line kernels_tandem.go:3023
+	/*line arithmetic.go:92*/ return min(x_, y_)
+//line kernels_tandem.go:1714
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:92
-	return min(x_, y_)
-//line kernels_tandem.go:3029
+	/*line arithmetic.go:92*/ return min(x_, y_)
+//line kernels_tandem.go:1719
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
-//line arithmetic.go:92
-	return min(x_, y_)
-//line kernels_tandem.go:3035
+	/*line arithmetic.go:92*/ return min(x_, y_)
+//line kernels_tandem.go:1724
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
-//line arithmetic.go:100
-	return max(x_, y_)
-//line kernels_tandem.go:3041
+	/*line arithmetic.go:100*/ return max(x_, y_)
+//line kernels_tandem.go:1729
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
-//line arithmetic.go:100
-	return max(x_, y_)
-//line kernels_tandem.go:3047
+	/*line arithmetic.go:100*/ return max(x_, y_)
+//line kernels_tandem.go:1734
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
-//line arithmetic.go:100
-	return max(x_, y_)
-//line kernels_tandem.go:3053
+	/*line arithmetic.go:100*/ return max(x_, y_)
+//line kernels_tandem.go:1739
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
-//line arithmetic.go:108
-	return min(max(x_, y_), z_)
-//line kernels_tandem.go:3059
+	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:1744
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
-//line arithmetic.go:108
-	return min(max(x_, y_), z_)
-//line kernels_tandem.go:3065
+	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:1749
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
-//line arithmetic.go:108
-	return min(max(x_, y_), z_)
-//line kernels_tandem.go:3071
+	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:1754
 }
 
 func gpu_sqrt(x_ float32) float32 {
-//line arithmetic.go:118
-	return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:3077
+	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
+//line kernels_tandem.go:1759
 }
 
 func gpu_sqrt_(x_ float64) float64 {
-//line arithmetic.go:118
-	return math.Sqrt(x_)
-//line kernels_tandem.go:3083
+	/*line arithmetic.go:118*/ return math.Sqrt(x_)
+//line kernels_tandem.go:1764
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
-//line arithmetic.go:128
-	if y_ == int32(0) {
-//line arithmetic.go:129
+	/*line arithmetic.go:128*/ if y_ == int32(0) {
 		return int32(0)
 	}
-//line arithmetic.go:131
 	return support.Div(x_, y_)
-//line kernels_tandem.go:3094
+//line kernels_tandem.go:1772
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
-//line arithmetic.go:141
-	if y_ == int32(0) {
-//line arithmetic.go:142
+	/*line arithmetic.go:141*/ if y_ == int32(0) {
 		return int32(0)
 	}
-//line arithmetic.go:144
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:3105
+//line kernels_tandem.go:1780
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
-//line arithmetic.go:153
-	return x_ & y_
-//line kernels_tandem.go:3111
+	/*line arithmetic.go:153*/ return x_ & y_
+//line kernels_tandem.go:1785
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
-//line arithmetic.go:161
-	return x_ | y_
-//line kernels_tandem.go:3117
+	/*line arithmetic.go:161*/ return x_ | y_
+//line kernels_tandem.go:1790
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
-//line arithmetic.go:169
-	return x_ ^ y_
-//line kernels_tandem.go:3123
+	/*line arithmetic.go:169*/ return x_ ^ y_
+//line kernels_tandem.go:1795
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
-//line arithmetic.go:177
-	return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:3129
+	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
+//line kernels_tandem.go:1800
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
-//line arithmetic.go:185
-	return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:3135
+	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
+//line kernels_tandem.go:1805
 }
 
 func gpu_same(x_ float32) float32 {
-//line array.go:44
-	return x_
-//line kernels_tandem.go:3141
+	/*line array.go:44*/ return x_
+//line kernels_tandem.go:1810
 }
 
 func gpu_same_(x_ float64) float64 {
-//line array.go:44
-	return x_
-//line kernels_tandem.go:3147
+	/*line array.go:44*/ return x_
+//line kernels_tandem.go:1815
 }
 
 func gpu_same__(x_ int32) int32 {
-//line array.go:44
-	return x_
-//line kernels_tandem.go:3153
+	/*line array.go:44*/ return x_
+//line kernels_tandem.go:1820
 }
 
 func gpu_same___(x_ bool) bool {
-//line array.go:44
-	return x_
-//line kernels_tandem.go:3159
+	/*line array.go:44*/ return x_
+//line kernels_tandem.go:1825
 }
 
 func gpu_convert(x_ float64) float32 {
-//line array.go:56
-	return float32(x_)
-//line kernels_tandem.go:3165
+	/*line array.go:56*/ return float32(x_)
+//line kernels_tandem.go:1830
 }
 
 func gpu_convert_(x_ int32) float32 {
-//line array.go:56
-	return float32(x_)
-//line kernels_tandem.go:3171
+	/*line array.go:56*/ return float32(x_)
+//line kernels_tandem.go:1835
 }
 
 func gpu_convert__(x_ float32) float64 {
-//line array.go:56
-	return float64(x_)
-//line kernels_tandem.go:3177
+	/*line array.go:56*/ return float64(x_)
+//line kernels_tandem.go:1840
 }
 
 func gpu_convert___(x_ int32) float64 {
-//line array.go:56
-	return float64(x_)
-//line kernels_tandem.go:3183
+	/*line array.go:56*/ return float64(x_)
+//line kernels_tandem.go:1845
 }
 
 func gpu_convert____(x_ float32) int32 {
-//line array.go:56
-	return support.Int[int32](x_)
-//line kernels_tandem.go:3189
+	/*line array.go:56*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1850
 }
 
 func gpu_convert_____(x_ float64) int32 {
-//line array.go:56
-	return support.Int[int32](x_)
-//line kernels_tandem.go:3195
+	/*line array.go:56*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1855
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
-//line compare.go:11
-	return x_ < y_
-//line kernels_tandem.go:3201
+	/*line compare.go:11*/ return x_ < y_
+//line kernels_tandem.go:1860
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
-//line compare.go:11
-	return x_ < y_
-//line kernels_tandem.go:3207
+	/*line compare.go:11*/ return x_ < y_
+//line kernels_tandem.go:1865
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
-//line compare.go:11
-	return x_ < y_
-//line kernels_tandem.go:3213
+	/*line compare.go:11*/ return x_ < y_
+//line kernels_tandem.go:1870
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
-//line compare.go:19
-	return x_ <= y_
-//line kernels_tandem.go:3219
+	/*line compare.go:19*/ return x_ <= y_
+//line kernels_tandem.go:1875
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
-//line compare.go:19
-	return x_ <= y_
-//line kernels_tandem.go:3225
+	/*line compare.go:19*/ return x_ <= y_
+//line kernels_tandem.go:1880
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
-//line compare.go:19
-	return x_ <= y_
-//line kernels_tandem.go:3231
+	/*line compare.go:19*/ return x_ <= y_
+//line kernels_tandem.go:1885
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
-//line compare.go:27
-	return x_ == y_
-//line kernels_tandem.go:3237
+	/*line compare.go:27*/ return x_ == y_
+//line kernels_tandem.go:1890
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
-//line compare.go:27
-	return x_ == y_
-//line kernels_tandem.go:3243
+	/*line compare.go:27*/ return x_ == y_
+//line kernels_tandem.go:1895
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
-//line compare.go:27
-	return x_ == y_
-//line kernels_tandem.go:3249
+	/*line compare.go:27*/ return x_ == y_
+//line kernels_tandem.go:1900
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
-//line compare.go:35
-	return x_ != y_
-//line kernels_tandem.go:3255
+	/*line compare.go:35*/ return x_ != y_
+//line kernels_tandem.go:1905
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
-//line compare.go:35
-	return x_ != y_
-//line kernels_tandem.go:3261
+	/*line compare.go:35*/ return x_ != y_
+//line kernels_tandem.go:1910
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
-//line compare.go:35
-	return x_ != y_
-//line kernels_tandem.go:3267
+	/*line compare.go:35*/ return x_ != y_
+//line kernels_tandem.go:1915
 }
 
 func gpu_isNaN(x_ float32) bool {
-//line compare.go:53
-	return x_ != x_
-//line kernels_tandem.go:3273
+	/*line compare.go:53*/ return x_ != x_
+//line kernels_tandem.go:1920
 }
 
 func gpu_isNaN_(x_ float64) bool {
-//line compare.go:53
-	return x_ != x_
-//line kernels_tandem.go:3279
+	/*line compare.go:53*/ return x_ != x_
+//line kernels_tandem.go:1925
 }
 
 func gpu_isFinite(x_ float32) bool {
-//line compare.go:61
-	return (x_ - x_) == float32(0)
-//line kernels_tandem.go:3285
+	/*line compare.go:61*/ return (x_ - x_) == float32(0)
+//line kernels_tandem.go:1930
 }
 
 func gpu_isFinite_(x_ float64) bool {
-//line compare.go:61
-	return (x_ - x_) == float64(0)
-//line kernels_tandem.go:3291
+	/*line compare.go:61*/ return (x_ - x_) == float64(0)
+//line kernels_tandem.go:1935
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
-//line compare.go:69
-	return x_ && y_
-//line kernels_tandem.go:3297
+	/*line compare.go:69*/ return x_ && y_
+//line kernels_tandem.go:1940
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
-//line compare.go:77
-	return x_ || y_
-//line kernels_tandem.go:3303
+	/*line compare.go:77*/ return x_ || y_
+//line kernels_tandem.go:1945
 }
 
 func gpu_xor(x_ bool, y_ bool) bool {
-//line compare.go:85
-	return x_ != y_
-//line kernels_tandem.go:3309
+	/*line compare.go:85*/ return x_ != y_
+//line kernels_tandem.go:1950
 }
 
 func gpu_not(x_ bool) bool {
-//line compare.go:93
-	return !x_
-//line kernels_tandem.go:3315
+	/*line compare.go:93*/ return !x_
+//line kernels_tandem.go:1955
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
-//line compare.go:102
-	if x_ {
-//line compare.go:103
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
-//line compare.go:105
 	return z_
-//line kernels_tandem.go:3326
+//line kernels_tandem.go:1963
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
-//line compare.go:102
-	if x_ {
-//line compare.go:103
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
-//line compare.go:105
 	return z_
-//line kernels_tandem.go:3337
+//line kernels_tandem.go:1971
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
-//line compare.go:102
-	if x_ {
-//line compare.go:103
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
-//line compare.go:105
 	return z_
-//line kernels_tandem.go:3348
+//line kernels_tandem.go:1979
 }
 
 func gpu_exp(x_ float32) float32 {
-//line elementary.go:14
-	return f32.Exp(x_)
-//line kernels_tandem.go:3354
+	/*line elementary.go:14*/ return f32.Exp(x_)
+//line kernels_tandem.go:1984
 }
 
 func gpu_exp_(x_ float64) float64 {
-//line elementary.go:14
-	return rmath.Exp(x_)
-//line kernels_tandem.go:3360
+	/*line elementary.go:14*/ return rmath.Exp(x_)
+//line kernels_tandem.go:1989
 }
 
 func gpu_exp2(x_ float32) float32 {
-//line elementary.go:22
-	return f32.Exp2(x_)
-//line kernels_tandem.go:3366
+	/*line elementary.go:22*/ return f32.Exp2(x_)
+//line kernels_tandem.go:1994
 }
 
 func gpu_exp2_(x_ float64) float64 {
-//line elementary.go:22
-	return rmath.Exp2(x_)
-//line kernels_tandem.go:3372
+	/*line elementary.go:22*/ return rmath.Exp2(x_)
+//line kernels_tandem.go:1999
 }
 
 func gpu_expm1(x_ float32) float32 {
-//line elementary.go:30
-	return f32.Expm1(x_)
-//line kernels_tandem.go:3378
+	/*line elementary.go:30*/ return f32.Expm1(x_)
+//line kernels_tandem.go:2004
 }
 
 func gpu_expm1_(x_ float64) float64 {
-//line elementary.go:30
-	return rmath.Expm1(x_)
-//line kernels_tandem.go:3384
+	/*line elementary.go:30*/ return rmath.Expm1(x_)
+//line kernels_tandem.go:2009
 }
 
 func gpu_log(x_ float32) float32 {
-//line elementary.go:38
-	return f32.Log(x_)
-//line kernels_tandem.go:3390
+	/*line elementary.go:38*/ return f32.Log(x_)
+//line kernels_tandem.go:2014
 }
 
 func gpu_log_(x_ float64) float64 {
-//line elementary.go:38
-	return rmath.Log(x_)
-//line kernels_tandem.go:3396
+	/*line elementary.go:38*/ return rmath.Log(x_)
+//line kernels_tandem.go:2019
 }
 
 func gpu_log2(x_ float32) float32 {
-//line elementary.go:46
-	return f32.Log2(x_)
-//line kernels_tandem.go:3402
+	/*line elementary.go:46*/ return f32.Log2(x_)
+//line kernels_tandem.go:2024
 }
 
 func gpu_log2_(x_ float64) float64 {
-//line elementary.go:46
-	return rmath.Log2(x_)
-//line kernels_tandem.go:3408
+	/*line elementary.go:46*/ return rmath.Log2(x_)
+//line kernels_tandem.go:2029
 }
 
 func gpu_log10(x_ float32) float32 {
-//line elementary.go:54
-	return f32.Log10(x_)
-//line kernels_tandem.go:3414
+	/*line elementary.go:54*/ return f32.Log10(x_)
+//line kernels_tandem.go:2034
 }
 
 func gpu_log10_(x_ float64) float64 {
-//line elementary.go:54
-	return rmath.Log10(x_)
-//line kernels_tandem.go:3420
+	/*line elementary.go:54*/ return rmath.Log10(x_)
+//line kernels_tandem.go:2039
 }
 
 func gpu_log1p(x_ float32) float32 {
-//line elementary.go:62
-	return f32.Log1p(x_)
-//line kernels_tandem.go:3426
+	/*line elementary.go:62*/ return f32.Log1p(x_)
+//line kernels_tandem.go:2044
 }
 
 func gpu_log1p_(x_ float64) float64 {
-//line elementary.go:62
-	return rmath.Log1p(x_)
-//line kernels_tandem.go:3432
+	/*line elementary.go:62*/ return rmath.Log1p(x_)
+//line kernels_tandem.go:2049
 }
 
 func gpu_sin(x_ float32) float32 {
-//line elementary.go:70
-	return f32.Sin(x_)
-//line kernels_tandem.go:3438
+	/*line elementary.go:70*/ return f32.Sin(x_)
+//line kernels_tandem.go:2054
 }
 
 func gpu_sin_(x_ float64) float64 {
-//line elementary.go:70
-	return rmath.Sin(x_)
-//line kernels_tandem.go:3444
+	/*line elementary.go:70*/ return rmath.Sin(x_)
+//line kernels_tandem.go:2059
 }
 
 func gpu_cos(x_ float32) float32 {
-//line elementary.go:78
-	return f32.Cos(x_)
-//line kernels_tandem.go:3450
+	/*line elementary.go:78*/ return f32.Cos(x_)
+//line kernels_tandem.go:2064
 }
 
 func gpu_cos_(x_ float64) float64 {
-//line elementary.go:78
-	return rmath.Cos(x_)
-//line kernels_tandem.go:3456
+	/*line elementary.go:78*/ return rmath.Cos(x_)
+//line kernels_tandem.go:2069
 }
 
 func gpu_tan(x_ float32) float32 {
-//line elementary.go:86
-	return f32.Tan(x_)
-//line kernels_tandem.go:3462
+	/*line elementary.go:86*/ return f32.Tan(x_)
+//line kernels_tandem.go:2074
 }
 
 func gpu_tan_(x_ float64) float64 {
-//line elementary.go:86
-	return rmath.Tan(x_)
-//line kernels_tandem.go:3468
+	/*line elementary.go:86*/ return rmath.Tan(x_)
+//line kernels_tandem.go:2079
 }
 
 func gpu_sinPi(x_ float32) float32 {
-//line elementary.go:94
-	return f32.SinPi(x_)
-//line kernels_tandem.go:3474
+	/*line elementary.go:94*/ return f32.SinPi(x_)
+//line kernels_tandem.go:2084
 }
 
 func gpu_sinPi_(x_ float64) float64 {
-//line elementary.go:94
-	return rmath.SinPi(x_)
-//line kernels_tandem.go:3480
+	/*line elementary.go:94*/ return rmath.SinPi(x_)
+//line kernels_tandem.go:2089
 }
 
 func gpu_cosPi(x_ float32) float32 {
-//line elementary.go:102
-	return f32.CosPi(x_)
-//line kernels_tandem.go:3486
+	/*line elementary.go:102*/ return f32.CosPi(x_)
+//line kernels_tandem.go:2094
 }
 
 func gpu_cosPi_(x_ float64) float64 {
-//line elementary.go:102
-	return rmath.CosPi(x_)
-//line kernels_tandem.go:3492
+	/*line elementary.go:102*/ return rmath.CosPi(x_)
+//line kernels_tandem.go:2099
 }
 
 func gpu_asin(x_ float32) float32 {
-//line elementary.go:110
-	return f32.Asin(x_)
-//line kernels_tandem.go:3498
+	/*line elementary.go:110*/ return f32.Asin(x_)
+//line kernels_tandem.go:2104
 }
 
 func gpu_asin_(x_ float64) float64 {
-//line elementary.go:110
-	return rmath.Asin(x_)
-//line kernels_tandem.go:3504
+	/*line elementary.go:110*/ return rmath.Asin(x_)
+//line kernels_tandem.go:2109
 }
 
 func gpu_acos(x_ float32) float32 {
-//line elementary.go:118
-	return f32.Acos(x_)
-//line kernels_tandem.go:3510
+	/*line elementary.go:118*/ return f32.Acos(x_)
+//line kernels_tandem.go:2114
 }
 
 func gpu_acos_(x_ float64) float64 {
-//line elementary.go:118
-	return rmath.Acos(x_)
-//line kernels_tandem.go:3516
+	/*line elementary.go:118*/ return rmath.Acos(x_)
+//line kernels_tandem.go:2119
 }
 
 func gpu_atan(x_ float32) float32 {
-//line elementary.go:126
-	return f32.Atan(x_)
-//line kernels_tandem.go:3522
+	/*line elementary.go:126*/ return f32.Atan(x_)
+//line kernels_tandem.go:2124
 }
 
 func gpu_atan_(x_ float64) float64 {
-//line elementary.go:126
-	return rmath.Atan(x_)
-//line kernels_tandem.go:3528
+	/*line elementary.go:126*/ return rmath.Atan(x_)
+//line kernels_tandem.go:2129
 }
 
 func gpu_sinh(x_ float32) float32 {
-//line elementary.go:134
-	return f32.Sinh(x_)
-//line kernels_tandem.go:3534
+	/*line elementary.go:134*/ return f32.Sinh(x_)
+//line kernels_tandem.go:2134
 }
 
 func gpu_sinh_(x_ float64) float64 {
-//line elementary.go:134
-	return rmath.Sinh(x_)
-//line kernels_tandem.go:3540
+	/*line elementary.go:134*/ return rmath.Sinh(x_)
+//line kernels_tandem.go:2139
 }
 
 func gpu_cosh(x_ float32) float32 {
-//line elementary.go:142
-	return f32.Cosh(x_)
-//line kernels_tandem.go:3546
+	/*line elementary.go:142*/ return f32.Cosh(x_)
+//line kernels_tandem.go:2144
 }
 
 func gpu_cosh_(x_ float64) float64 {
-//line elementary.go:142
-	return rmath.Cosh(x_)
-//line kernels_tandem.go:3552
+	/*line elementary.go:142*/ return rmath.Cosh(x_)
+//line kernels_tandem.go:2149
 }
 
 func gpu_tanh(x_ float32) float32 {
-//line elementary.go:150
-	return f32.Tanh(x_)
-//line kernels_tandem.go:3558
+	/*line elementary.go:150*/ return f32.Tanh(x_)
+//line kernels_tandem.go:2154
 }
 
 func gpu_tanh_(x_ float64) float64 {
-//line elementary.go:150
-	return rmath.Tanh(x_)
-//line kernels_tandem.go:3564
+	/*line elementary.go:150*/ return rmath.Tanh(x_)
+//line kernels_tandem.go:2159
 }
 
 func gpu_asinh(x_ float32) float32 {
-//line elementary.go:158
-	return f32.Asinh(x_)
-//line kernels_tandem.go:3570
+	/*line elementary.go:158*/ return f32.Asinh(x_)
+//line kernels_tandem.go:2164
 }
 
 func gpu_asinh_(x_ float64) float64 {
-//line elementary.go:158
-	return rmath.Asinh(x_)
-//line kernels_tandem.go:3576
+	/*line elementary.go:158*/ return rmath.Asinh(x_)
+//line kernels_tandem.go:2169
 }
 
 func gpu_acosh(x_ float32) float32 {
-//line elementary.go:166
-	return f32.Acosh(x_)
-//line kernels_tandem.go:3582
+	/*line elementary.go:166*/ return f32.Acosh(x_)
+//line kernels_tandem.go:2174
 }
 
 func gpu_acosh_(x_ float64) float64 {
-//line elementary.go:166
-	return rmath.Acosh(x_)
-//line kernels_tandem.go:3588
+	/*line elementary.go:166*/ return rmath.Acosh(x_)
+//line kernels_tandem.go:2179
 }
 
 func gpu_atanh(x_ float32) float32 {
-//line elementary.go:174
-	return f32.Atanh(x_)
-//line kernels_tandem.go:3594
+	/*line elementary.go:174*/ return f32.Atanh(x_)
+//line kernels_tandem.go:2184
 }
 
 func gpu_atanh_(x_ float64) float64 {
-//line elementary.go:174
-	return rmath.Atanh(x_)
-//line kernels_tandem.go:3600
+	/*line elementary.go:174*/ return rmath.Atanh(x_)
+//line kernels_tandem.go:2189
 }
 
 func gpu_cbrt(x_ float32) float32 {
-//line elementary.go:182
-	return f32.Cbrt(x_)
-//line kernels_tandem.go:3606
+	/*line elementary.go:182*/ return f32.Cbrt(x_)
+//line kernels_tandem.go:2194
 }
 
 func gpu_cbrt_(x_ float64) float64 {
-//line elementary.go:182
-	return rmath.Cbrt(x_)
-//line kernels_tandem.go:3612
+	/*line elementary.go:182*/ return rmath.Cbrt(x_)
+//line kernels_tandem.go:2199
 }
 
 func gpu_rsqrt(x_ float32) float32 {
-//line elementary.go:190
-	return f32.Rsqrt(x_)
-//line kernels_tandem.go:3618
+	/*line elementary.go:190*/ return f32.Rsqrt(x_)
+//line kernels_tandem.go:2204
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
-//line elementary.go:190
-	return rmath.Rsqrt(x_)
-//line kernels_tandem.go:3624
+	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
+//line kernels_tandem.go:2209
 }
 
 func gpu_erf(x_ float32) float32 {
-//line elementary.go:198
-	return f32.Erf(x_)
-//line kernels_tandem.go:3630
+	/*line elementary.go:198*/ return f32.Erf(x_)
+//line kernels_tandem.go:2214
 }
 
 func gpu_erf_(x_ float64) float64 {
-//line elementary.go:198
-	return rmath.Erf(x_)
-//line kernels_tandem.go:3636
+	/*line elementary.go:198*/ return rmath.Erf(x_)
+//line kernels_tandem.go:2219
 }
 
 func gpu_erfc(x_ float32) float32 {
-//line elementary.go:206
-	return f32.Erfc(x_)
-//line kernels_tandem.go:3642
+	/*line elementary.go:206*/ return f32.Erfc(x_)
+//line kernels_tandem.go:2224
 }
 
 func gpu_erfc_(x_ float64) float64 {
-//line elementary.go:206
-	return rmath.Erfc(x_)
-//line kernels_tandem.go:3648
+	/*line elementary.go:206*/ return rmath.Erfc(x_)
+//line kernels_tandem.go:2229
 }
 
 func gpu_sigmoid(x_ float32) float32 {
-//line elementary.go:214
-	return f32.Sigmoid(x_)
-//line kernels_tandem.go:3654
+	/*line elementary.go:214*/ return f32.Sigmoid(x_)
+//line kernels_tandem.go:2234
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
-//line elementary.go:214
-	return rmath.Sigmoid(x_)
-//line kernels_tandem.go:3660
+	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
+//line kernels_tandem.go:2239
 }
 
 func gpu_floor(x_ float32) float32 {
-//line elementary.go:222
-	return f32.Floor(x_)
-//line kernels_tandem.go:3666
+	/*line elementary.go:222*/ return f32.Floor(x_)
+//line kernels_tandem.go:2244
 }
 
 func gpu_floor_(x_ float64) float64 {
-//line elementary.go:222
-	return rmath.Floor(x_)
-//line kernels_tandem.go:3672
+	/*line elementary.go:222*/ return rmath.Floor(x_)
+//line kernels_tandem.go:2249
 }
 
 func gpu_ceil(x_ float32) float32 {
-//line elementary.go:230
-	return f32.Ceil(x_)
-//line kernels_tandem.go:3678
+	/*line elementary.go:230*/ return f32.Ceil(x_)
+//line kernels_tandem.go:2254
 }
 
 func gpu_ceil_(x_ float64) float64 {
-//line elementary.go:230
-	return rmath.Ceil(x_)
-//line kernels_tandem.go:3684
+	/*line elementary.go:230*/ return rmath.Ceil(x_)
+//line kernels_tandem.go:2259
 }
 
 func gpu_trunc(x_ float32) float32 {
-//line elementary.go:238
-	return f32.Trunc(x_)
-//line kernels_tandem.go:3690
+	/*line elementary.go:238*/ return f32.Trunc(x_)
+//line kernels_tandem.go:2264
 }
 
 func gpu_trunc_(x_ float64) float64 {
-//line elementary.go:238
-	return rmath.Trunc(x_)
-//line kernels_tandem.go:3696
+	/*line elementary.go:238*/ return rmath.Trunc(x_)
+//line kernels_tandem.go:2269
 }
 
 func gpu_round(x_ float32) float32 {
-//line elementary.go:246
-	return f32.Round(x_)
-//line kernels_tandem.go:3702
+	/*line elementary.go:246*/ return f32.Round(x_)
+//line kernels_tandem.go:2274
 }
 
 func gpu_round_(x_ float64) float64 {
-//line elementary.go:246
-	return rmath.Round(x_)
-//line kernels_tandem.go:3708
+	/*line elementary.go:246*/ return rmath.Round(x_)
+//line kernels_tandem.go:2279
 }
 
 func gpu_roundToEven(x_ float32) float32 {
-//line elementary.go:254
-	return f32.RoundToEven(x_)
-//line kernels_tandem.go:3714
+	/*line elementary.go:254*/ return f32.RoundToEven(x_)
+//line kernels_tandem.go:2284
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
-//line elementary.go:254
-	return rmath.RoundToEven(x_)
-//line kernels_tandem.go:3720
+	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
+//line kernels_tandem.go:2289
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
-//line elementary.go:262
-	return f32.Pow(x_, y_)
-//line kernels_tandem.go:3726
+	/*line elementary.go:262*/ return f32.Pow(x_, y_)
+//line kernels_tandem.go:2294
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
-//line elementary.go:262
-	return rmath.Pow(x_, y_)
-//line kernels_tandem.go:3732
+	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
+//line kernels_tandem.go:2299
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
-//line elementary.go:270
-	return f32.Atan2(x_, y_)
-//line kernels_tandem.go:3738
+	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
+//line kernels_tandem.go:2304
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
-//line elementary.go:270
-	return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:3744
+	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
+//line kernels_tandem.go:2309
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
-//line elementary.go:278
-	return f32.Hypot(x_, y_)
-//line kernels_tandem.go:3750
+	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
+//line kernels_tandem.go:2314
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
-//line elementary.go:278
-	return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:3756
+	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
+//line kernels_tandem.go:2319
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
-//line elementary.go:286
-	return f32.Mod(x_, y_)
-//line kernels_tandem.go:3762
+	/*line elementary.go:286*/ return f32.Mod(x_, y_)
+//line kernels_tandem.go:2324
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
-//line elementary.go:286
-	return rmath.Mod(x_, y_)
-//line kernels_tandem.go:3768
+	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
+//line kernels_tandem.go:2329
 }
 
 func gpu_relu(x_ float32) float32 {
-//line elementary.go:294
-	return max(x_, float32(0))
-//line kernels_tandem.go:3774
+	/*line elementary.go:294*/ return max(x_, float32(0))
+//line kernels_tandem.go:2334
 }
 
 func gpu_relu_(x_ float64) float64 {
-//line elementary.go:294
-	return max(x_, float64(0))
-//line kernels_tandem.go:3780
+	/*line elementary.go:294*/ return max(x_, float64(0))
+//line kernels_tandem.go:2339
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
-//line elementary.go:303
-	if x_ < float32(0) {
-//line elementary.go:304
+	/*line elementary.go:303*/ if x_ < float32(0) {
 		return float32(y_ * x_)
 	}
-//line elementary.go:306
 	return x_
-//line kernels_tandem.go:3791
+//line kernels_tandem.go:2347
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
-//line elementary.go:303
-	if x_ < float64(0) {
-//line elementary.go:304
+	/*line elementary.go:303*/ if x_ < float64(0) {
 		return float64(y_ * x_)
 	}
-//line elementary.go:306
 	return x_
-//line kernels_tandem.go:3802
+//line kernels_tandem.go:2355
 }
 
 func gpu_softplus(x_ float32) float32 {
-//line elementary.go:315
-	return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:3808
+	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
+//line kernels_tandem.go:2360
 }
 
 func gpu_softplus_(x_ float64) float64 {
-//line elementary.go:315
-	return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:3814
+	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
+//line kernels_tandem.go:2365
 }
 
 func gpu_silu(x_ float32) float32 {
-//line elementary.go:323
-	return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:3820
+	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
+//line kernels_tandem.go:2370
 }
 
 func gpu_silu_(x_ float64) float64 {
-//line elementary.go:323
-	return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:3826
+	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
+//line kernels_tandem.go:2375
 }
 
 func gpu_gelu(x_ float32) float32 {
-//line elementary.go:334
-	return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:3832
+	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
+//line kernels_tandem.go:2380
 }
 
 func gpu_gelu_(x_ float64) float64 {
-//line elementary.go:334
-	return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:3838
+	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
+//line kernels_tandem.go:2385
 }

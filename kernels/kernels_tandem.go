@@ -11,195 +11,46 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = &backend.Source{
-	Name: "matmulNaive_float32", File: "matmulNaive_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Go:     matmulNaiveFloat32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat32Plain},
-	PackedText: kernelsTexts("matmulNaive_float32"),
-	Packed:     kernelsPTX("matmulNaive_float32"),
-	Native:     nativecode.Kernels.Of("matmulNaive_float32", "b7bbf9aeb2966367c4ed7a41320ea6c4"),
-}
+var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "b7bbf9aeb2966367c4ed7a41320ea6c4", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 
-var matmulNaiveFloat64Kernel = &backend.Source{
-	Name: "matmulNaive_float64", File: "matmulNaive_float64.cl",
-	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Go:     matmulNaiveFloat64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveFloat64Plain},
-	PackedText: kernelsTexts("matmulNaive_float64"),
-	Packed:     kernelsPTX("matmulNaive_float64"),
-	Native:     nativecode.Kernels.Of("matmulNaive_float64", "50679c12ee070b49e00132a439853401"),
-}
+var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "50679c12ee070b49e00132a439853401", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 
-var matmulNaiveInt32Kernel = &backend.Source{
-	Name: "matmulNaive_int32", File: "matmulNaive_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Go:     matmulNaiveInt32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulNaiveInt32Plain},
-	PackedText: kernelsTexts("matmulNaive_int32"),
-	Packed:     kernelsPTX("matmulNaive_int32"),
-	Native:     nativecode.Kernels.Of("matmulNaive_int32", "f572208084ff07f12a5ca3bc589ec012"),
-}
+var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "f572208084ff07f12a5ca3bc589ec012", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = &backend.Source{
-	Name: "matmulTiled_float32", File: "matmulTiled_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Group:  [3]int{16, 16, 1},
-	Go:     matmulTiledFloat32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat32Plain},
-	PackedText: kernelsTexts("matmulTiled_float32"),
-	Packed:     kernelsPTX("matmulTiled_float32"),
-	Native:     nativecode.Kernels.Of("matmulTiled_float32", "1572f252762170768ae4c3825454aa26"),
-}
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "1572f252762170768ae4c3825454aa26", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = &backend.Source{
-	Name: "matmulTiled_float64", File: "matmulTiled_float64.cl",
-	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Group:  [3]int{16, 16, 1},
-	Go:     matmulTiledFloat64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledFloat64Plain},
-	PackedText: kernelsTexts("matmulTiled_float64"),
-	Packed:     kernelsPTX("matmulTiled_float64"),
-	Native:     nativecode.Kernels.Of("matmulTiled_float64", "e44c79971e02251918bdbf895b91ae27"),
-}
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "e44c79971e02251918bdbf895b91ae27", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = &backend.Source{
-	Name: "matmulTiled_int32", File: "matmulTiled_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Group:  [3]int{16, 16, 1},
-	Go:     matmulTiledInt32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: matmulTiledInt32Plain},
-	PackedText: kernelsTexts("matmulTiled_int32"),
-	Packed:     kernelsPTX("matmulTiled_int32"),
-	Native:     nativecode.Kernels.Of("matmulTiled_int32", "982561b0d99687ea6679080eac75093e"),
-}
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "982561b0d99687ea6679080eac75093e", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = &backend.Source{
-	Name: "transposeNaive_float32", File: "transposeNaive_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
-	Go:     transposeNaiveFloat32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat32Plain},
-	PackedText: kernelsTexts("transposeNaive_float32"),
-	Packed:     kernelsPTX("transposeNaive_float32"),
-	Native:     nativecode.Kernels.Of("transposeNaive_float32", "8ff611b45412e8db9960a9d3115b6ff2"),
-}
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "8ff611b45412e8db9960a9d3115b6ff2", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = &backend.Source{
-	Name: "transposeNaive_float64", File: "transposeNaive_float64.cl",
-	Params: support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8),
-	Go:     transposeNaiveFloat64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveFloat64Plain},
-	PackedText: kernelsTexts("transposeNaive_float64"),
-	Packed:     kernelsPTX("transposeNaive_float64"),
-	Native:     nativecode.Kernels.Of("transposeNaive_float64", "82bd9bed6f2917afb65b5b1597ff3c70"),
-}
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "82bd9bed6f2917afb65b5b1597ff3c70", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = &backend.Source{
-	Name: "transposeNaive_int32", File: "transposeNaive_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
-	Go:     transposeNaiveInt32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: transposeNaiveInt32Plain},
-	PackedText: kernelsTexts("transposeNaive_int32"),
-	Packed:     kernelsPTX("transposeNaive_int32"),
-	Native:     nativecode.Kernels.Of("transposeNaive_int32", "2cd7a898a7853e1cab91048000a94a86"),
-}
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "2cd7a898a7853e1cab91048000a94a86", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = &backend.Source{
-	Name: "scale_float32", File: "scale_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[float32])},
-	PackedText: kernelsTexts("scale_float32"),
-	Packed:     kernelsPTX("scale_float32"),
-	Native:     nativecode.Kernels.Of("scale_float32", "a814649f3b5e93573ed46521c824bb7b"),
-}
+var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "a814649f3b5e93573ed46521c824bb7b", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = &backend.Source{
-	Name: "scale_float64", File: "scale_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[float64])},
-	PackedText: kernelsTexts("scale_float64"),
-	Packed:     kernelsPTX("scale_float64"),
-	Native:     nativecode.Kernels.Of("scale_float64", "caa9fe404a905cb2c17bf8646c011013"),
-}
+var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "caa9fe404a905cb2c17bf8646c011013", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = &backend.Source{
-	Name: "scale_int32", File: "scale_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(scale[int32])},
-	PackedText: kernelsTexts("scale_int32"),
-	Packed:     kernelsPTX("scale_int32"),
-	Native:     nativecode.Kernels.Of("scale_int32", "3c5b29565db0f09a20c847dae5be2675"),
-}
+var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "3c5b29565db0f09a20c847dae5be2675", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = &backend.Source{
-	Name: "add_float32", File: "add_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_add), support.Map2(add[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[float32])},
-	PackedText: kernelsTexts("add_float32"),
-	Packed:     kernelsPTX("add_float32"),
-	Native:     nativecode.Kernels.Of("add_float32", "de448320d9fcf72700c460c6adad555d"),
-}
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "de448320d9fcf72700c460c6adad555d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = &backend.Source{
-	Name: "add_float64", File: "add_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[float64])},
-	PackedText: kernelsTexts("add_float64"),
-	Packed:     kernelsPTX("add_float64"),
-	Native:     nativecode.Kernels.Of("add_float64", "4b0e05462f107b9ac9314f06a25ab54d"),
-}
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "4b0e05462f107b9ac9314f06a25ab54d", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = &backend.Source{
-	Name: "add_int32", File: "add_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(add[int32])},
-	PackedText: kernelsTexts("add_int32"),
-	Packed:     kernelsPTX("add_int32"),
-	Native:     nativecode.Kernels.Of("add_int32", "f8b987597423eae18e523ee9b6491dc4"),
-}
+var addInt32Kernel = kernelsPacked.Source("add_int32", "f8b987597423eae18e523ee9b6491dc4", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = &backend.Source{
-	Name: "sub_float32", File: "sub_float32.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Go:     support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[float32])},
-	PackedText: kernelsTexts("sub_float32"),
-	Packed:     kernelsPTX("sub_float32"),
-	Native:     nativecode.Kernels.Of("sub_float32", "f2b77ed8250c2b6d0b252653b30b9901"),
-}
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "f2b77ed8250c2b6d0b252653b30b9901", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = &backend.Source{
-	Name: "sub_float64", File: "sub_float64.cl",
-	Params: support.Params{}.Matrix("z", "double", 8).ConstMatrix("x1", "double", 8).Scalar("x1All", "double", 8).ConstMatrix("x2", "double", 8).Scalar("x2All", "double", 8),
-	Go:     support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[float64])},
-	PackedText: kernelsTexts("sub_float64"),
-	Packed:     kernelsPTX("sub_float64"),
-	Native:     nativecode.Kernels.Of("sub_float64", "a8bfa4a024b691ffe4e6d81c2772efdb"),
-}
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "a8bfa4a024b691ffe4e6d81c2772efdb", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = &backend.Source{
-	Name: "sub_int32", File: "sub_int32.cl",
-	Params: support.Params{}.Matrix("z", "int", 4).ConstMatrix("x1", "int", 4).Scalar("x1All", "uint", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4),
-	Go:     support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"textbook.go"}, Go: support.Map2(sub[int32])},
-	PackedText: kernelsTexts("sub_int32"),
-	Packed:     kernelsPTX("sub_int32"),
-	Native:     nativecode.Kernels.Of("sub_int32", "b113b24d5cddd4de352b65c1c1416b18"),
-}
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "b113b24d5cddd4de352b65c1c1416b18", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed grid.go textbook.go
 var kernelsText embed.FS
@@ -278,32 +129,24 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:24
-								i_ := i1
+								/*line textbook.go:24*/ i_ := i1
 								{
 									{
-//line textbook.go:25
-										j_ := i0
+										/*line textbook.go:25*/ j_ := i0
 										{
-//line textbook.go:26
-											var acc_ float32
+											/*line textbook.go:26*/ var acc_ float32
 											{
-//line textbook.go:27
-												t_ := a_.Cols_
-//line textbook.go:27
-												p_ := int64(0)
-//line textbook.go:27
-												h1 := a_.Data_
+												/*line textbook.go:27*/ t_ := a_.Cols_
+												/*line textbook.go:27*/ p_ := int64(0)
+												/*line textbook.go:27*/ h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
+													/*line textbook.go:28*/ acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:30
-											c_.Data_[(i_*c_.Stride_)+j_] = acc_
+											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
 								}
@@ -313,7 +156,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:317
+//line kernels_tandem.go:160
 	}
 	return nil
 }
@@ -359,32 +202,24 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:24
-								i_ := i1
+								/*line textbook.go:24*/ i_ := i1
 								{
 									{
-//line textbook.go:25
-										j_ := i0
+										/*line textbook.go:25*/ j_ := i0
 										{
-//line textbook.go:26
-											var acc_ float64
+											/*line textbook.go:26*/ var acc_ float64
 											{
-//line textbook.go:27
-												t_ := a_.Cols_
-//line textbook.go:27
-												p_ := int64(0)
-//line textbook.go:27
-												h1 := a_.Data_
+												/*line textbook.go:27*/ t_ := a_.Cols_
+												/*line textbook.go:27*/ p_ := int64(0)
+												/*line textbook.go:27*/ h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
+													/*line textbook.go:28*/ acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
-//line textbook.go:30
-											c_.Data_[(i_*c_.Stride_)+j_] = acc_
+											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
 								}
@@ -394,7 +229,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:398
+//line kernels_tandem.go:233
 	}
 	return nil
 }
@@ -440,32 +275,24 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:24
-								i_ := i1
+								/*line textbook.go:24*/ i_ := i1
 								{
 									{
-//line textbook.go:25
-										j_ := i0
+										/*line textbook.go:25*/ j_ := i0
 										{
-//line textbook.go:26
-											var acc_ int32
+											/*line textbook.go:26*/ var acc_ int32
 											{
-//line textbook.go:27
-												t_ := a_.Cols_
-//line textbook.go:27
-												p_ := int64(0)
-//line textbook.go:27
-												h1 := a_.Data_
+												/*line textbook.go:27*/ t_ := a_.Cols_
+												/*line textbook.go:27*/ p_ := int64(0)
+												/*line textbook.go:27*/ h1 := a_.Data_
 												h2 := a_.Stride_
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
+													/*line textbook.go:28*/ acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
 												}
 											}
-//line textbook.go:30
-											c_.Data_[(i_*c_.Stride_)+j_] = acc_
+											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
 										}
 									}
 								}
@@ -475,7 +302,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:479
+//line kernels_tandem.go:306
 	}
 	return nil
 }
@@ -517,20 +344,15 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 //line textbook.go:44
-//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:45
-			top_ := g1 * int64(16)
-//line textbook.go:45
-			for top_ < c_.Rows_ {
+			/*line textbook.go:45*/ top_ := g1 * int64(16)
+			/*line textbook.go:45*/ for top_ < c_.Rows_ {
 				{
-//line textbook.go:46
-					left_ := g0 * int64(16)
-//line textbook.go:46
-					for left_ < c_.Cols_ {
+					/*line textbook.go:46*/ left_ := g0 * int64(16)
+					/*line textbook.go:46*/ for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -540,11 +362,8 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float32
 									x_ := l0
 									y_ := l1
-//line textbook.go:47
-									row_ = top_ + y_
-//line textbook.go:47
-									col_ = left_ + x_
-//line textbook.go:48
+									/*line textbook.go:47*/ row_ = top_ + y_
+									/*line textbook.go:47*/ col_ = left_ + x_
 									acc_ = float32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -552,13 +371,10 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:48
-						var zero_ float32
+						/*line textbook.go:48*/ var zero_ float32
 						{
-//line textbook.go:49
-							p_ := int64(0)
-//line textbook.go:49
-							for p_ < a_.Cols_ {
+							/*line textbook.go:49*/ p_ := int64(0)
+							/*line textbook.go:49*/ for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
@@ -567,36 +383,22 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:50
-											va_ := -zero_
-//line textbook.go:50
-											vb_ := zero_
-//line textbook.go:51
+											/*line textbook.go:50*/ va_ := -zero_
+											/*line textbook.go:50*/ vb_ := zero_
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:57
 											t_ := y_
-//line textbook.go:57
-											t2_ := x_
-//line textbook.go:57
-											t3_ := y_
-//line textbook.go:57
-											t4_ := x_
-//line textbook.go:57
-											t5_ := va_
-//line textbook.go:57
-											t6_ := vb_
-//line textbook.go:57
-											as_[t_][t2_] = t5_
-//line textbook.go:57
-											bs_[t3_][t4_] = t6_
+											/*line textbook.go:57*/ t2_ := x_
+											/*line textbook.go:57*/ t3_ := y_
+											/*line textbook.go:57*/ t4_ := x_
+											/*line textbook.go:57*/ t5_ := va_
+											/*line textbook.go:57*/ t6_ := vb_
+											/*line textbook.go:57*/ as_[t_][t2_] = t5_
+											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
 										}
@@ -610,11 +412,8 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:59
-												q_ := int64(0)
-//line textbook.go:59
-												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:60
+												/*line textbook.go:59*/ q_ := int64(0)
+												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
 													acc_ = support.FMA32(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -622,8 +421,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:49
-								p_ = p_ + int64(16)
+								/*line textbook.go:49*/ p_ = p_ + int64(16)
 							}
 						}
 						for l2 := int64(0); l2 < n2; l2++ {
@@ -633,9 +431,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:64
-									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:65
+									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -644,15 +440,13 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:46
-						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:45
-				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:656
+//line kernels_tandem.go:450
 	}
 	return nil
 }
@@ -694,20 +488,15 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 //line textbook.go:44
-//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:45
-			top_ := g1 * int64(16)
-//line textbook.go:45
-			for top_ < c_.Rows_ {
+			/*line textbook.go:45*/ top_ := g1 * int64(16)
+			/*line textbook.go:45*/ for top_ < c_.Rows_ {
 				{
-//line textbook.go:46
-					left_ := g0 * int64(16)
-//line textbook.go:46
-					for left_ < c_.Cols_ {
+					/*line textbook.go:46*/ left_ := g0 * int64(16)
+					/*line textbook.go:46*/ for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -717,11 +506,8 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									var acc_ float64
 									x_ := l0
 									y_ := l1
-//line textbook.go:47
-									row_ = top_ + y_
-//line textbook.go:47
-									col_ = left_ + x_
-//line textbook.go:48
+									/*line textbook.go:47*/ row_ = top_ + y_
+									/*line textbook.go:47*/ col_ = left_ + x_
 									acc_ = float64(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -729,13 +515,10 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:48
-						var zero_ float64
+						/*line textbook.go:48*/ var zero_ float64
 						{
-//line textbook.go:49
-							p_ := int64(0)
-//line textbook.go:49
-							for p_ < a_.Cols_ {
+							/*line textbook.go:49*/ p_ := int64(0)
+							/*line textbook.go:49*/ for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
@@ -744,36 +527,22 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:50
-											va_ := -zero_
-//line textbook.go:50
-											vb_ := zero_
-//line textbook.go:51
+											/*line textbook.go:50*/ va_ := -zero_
+											/*line textbook.go:50*/ vb_ := zero_
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:57
 											t_ := y_
-//line textbook.go:57
-											t2_ := x_
-//line textbook.go:57
-											t3_ := y_
-//line textbook.go:57
-											t4_ := x_
-//line textbook.go:57
-											t5_ := va_
-//line textbook.go:57
-											t6_ := vb_
-//line textbook.go:57
-											as_[t_][t2_] = t5_
-//line textbook.go:57
-											bs_[t3_][t4_] = t6_
+											/*line textbook.go:57*/ t2_ := x_
+											/*line textbook.go:57*/ t3_ := y_
+											/*line textbook.go:57*/ t4_ := x_
+											/*line textbook.go:57*/ t5_ := va_
+											/*line textbook.go:57*/ t6_ := vb_
+											/*line textbook.go:57*/ as_[t_][t2_] = t5_
+											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
 										}
@@ -787,11 +556,8 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:59
-												q_ := int64(0)
-//line textbook.go:59
-												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:60
+												/*line textbook.go:59*/ q_ := int64(0)
+												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
 													acc_ = math.FMA(as_[y_][q_], bs_[q_][x_], acc_)
 												}
 											}
@@ -799,8 +565,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 										}
 									}
 								}
-//line textbook.go:49
-								p_ = p_ + int64(16)
+								/*line textbook.go:49*/ p_ = p_ + int64(16)
 							}
 						}
 						for l2 := int64(0); l2 < n2; l2++ {
@@ -810,9 +575,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:64
-									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:65
+									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -821,15 +584,13 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 						}
-//line textbook.go:46
-						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:45
-				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:833
+//line kernels_tandem.go:594
 	}
 	return nil
 }
@@ -871,20 +632,15 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 //line textbook.go:44
-//line textbook.go:44
 				}
 			}
 		}
 		{
-//line textbook.go:45
-			top_ := g1 * int64(16)
-//line textbook.go:45
-			for top_ < c_.Rows_ {
+			/*line textbook.go:45*/ top_ := g1 * int64(16)
+			/*line textbook.go:45*/ for top_ < c_.Rows_ {
 				{
-//line textbook.go:46
-					left_ := g0 * int64(16)
-//line textbook.go:46
-					for left_ < c_.Cols_ {
+					/*line textbook.go:46*/ left_ := g0 * int64(16)
+					/*line textbook.go:46*/ for left_ < c_.Cols_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -894,11 +650,8 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									var acc_ int32
 									x_ := l0
 									y_ := l1
-//line textbook.go:47
-									row_ = top_ + y_
-//line textbook.go:47
-									col_ = left_ + x_
-//line textbook.go:48
+									/*line textbook.go:47*/ row_ = top_ + y_
+									/*line textbook.go:47*/ col_ = left_ + x_
 									acc_ = int32(0)
 									row_all[w] = row_
 									col_all[w] = col_
@@ -906,13 +659,10 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:48
-						var zero_ int32
+						/*line textbook.go:48*/ var zero_ int32
 						{
-//line textbook.go:49
-							p_ := int64(0)
-//line textbook.go:49
-							for p_ < a_.Cols_ {
+							/*line textbook.go:49*/ p_ := int64(0)
+							/*line textbook.go:49*/ for p_ < a_.Cols_ {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
@@ -921,36 +671,22 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											col_ := col_all[w]
 											x_ := l0
 											y_ := l1
-//line textbook.go:50
-											va_ := -zero_
-//line textbook.go:50
-											vb_ := zero_
-//line textbook.go:51
+											/*line textbook.go:50*/ va_ := -zero_
+											/*line textbook.go:50*/ vb_ := zero_
 											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-//line textbook.go:52
 												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 											}
-//line textbook.go:54
 											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-//line textbook.go:55
 												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 											}
-//line textbook.go:57
 											t_ := y_
-//line textbook.go:57
-											t2_ := x_
-//line textbook.go:57
-											t3_ := y_
-//line textbook.go:57
-											t4_ := x_
-//line textbook.go:57
-											t5_ := va_
-//line textbook.go:57
-											t6_ := vb_
-//line textbook.go:57
-											as_[t_][t2_] = t5_
-//line textbook.go:57
-											bs_[t3_][t4_] = t6_
+											/*line textbook.go:57*/ t2_ := x_
+											/*line textbook.go:57*/ t3_ := y_
+											/*line textbook.go:57*/ t4_ := x_
+											/*line textbook.go:57*/ t5_ := va_
+											/*line textbook.go:57*/ t6_ := vb_
+											/*line textbook.go:57*/ as_[t_][t2_] = t5_
+											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
 											row_all[w] = row_
 											col_all[w] = col_
 										}
@@ -964,11 +700,8 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 											x_ := l0
 											y_ := l1
 											{
-//line textbook.go:59
-												q_ := int64(0)
-//line textbook.go:59
-												for ; q_ < int64(16); q_ = q_ + int64(1) {
-//line textbook.go:60
+												/*line textbook.go:59*/ q_ := int64(0)
+												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
 													acc_ = (as_[y_][q_] * bs_[q_][x_]) + acc_
 												}
 											}
@@ -976,8 +709,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 										}
 									}
 								}
-//line textbook.go:49
-								p_ = p_ + int64(16)
+								/*line textbook.go:49*/ p_ = p_ + int64(16)
 							}
 						}
 						for l2 := int64(0); l2 < n2; l2++ {
@@ -987,9 +719,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 									row_ := row_all[w]
 									col_ := col_all[w]
 									acc_ := acc_all[w]
-//line textbook.go:64
-									if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-//line textbook.go:65
+									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 										c_.Data_[(row_*c_.Stride_)+col_] = acc_
 									}
 									row_all[w] = row_
@@ -998,15 +728,13 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 								}
 							}
 						}
-//line textbook.go:46
-						left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 					}
 				}
-//line textbook.go:45
-				top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:1010
+//line kernels_tandem.go:738
 	}
 	return nil
 }
@@ -1048,15 +776,12 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:76
-								i_ := i1
+								/*line textbook.go:76*/ i_ := i1
 								{
 									{
-//line textbook.go:77
-										j_ := i0
+										/*line textbook.go:77*/ j_ := i0
 										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -1066,7 +791,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:1070
+//line kernels_tandem.go:795
 	}
 	return nil
 }
@@ -1108,15 +833,12 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:76
-								i_ := i1
+								/*line textbook.go:76*/ i_ := i1
 								{
 									{
-//line textbook.go:77
-										j_ := i0
+										/*line textbook.go:77*/ j_ := i0
 										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -1126,7 +848,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:1130
+//line kernels_tandem.go:852
 	}
 	return nil
 }
@@ -1168,15 +890,12 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-//line textbook.go:76
-								i_ := i1
+								/*line textbook.go:76*/ i_ := i1
 								{
 									{
-//line textbook.go:77
-										j_ := i0
+										/*line textbook.go:77*/ j_ := i0
 										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -1186,61 +905,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:1190
+//line kernels_tandem.go:909
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
-//line textbook.go:10
-	return float32(alpha_ * x_)
-//line kernels_tandem.go:1198
+	/*line textbook.go:10*/ return float32(alpha_ * x_)
+//line kernels_tandem.go:916
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
-//line textbook.go:10
-	return float64(alpha_ * x_)
-//line kernels_tandem.go:1204
+	/*line textbook.go:10*/ return float64(alpha_ * x_)
+//line kernels_tandem.go:921
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
-//line textbook.go:10
-	return alpha_ * x_
-//line kernels_tandem.go:1210
+	/*line textbook.go:10*/ return alpha_ * x_
+//line kernels_tandem.go:926
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
-//line textbook.go:13
-	return x_ + y_
-//line kernels_tandem.go:1216
+	/*line textbook.go:13*/ return x_ + y_
+//line kernels_tandem.go:931
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
-//line textbook.go:13
-	return x_ + y_
-//line kernels_tandem.go:1222
+	/*line textbook.go:13*/ return x_ + y_
+//line kernels_tandem.go:936
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
-//line textbook.go:13
-	return x_ + y_
-//line kernels_tandem.go:1228
+	/*line textbook.go:13*/ return x_ + y_
+//line kernels_tandem.go:941
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
-//line textbook.go:16
-	return x_ - y_
-//line kernels_tandem.go:1234
+	/*line textbook.go:16*/ return x_ - y_
+//line kernels_tandem.go:946
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
-//line textbook.go:16
-	return x_ - y_
-//line kernels_tandem.go:1240
+	/*line textbook.go:16*/ return x_ - y_
+//line kernels_tandem.go:951
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
-//line textbook.go:16
-	return x_ - y_
-//line kernels_tandem.go:1246
+	/*line textbook.go:16*/ return x_ - y_
+//line kernels_tandem.go:956
 }

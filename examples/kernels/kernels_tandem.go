@@ -1916,24 +1916,15 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line blackscholes.go:41
-							i_ := i0
+							/*line blackscholes.go:41*/ i_ := i0
 							{
-//line blackscholes.go:42
-								o_ := options_[i_]
-//line blackscholes.go:43
+								/*line blackscholes.go:42*/ o_ := options_[i_]
 								spread_ := float32(volatility_ * float32(math.Sqrt(float64(o_.years_))))
-//line blackscholes.go:44
 								drift_ := support.FMA32(volatility_, volatility_/float32(2), rate_)
-//line blackscholes.go:45
 								d1_ := support.FMA32(drift_, o_.years_, f32.Log(o_.price_/o_.strike_)) / spread_
-//line blackscholes.go:46
 								d2_ := d1_ - spread_
-//line blackscholes.go:47
 								later_ := float32(o_.strike_ * f32.Exp(float32((-rate_)*o_.years_)))
-//line blackscholes.go:48
 								calls_[i_] = support.FMA32(o_.price_, gpu_normal(d1_), -float32(later_*gpu_normal(d2_)))
-//line blackscholes.go:49
 								puts_[i_] = support.FMA32(later_, gpu_normal(-d2_), -float32(o_.price_*gpu_normal(-d1_)))
 							}
 						}
@@ -1941,7 +1932,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1945
+//line kernels_tandem.go:1936
 	}
 	return nil
 }
@@ -1977,43 +1968,29 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line convolve.go:26
-						l_ := (l1 * int64(16)) + l0
-//line convolve.go:26
-						if l_ < int64(25) {
-//line convolve.go:27
+						/*line convolve.go:26*/ l_ := (l1 * int64(16)) + l0
+						/*line convolve.go:26*/ if l_ < int64(25) {
 							w_[l_] = weights_[l_]
 						}
 					}
 				}
 			}
 		}
-//line convolve.go:29
-		top_ := (g1 * int64(16)) - int64(2)
-//line convolve.go:29
-		left_ := (g0 * int64(16)) - int64(2)
+		/*line convolve.go:29*/ top_ := (g1 * int64(16)) - int64(2)
+		/*line convolve.go:29*/ left_ := (g0 * int64(16)) - int64(2)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line convolve.go:30
-						y_ := l1
-//line convolve.go:30
-						for ; y_ < int64(20); y_ = y_ + int64(16) {
+						/*line convolve.go:30*/ y_ := l1
+						/*line convolve.go:30*/ for ; y_ < int64(20); y_ = y_ + int64(16) {
 							{
-//line convolve.go:31
-								x_ := l0
-//line convolve.go:31
-								for ; x_ < int64(20); x_ = x_ + int64(16) {
-//line convolve.go:32
+								/*line convolve.go:31*/ x_ := l0
+								/*line convolve.go:31*/ for ; x_ < int64(20); x_ = x_ + int64(16) {
 									i_ := top_ + y_
-//line convolve.go:32
-									j_ := left_ + x_
-//line convolve.go:33
+									/*line convolve.go:32*/ j_ := left_ + x_
 									t_[y_][x_] = float32(0)
-//line convolve.go:34
 									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_) {
-//line convolve.go:35
 										t_[y_][x_] = in_.Data_[(i_*in_.Stride_)+j_]
 									}
 								}
@@ -2026,41 +2003,29 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line convolve.go:40
-					i2_ := b1 + l1
-//line convolve.go:40
-					j2_ := b0 + l0
-//line convolve.go:41
+					/*line convolve.go:40*/ i2_ := b1 + l1
+					/*line convolve.go:40*/ j2_ := b0 + l0
 					if (i2_ < out_.Rows_) && (j2_ < out_.Cols_) {
-//line convolve.go:42
 						y2_ := l1 + int64(4)
-//line convolve.go:42
-						x2_ := l0 + int64(4)
-//line convolve.go:43
+						/*line convolve.go:42*/ x2_ := l0 + int64(4)
 						var sum_ float32
 						{
-//line convolve.go:44
-							p_ := int64(0)
-//line convolve.go:44
-							for ; p_ < int64(5); p_ = p_ + int64(1) {
+							/*line convolve.go:44*/ p_ := int64(0)
+							/*line convolve.go:44*/ for ; p_ < int64(5); p_ = p_ + int64(1) {
 								{
-//line convolve.go:45
-									q_ := int64(0)
-//line convolve.go:45
-									for ; q_ < int64(5); q_ = q_ + int64(1) {
-//line convolve.go:46
+									/*line convolve.go:45*/ q_ := int64(0)
+									/*line convolve.go:45*/ for ; q_ < int64(5); q_ = q_ + int64(1) {
 										sum_ = support.FMA32(w_[(p_*int64(5))+q_], t_[y2_-p_][x2_-q_], sum_)
 									}
 								}
 							}
 						}
-//line convolve.go:49
-						out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
+						/*line convolve.go:49*/ out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2064
+//line kernels_tandem.go:2029
 	}
 	return nil
 }
@@ -2089,11 +2054,8 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line histogram.go:20
-						b_ := l0
-//line histogram.go:20
-						for ; b_ < int64(256); b_ = b_ + n0 {
-//line histogram.go:21
+						/*line histogram.go:20*/ b_ := l0
+						/*line histogram.go:20*/ for ; b_ < int64(256); b_ = b_ + n0 {
 							t_[b_] = uint32(0)
 						}
 					}
@@ -2104,11 +2066,8 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line histogram.go:24
-						i_ := b0 + l0
-//line histogram.go:24
-						for ; i_ < int64(len(data_)); i_ = i_ + s0 {
-//line histogram.go:25
+						/*line histogram.go:24*/ i_ := b0 + l0
+						/*line histogram.go:24*/ for ; i_ < int64(len(data_)); i_ = i_ + s0 {
 							t2_ := support.LocalAdd(&t_[data_[i_]], uint32(1))
 							_ = t2_
 						}
@@ -2120,16 +2079,11 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line histogram.go:28
-						b2_ := l0
-//line histogram.go:28
-						for ; b2_ < int64(256); b2_ = b2_ + n0 {
+						/*line histogram.go:28*/ b2_ := l0
+						/*line histogram.go:28*/ for ; b2_ < int64(256); b2_ = b2_ + n0 {
 							{
-//line histogram.go:29
-								n_ := t_[b2_]
-//line histogram.go:29
-								if n_ > uint32(0) {
-//line histogram.go:30
+								/*line histogram.go:29*/ n_ := t_[b2_]
+								/*line histogram.go:29*/ if n_ > uint32(0) {
 									t3_ := gpu.AtomicAdd(&counts_[b2_], n_)
 									_ = t3_
 								}
@@ -2139,7 +2093,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2143
+//line kernels_tandem.go:2097
 	}
 	return nil
 }
@@ -2172,104 +2126,59 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-//line life.go:17
-					x_ := i0
-//line life.go:17
-					y_ := i1
-//line life.go:18
+					/*line life.go:17*/ x_ := i0
+					/*line life.go:17*/ y_ := i1
 					if (y_ * wide_) >= int64(len(now_)) {
-//line life.go:19
 						continue items1
 					}
-//line life.go:22
-					var left_ [3]uint64
-//line life.go:22
-					var middle_ [3]uint64
-//line life.go:22
-					var right_ [3]uint64
+					/*line life.go:22*/ var left_ [3]uint64
+					/*line life.go:22*/ var middle_ [3]uint64
+					/*line life.go:22*/ var right_ [3]uint64
 					{
-//line life.go:23
-						r_ := int64(0)
-//line life.go:23
-						for ; r_ < int64(3); r_ = r_ + int64(1) {
-//line life.go:24
+						/*line life.go:23*/ r_ := int64(0)
+						/*line life.go:23*/ for ; r_ < int64(3); r_ = r_ + int64(1) {
 							row_ := support.Rem(((y_*wide_)+((r_-int64(1))*wide_))+int64(len(now_)), int64(len(now_)))
-//line life.go:25
 							word_ := now_[row_+x_]
-//line life.go:26
 							left_[r_] = (word_ << (1)) | (now_[row_+support.Rem((x_+wide_)-int64(1), wide_)] >> (63))
-//line life.go:27
 							middle_[r_] = word_
-//line life.go:28
 							right_[r_] = (word_ >> (1)) | (now_[row_+support.Rem(x_+int64(1), wide_)] << (63))
 						}
 					}
-//line life.go:31
 					var t_ uint64
-//line life.go:31
-					var t2_ uint64
-//line life.go:31
-					t_, t2_ = gpu_add3(left_[0], middle_[0], right_[0])
-//line life.go:31
-					a1_ := t_
-//line life.go:31
-					a2_ := t2_
-//line life.go:32
+					/*line life.go:31*/ var t2_ uint64
+					/*line life.go:31*/ t_, t2_ = gpu_add3(left_[0], middle_[0], right_[0])
+					/*line life.go:31*/ a1_ := t_
+					/*line life.go:31*/ a2_ := t2_
 					var t3_ uint64
-//line life.go:32
-					var t4_ uint64
-//line life.go:32
-					t3_, t4_ = gpu_add3(left_[2], middle_[2], right_[2])
-//line life.go:32
-					b1_ := t3_
-//line life.go:32
-					b2_ := t4_
-//line life.go:33
+					/*line life.go:32*/ var t4_ uint64
+					/*line life.go:32*/ t3_, t4_ = gpu_add3(left_[2], middle_[2], right_[2])
+					/*line life.go:32*/ b1_ := t3_
+					/*line life.go:32*/ b2_ := t4_
 					var t5_ uint64
-//line life.go:33
-					var t6_ uint64
-//line life.go:33
-					t5_, t6_ = gpu_add2(left_[1], right_[1])
-//line life.go:33
-					c1_ := t5_
-//line life.go:33
-					c2_ := t6_
-//line life.go:34
+					/*line life.go:33*/ var t6_ uint64
+					/*line life.go:33*/ t5_, t6_ = gpu_add2(left_[1], right_[1])
+					/*line life.go:33*/ c1_ := t5_
+					/*line life.go:33*/ c2_ := t6_
 					var t7_ uint64
-//line life.go:34
-					var t8_ uint64
-//line life.go:34
-					t7_, t8_ = gpu_add3(a1_, b1_, c1_)
-//line life.go:34
-					ones_ := t7_
-//line life.go:34
-					d2_ := t8_
-//line life.go:35
+					/*line life.go:34*/ var t8_ uint64
+					/*line life.go:34*/ t7_, t8_ = gpu_add3(a1_, b1_, c1_)
+					/*line life.go:34*/ ones_ := t7_
+					/*line life.go:34*/ d2_ := t8_
 					var t9_ uint64
-//line life.go:35
-					var t10_ uint64
-//line life.go:35
-					t9_, t10_ = gpu_add3(a2_, b2_, c2_)
-//line life.go:35
-					e2_ := t9_
-//line life.go:35
-					e4_ := t10_
-//line life.go:36
+					/*line life.go:35*/ var t10_ uint64
+					/*line life.go:35*/ t9_, t10_ = gpu_add3(a2_, b2_, c2_)
+					/*line life.go:35*/ e2_ := t9_
+					/*line life.go:35*/ e4_ := t10_
 					var t11_ uint64
-//line life.go:36
-					var t12_ uint64
-//line life.go:36
-					t11_, t12_ = gpu_add2(e2_, d2_)
-//line life.go:36
-					twos_ := t11_
-//line life.go:36
-					f4_ := t12_
-//line life.go:38
-					next_[(y_*wide_)+x_] = (twos_ &^ (e4_ | f4_)) & (ones_ | middle_[1])
+					/*line life.go:36*/ var t12_ uint64
+					/*line life.go:36*/ t11_, t12_ = gpu_add2(e2_, d2_)
+					/*line life.go:36*/ twos_ := t11_
+					/*line life.go:36*/ f4_ := t12_
+					/*line life.go:38*/ next_[(y_*wide_)+x_] = (twos_ &^ (e4_ | f4_)) & (ones_ | middle_[1])
 				}
 			}
 		}
-//line kernels_tandem.go:2273
+//line kernels_tandem.go:2182
 	}
 	return nil
 }
@@ -2302,22 +2211,14 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line mandelbrot.go:21
-					col_ := i0
-//line mandelbrot.go:21
-					row_ := i1
+					/*line mandelbrot.go:21*/ col_ := i0
+					/*line mandelbrot.go:21*/ row_ := i1
 					{
-//line mandelbrot.go:22
-						at_ := (row_ * width_) + col_
-//line mandelbrot.go:22
-						if at_ < int64(len(pixels_)) {
-//line mandelbrot.go:23
+						/*line mandelbrot.go:22*/ at_ := (row_ * width_) + col_
+						/*line mandelbrot.go:22*/ if at_ < int64(len(pixels_)) {
 							turns_ := gpu_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
-//line mandelbrot.go:24
 							pixels_[at_] = uint8(0)
-//line mandelbrot.go:25
 							if turns_ < limit_ {
-//line mandelbrot.go:26
 								pixels_[at_] = uint8(support.Div(int32(255)*(turns_+int32(1)), limit_))
 							}
 						}
@@ -2325,7 +2226,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2329
+//line kernels_tandem.go:2230
 	}
 	return nil
 }
@@ -2366,22 +2267,14 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var acc_ float32
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:17
-//line matmul.go:18
-					acc_ = float32(0)
+					/*line matmul.go:18*/ acc_ = float32(0)
 					acc_all[w] = acc_
 				}
 			}
 		}
 		{
-//line matmul.go:19
-			k_ := int64(0)
-//line matmul.go:19
-			for k_ < a_.Cols_ {
+			/*line matmul.go:19*/ k_ := int64(0)
+			/*line matmul.go:19*/ for k_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -2389,14 +2282,10 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							col_ := b0 + l0
 							y_ := l1
 							x_ := l0
-//line matmul.go:20
-							if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-//line matmul.go:21
+							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
 								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
 							}
-//line matmul.go:23
 							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-//line matmul.go:24
 								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 							}
 						}
@@ -2412,16 +2301,11 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							y_ := l1
 							x_ := l0
 							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:27
-							if inside_ {
+							/*line matmul.go:27*/ if inside_ {
 								{
-//line matmul.go:28
-									t_ := min(int64(16), a_.Cols_-k_)
-//line matmul.go:28
-									p_ := int64(0)
-//line matmul.go:28
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line matmul.go:29
+									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
+									/*line matmul.go:28*/ p_ := int64(0)
+									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										acc_ = support.FMA32(sa_[y_][p_], sb_[p_][x_], acc_)
 									}
 								}
@@ -2430,8 +2314,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 				}
-//line matmul.go:19
-				k_ = k_ + int64(16)
+				/*line matmul.go:19*/ k_ = k_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2442,16 +2325,14 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					row_ := b1 + l1
 					col_ := b0 + l0
 					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:34
-					if inside_ {
-//line matmul.go:35
+					/*line matmul.go:34*/ if inside_ {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
 					acc_all[w] = acc_
 				}
 			}
 		}
-//line kernels_tandem.go:2455
+//line kernels_tandem.go:2336
 	}
 	return nil
 }
@@ -2492,22 +2373,14 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var acc_ float64
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:17
-//line matmul.go:18
-					acc_ = float64(0)
+					/*line matmul.go:18*/ acc_ = float64(0)
 					acc_all[w] = acc_
 				}
 			}
 		}
 		{
-//line matmul.go:19
-			k_ := int64(0)
-//line matmul.go:19
-			for k_ < a_.Cols_ {
+			/*line matmul.go:19*/ k_ := int64(0)
+			/*line matmul.go:19*/ for k_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -2515,14 +2388,10 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							col_ := b0 + l0
 							y_ := l1
 							x_ := l0
-//line matmul.go:20
-							if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-//line matmul.go:21
+							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
 								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
 							}
-//line matmul.go:23
 							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-//line matmul.go:24
 								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 							}
 						}
@@ -2538,16 +2407,11 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							y_ := l1
 							x_ := l0
 							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:27
-							if inside_ {
+							/*line matmul.go:27*/ if inside_ {
 								{
-//line matmul.go:28
-									t_ := min(int64(16), a_.Cols_-k_)
-//line matmul.go:28
-									p_ := int64(0)
-//line matmul.go:28
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line matmul.go:29
+									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
+									/*line matmul.go:28*/ p_ := int64(0)
+									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										acc_ = math.FMA(sa_[y_][p_], sb_[p_][x_], acc_)
 									}
 								}
@@ -2556,8 +2420,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 				}
-//line matmul.go:19
-				k_ = k_ + int64(16)
+				/*line matmul.go:19*/ k_ = k_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2568,16 +2431,14 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					row_ := b1 + l1
 					col_ := b0 + l0
 					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:34
-					if inside_ {
-//line matmul.go:35
+					/*line matmul.go:34*/ if inside_ {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
 					acc_all[w] = acc_
 				}
 			}
 		}
-//line kernels_tandem.go:2581
+//line kernels_tandem.go:2442
 	}
 	return nil
 }
@@ -2618,22 +2479,14 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var acc_ int32
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:16
-//line matmul.go:17
-//line matmul.go:18
-					acc_ = int32(0)
+					/*line matmul.go:18*/ acc_ = int32(0)
 					acc_all[w] = acc_
 				}
 			}
 		}
 		{
-//line matmul.go:19
-			k_ := int64(0)
-//line matmul.go:19
-			for k_ < a_.Cols_ {
+			/*line matmul.go:19*/ k_ := int64(0)
+			/*line matmul.go:19*/ for k_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -2641,14 +2494,10 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							col_ := b0 + l0
 							y_ := l1
 							x_ := l0
-//line matmul.go:20
-							if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-//line matmul.go:21
+							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
 								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
 							}
-//line matmul.go:23
 							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-//line matmul.go:24
 								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 							}
 						}
@@ -2664,16 +2513,11 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							y_ := l1
 							x_ := l0
 							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:27
-							if inside_ {
+							/*line matmul.go:27*/ if inside_ {
 								{
-//line matmul.go:28
-									t_ := min(int64(16), a_.Cols_-k_)
-//line matmul.go:28
-									p_ := int64(0)
-//line matmul.go:28
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line matmul.go:29
+									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
+									/*line matmul.go:28*/ p_ := int64(0)
+									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										acc_ = (sa_[y_][p_] * sb_[p_][x_]) + acc_
 									}
 								}
@@ -2682,8 +2526,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 				}
-//line matmul.go:19
-				k_ = k_ + int64(16)
+				/*line matmul.go:19*/ k_ = k_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2694,16 +2537,14 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					row_ := b1 + l1
 					col_ := b0 + l0
 					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-//line matmul.go:34
-					if inside_ {
-//line matmul.go:35
+					/*line matmul.go:34*/ if inside_ {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
 					acc_all[w] = acc_
 				}
 			}
 		}
-//line kernels_tandem.go:2707
+//line kernels_tandem.go:2548
 	}
 	return nil
 }
@@ -2736,32 +2577,22 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					i_ := b0 + l0
-//line nbody.go:46
-//line nbody.go:46
-//line nbody.go:47
-					me_all[w] = gpu_body{}
-//line nbody.go:48
+					/*line nbody.go:47*/ me_all[w] = gpu_body{}
 					if i_ < int64(len(now_)) {
-//line nbody.go:49
 						me_all[w] = now_[i_]
 					}
-//line nbody.go:51
 					pull_all[w] = gpu_vec{}
 				}
 			}
 		}
 		{
-//line nbody.go:52
-			first_ := int64(0)
-//line nbody.go:52
-			for first_ < int64(len(now_)) {
+			/*line nbody.go:52*/ first_ := int64(0)
+			/*line nbody.go:52*/ for first_ < int64(len(now_)) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
-//line nbody.go:53
-							if (first_ + l_) < int64(len(now_)) {
-//line nbody.go:54
+							/*line nbody.go:53*/ if (first_ + l_) < int64(len(now_)) {
 								tile_[l_] = now_[first_+l_]
 							}
 						}
@@ -2772,27 +2603,19 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-//line nbody.go:57
-								t_ := min(int64(64), int64(len(now_))-first_)
-//line nbody.go:57
-								j_ := int64(0)
-//line nbody.go:57
-								for ; j_ < t_; j_ = j_ + int64(1) {
-//line nbody.go:58
+								/*line nbody.go:57*/ t_ := min(int64(64), int64(len(now_))-first_)
+								/*line nbody.go:57*/ j_ := int64(0)
+								/*line nbody.go:57*/ for ; j_ < t_; j_ = j_ + int64(1) {
 									d_ := gpu_minus(tile_[j_].at_, me_all[w].at_)
-//line nbody.go:59
 									r2_ := gpu_dot(d_, d_) + float32(0.01)
-//line nbody.go:60
 									r_ := float32(math.Sqrt(float64(r2_)))
-//line nbody.go:61
 									pull_all[w] = gpu_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
 								}
 							}
 						}
 					}
 				}
-//line nbody.go:52
-				first_ = first_ + int64(64)
+				/*line nbody.go:52*/ first_ = first_ + int64(64)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2800,21 +2623,16 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					i_ := b0 + l0
-//line nbody.go:65
-					if i_ < int64(len(now_)) {
-//line nbody.go:66
+					/*line nbody.go:65*/ if i_ < int64(len(now_)) {
 						v_ := gpu_plus(velocity_[i_], dt_, pull_all[w])
-//line nbody.go:67
 						velocity_[i_] = v_
-//line nbody.go:68
 						t2_ := gpu_body{at_: gpu_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
-//line nbody.go:68
-						next_[i_] = t2_
+						/*line nbody.go:68*/ next_[i_] = t2_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2818
+//line kernels_tandem.go:2636
 	}
 	return nil
 }
@@ -2844,34 +2662,24 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
 					l_ := l0
-//line prefixsum.go:22
-//line prefixsum.go:22
-//line prefixsum.go:23
-					t_[l_] = int32(0)
-//line prefixsum.go:24
+					/*line prefixsum.go:23*/ t_[l_] = int32(0)
 					if i_ < int64(len(x_)) {
-//line prefixsum.go:25
 						t_[l_] = x_[i_]
 					}
 				}
 			}
 		}
 		{
-//line prefixsum.go:27
-			d_ := int64(1)
-//line prefixsum.go:27
-			for d_ < int64(128) {
+			/*line prefixsum.go:27*/ d_ := int64(1)
+			/*line prefixsum.go:27*/ for d_ < int64(128) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var before_ int32
 							l_ := l0
-//line prefixsum.go:29
-							before_ = int32(0)
-//line prefixsum.go:30
+							/*line prefixsum.go:29*/ before_ = int32(0)
 							if l_ >= d_ {
-//line prefixsum.go:31
 								before_ = t_[l_-d_]
 							}
 							before_all[w] = before_
@@ -2884,14 +2692,12 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							w := (l2*n1+l1)*n0 + l0
 							before_ := before_all[w]
 							l_ := l0
-//line prefixsum.go:34
-							t_[l_] = t_[l_] + before_
+							/*line prefixsum.go:34*/ t_[l_] = t_[l_] + before_
 							before_all[w] = before_
 						}
 					}
 				}
-//line prefixsum.go:27
-				d_ = d_ * int64(2)
+				/*line prefixsum.go:27*/ d_ = d_ * int64(2)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2899,20 +2705,16 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
 					l_ := l0
-//line prefixsum.go:36
-					if i_ < int64(len(x_)) {
-//line prefixsum.go:37
+					/*line prefixsum.go:36*/ if i_ < int64(len(x_)) {
 						x_[i_] = t_[l_]
 					}
-//line prefixsum.go:39
 					if l_ == int64(127) {
-//line prefixsum.go:40
 						sums_[g0] = t_[l_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2916
+//line kernels_tandem.go:2718
 	}
 	return nil
 }
@@ -2942,20 +2744,16 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line prefixsum.go:49
-						i_ := i0
-//line prefixsum.go:49
-						g_ := g0
-//line prefixsum.go:49
-						if (g_ > int64(0)) && (i_ < int64(len(x_))) {
-//line prefixsum.go:50
+						/*line prefixsum.go:49*/ i_ := i0
+						/*line prefixsum.go:49*/ g_ := g0
+						/*line prefixsum.go:49*/ if (g_ > int64(0)) && (i_ < int64(len(x_))) {
 							x_[i_] = x_[i_] + sums_[g_-int64(1)]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2959
+//line kernels_tandem.go:2757
 	}
 	return nil
 }
@@ -2987,84 +2785,55 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line sha256.go:31
-					i_ := i0
-//line sha256.go:35
-					start_ := uint32(0)
-//line sha256.go:36
+					/*line sha256.go:31*/ i_ := i0
+					/*line sha256.go:35*/ start_ := uint32(0)
 					if i_ > int64(0) {
-//line sha256.go:37
 						start_ = ends_[i_-int64(1)]
 					}
-//line sha256.go:39
 					n_ := ends_[i_] - start_
-//line sha256.go:40
 					h_ := [8]uint32{0: uint32(1779033703), 1: uint32(3144134277), 2: uint32(1013904242), 3: uint32(2773480762), 4: uint32(1359893119), 5: uint32(2600822924), 6: uint32(528734635), 7: uint32(1541459225)}
 					{
-//line sha256.go:44
-						at_ := uint32(0)
-//line sha256.go:44
-						for ; at_ < (n_ + uint32(9)); at_ = at_ + uint32(64) {
-//line sha256.go:45
+						/*line sha256.go:44*/ at_ := uint32(0)
+						/*line sha256.go:44*/ for ; at_ < (n_ + uint32(9)); at_ = at_ + uint32(64) {
 							var w_ [16]uint32
 							{
-//line sha256.go:46
-								j_ := int64(0)
-//line sha256.go:46
-								for ; j_ < int64(64); j_ = j_ + int64(1) {
-//line sha256.go:47
+								/*line sha256.go:46*/ j_ := int64(0)
+								/*line sha256.go:46*/ for ; j_ < int64(64); j_ = j_ + int64(1) {
 									c_ := uint32(0)
 									{
-//line sha256.go:48
-										p_ := at_ + uint32(j_)
-//line sha256.go:49
+										/*line sha256.go:48*/ p_ := at_ + uint32(j_)
 										if p_ < n_ {
-//line sha256.go:50
 											c_ = uint32(data_[start_+p_])
 										} else {
-//line sha256.go:51
-											if p_ == n_ {
-//line sha256.go:52
+											/*line sha256.go:51*/ if p_ == n_ {
 												c_ = uint32(128)
 											}
 										}
 									}
-//line sha256.go:54
-									w_[j_/int64(4)] = (w_[j_/int64(4)] << (8)) | c_
+									/*line sha256.go:54*/ w_[j_/int64(4)] = (w_[j_/int64(4)] << (8)) | c_
 								}
 							}
-//line sha256.go:56
-							if (at_ + uint32(64)) >= (n_ + uint32(9)) {
-//line sha256.go:57
+							/*line sha256.go:56*/ if (at_ + uint32(64)) >= (n_ + uint32(9)) {
 								t_ := n_ >> (29)
-//line sha256.go:57
-								t2_ := n_ << (3)
-//line sha256.go:57
-								w_[14] = t_
-//line sha256.go:57
-								w_[15] = t2_
+								/*line sha256.go:57*/ t2_ := n_ << (3)
+								/*line sha256.go:57*/ w_[14] = t_
+								/*line sha256.go:57*/ w_[15] = t2_
 							}
-//line sha256.go:59
 							gpu_compress(&h_, &w_)
 						}
 					}
 					{
-//line sha256.go:61
-						t3_ := h_
-//line sha256.go:61
-						j2_ := int64(0)
-//line sha256.go:61
-						for ; j2_ < int64(8); j2_ = j2_ + int64(1) {
-//line sha256.go:61
-							word_ := t3_[j2_]
-//line sha256.go:62
+						/*line sha256.go:61*/ t3_ := h_
+						/*line sha256.go:61*/ j2_ := int64(0)
+						/*line sha256.go:61*/ for ; j2_ < int64(8); j2_ = j2_ + int64(1) {
+							/*line sha256.go:61*/ word_ := t3_[j2_]
 							digest_[(int64(8)*i_)+j2_] = word_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3068
+//line kernels_tandem.go:2837
 	}
 	return nil
 }
@@ -3103,39 +2872,24 @@ groups:
 					w := (l2*n1+l1)*n0 + l0
 					var i_ int64
 					var j_ int64
-//line shortestpaths.go:30
-					i_ = g1
-//line shortestpaths.go:30
-					j_ = g0
+					/*line shortestpaths.go:30*/ i_ = g1
+					/*line shortestpaths.go:30*/ j_ = g0
 					{
-//line shortestpaths.go:31
-						t_ := part_
-//line shortestpaths.go:32
+						/*line shortestpaths.go:31*/ t_ := part_
 						if t_ == int64(0) {
-//line shortestpaths.go:33
 							t2_ := k_
-//line shortestpaths.go:33
-							t3_ := k_
-//line shortestpaths.go:33
-							i_ = t2_
-//line shortestpaths.go:33
-							j_ = t3_
+							/*line shortestpaths.go:33*/ t3_ := k_
+							/*line shortestpaths.go:33*/ i_ = t2_
+							/*line shortestpaths.go:33*/ j_ = t3_
 						} else {
-//line shortestpaths.go:34
-							if t_ == int64(1) {
-//line shortestpaths.go:35
+							/*line shortestpaths.go:34*/ if t_ == int64(1) {
 								if i_ == int64(0) {
-//line shortestpaths.go:36
 									i_ = k_
 								} else {
-//line shortestpaths.go:38
 									t4_ := j_
-//line shortestpaths.go:38
-									t5_ := k_
-//line shortestpaths.go:38
-									i_ = t4_
-//line shortestpaths.go:38
-									j_ = t5_
+									/*line shortestpaths.go:38*/ t5_ := k_
+									/*line shortestpaths.go:38*/ i_ = t4_
+									/*line shortestpaths.go:38*/ j_ = t5_
 								}
 							}
 						}
@@ -3145,8 +2899,7 @@ groups:
 				}
 			}
 		}
-//line shortestpaths.go:41
-		if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
+		/*line shortestpaths.go:41*/ if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
 			continue groups
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -3158,20 +2911,12 @@ groups:
 					var own_ int32
 					y_ := l1
 					x_ := l0
-//line shortestpaths.go:44
-//line shortestpaths.go:44
-//line shortestpaths.go:45
-					t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
-//line shortestpaths.go:45
-					a_[y_][x_] = t6_
-//line shortestpaths.go:46
+					/*line shortestpaths.go:45*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
+					/*line shortestpaths.go:45*/ a_[y_][x_] = t6_
 					t7_ := gpu_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
-//line shortestpaths.go:46
-					b_[y_][x_] = t7_
-//line shortestpaths.go:47
+					/*line shortestpaths.go:46*/ b_[y_][x_] = t7_
 					t8_ := gpu_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
-//line shortestpaths.go:47
-					own_ = t8_
+					/*line shortestpaths.go:47*/ own_ = t8_
 					i_all[w] = i_
 					j_all[w] = j_
 					own_all[w] = own_
@@ -3179,10 +2924,8 @@ groups:
 			}
 		}
 		{
-//line shortestpaths.go:49
-			p_ := int64(0)
-//line shortestpaths.go:49
-			for p_ < int64(16) {
+			/*line shortestpaths.go:49*/ p_ := int64(0)
+			/*line shortestpaths.go:49*/ for p_ < int64(16) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -3190,14 +2933,12 @@ groups:
 							own_ := own_all[w]
 							y_ := l1
 							x_ := l0
-//line shortestpaths.go:50
-							own_ = min(own_, a_[y_][p_]+b_[p_][x_])
+							/*line shortestpaths.go:50*/ own_ = min(own_, a_[y_][p_]+b_[p_][x_])
 							own_all[w] = own_
 						}
 					}
 				}
-//line shortestpaths.go:51
-				if part_ != int64(2) {
+				/*line shortestpaths.go:51*/ if part_ != int64(2) {
 					for l2 := int64(0); l2 < n2; l2++ {
 						for l1 := int64(0); l1 < n1; l1++ {
 							for l0 := int64(0); l0 < n0; l0++ {
@@ -3207,14 +2948,10 @@ groups:
 								i_ := i_all[w]
 								y_ := l1
 								x_ := l0
-//line shortestpaths.go:53
-								if j_ == k_ {
-//line shortestpaths.go:54
+								/*line shortestpaths.go:53*/ if j_ == k_ {
 									a_[y_][x_] = own_
 								}
-//line shortestpaths.go:56
 								if i_ == k_ {
-//line shortestpaths.go:57
 									b_[y_][x_] = own_
 								}
 								j_all[w] = j_
@@ -3224,8 +2961,7 @@ groups:
 						}
 					}
 				}
-//line shortestpaths.go:49
-				p_ = p_ + int64(1)
+				/*line shortestpaths.go:49*/ p_ = p_ + int64(1)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -3238,13 +2974,9 @@ groups:
 					y_ := l1
 					x_ := l0
 					{
-//line shortestpaths.go:62
 						i2_ := (i_ * int64(16)) + y_
-//line shortestpaths.go:62
-						j2_ := (j_ * int64(16)) + x_
-//line shortestpaths.go:62
-						if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
-//line shortestpaths.go:63
+						/*line shortestpaths.go:62*/ j2_ := (j_ * int64(16)) + x_
+						/*line shortestpaths.go:62*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
 							d_.Data_[(i2_*d_.Stride_)+j2_] = own_
 						}
 					}
@@ -3254,7 +2986,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:3258
+//line kernels_tandem.go:2990
 	}
 	return nil
 }
@@ -3281,22 +3013,15 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line sort.go:80
-					x2_ := x_
+					/*line sort.go:80*/ x2_ := x_
 					{
 						{
-//line sort.go:81
-							i_ := l0
-//line sort.go:81
-							for ; i_ < int64(256); i_ = i_ + int64(128) {
-//line sort.go:82
+							/*line sort.go:81*/ i_ := l0
+							/*line sort.go:81*/ for ; i_ < int64(256); i_ = i_ + int64(128) {
 								t_[i_] = int32(2147483647)
 								{
-//line sort.go:83
-									at_ := (g0 * int64(256)) + i_
-//line sort.go:83
-									if at_ < int64(len(x2_)) {
-//line sort.go:84
+									/*line sort.go:83*/ at_ := (g0 * int64(256)) + i_
+									/*line sort.go:83*/ if at_ < int64(len(x2_)) {
 										t_[i_] = x2_[at_]
 									}
 								}
@@ -3307,65 +3032,46 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 		}
 		{
-//line sort.go:27
-			run_ := int64(2)
-//line sort.go:27
-			for run_ <= int64(256) {
+			/*line sort.go:27*/ run_ := int64(2)
+			/*line sort.go:27*/ for run_ <= int64(256) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
-//line sort.go:29
-							var t2_ int64
-//line sort.go:29
-							var t3_ int64
-//line sort.go:29
-							t2_, t3_ = gpu_pair(l0, run_/int64(2), run_-int64(1))
-//line sort.go:29
-							i2_ := t2_
-//line sort.go:29
-							j_ := t3_
-//line sort.go:30
+							/*line sort.go:29*/ var t2_ int64
+							/*line sort.go:29*/ var t3_ int64
+							/*line sort.go:29*/ t2_, t3_ = gpu_pair(l0, run_/int64(2), run_-int64(1))
+							/*line sort.go:29*/ i2_ := t2_
+							/*line sort.go:29*/ j_ := t3_
 							gpu_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
-//line sort.go:71
-				d_ := run_ / int64(4)
+				/*line sort.go:71*/ d_ := run_ / int64(4)
 				{
-//line sort.go:72
-					for d_ > int64(0) {
+					/*line sort.go:72*/ for d_ > int64(0) {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
-//line sort.go:74
-									var t4_ int64
-//line sort.go:74
-									var t5_ int64
-//line sort.go:74
-									t4_, t5_ = gpu_pair(l0, d_, d_)
-//line sort.go:74
-									i3_ := t4_
-//line sort.go:74
-									j2_ := t5_
-//line sort.go:75
+									/*line sort.go:74*/ var t4_ int64
+									/*line sort.go:74*/ var t5_ int64
+									/*line sort.go:74*/ t4_, t5_ = gpu_pair(l0, d_, d_)
+									/*line sort.go:74*/ i3_ := t4_
+									/*line sort.go:74*/ j2_ := t5_
 									gpu_order(&t_[i3_], &t_[j2_])
 								}
 							}
 						}
-//line sort.go:72
-						d_ = d_ / int64(2)
+						/*line sort.go:72*/ d_ = d_ / int64(2)
 					}
 				}
-//line sort.go:27
-				run_ = run_ * int64(2)
+				/*line sort.go:27*/ run_ = run_ * int64(2)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-//line sort.go:89
-					x3_all[w] = x_
+					/*line sort.go:89*/ x3_all[w] = x_
 				}
 			}
 		}
@@ -3375,16 +3081,11 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l0 := int64(0); l0 < n0; l0++ {
 						w := (l2*n1+l1)*n0 + l0
 						{
-//line sort.go:91
-							i4_ := l0
-//line sort.go:91
-							for ; i4_ < int64(256); i4_ = i4_ + int64(128) {
+							/*line sort.go:91*/ i4_ := l0
+							/*line sort.go:91*/ for ; i4_ < int64(256); i4_ = i4_ + int64(128) {
 								{
-//line sort.go:92
-									at2_ := (g0 * int64(256)) + i4_
-//line sort.go:92
-									if at2_ < int64(len(x3_all[w])) {
-//line sort.go:93
+									/*line sort.go:92*/ at2_ := (g0 * int64(256)) + i4_
+									/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
 										x3_all[w][at2_] = t_[i4_]
 									}
 								}
@@ -3394,7 +3095,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3398
+//line kernels_tandem.go:3099
 	}
 	return nil
 }
@@ -3421,22 +3122,15 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line sort.go:80
-					x2_ := x_
+					/*line sort.go:80*/ x2_ := x_
 					{
 						{
-//line sort.go:81
-							i_ := l0
-//line sort.go:81
-							for ; i_ < int64(256); i_ = i_ + int64(128) {
-//line sort.go:82
+							/*line sort.go:81*/ i_ := l0
+							/*line sort.go:81*/ for ; i_ < int64(256); i_ = i_ + int64(128) {
 								t_[i_] = int32(2147483647)
 								{
-//line sort.go:83
-									at_ := (g0 * int64(256)) + i_
-//line sort.go:83
-									if at_ < int64(len(x2_)) {
-//line sort.go:84
+									/*line sort.go:83*/ at_ := (g0 * int64(256)) + i_
+									/*line sort.go:83*/ if at_ < int64(len(x2_)) {
 										t_[i_] = x2_[at_]
 									}
 								}
@@ -3446,39 +3140,29 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line sort.go:71
-		d_ := int64(128)
+		/*line sort.go:71*/ d_ := int64(128)
 		{
-//line sort.go:72
-			for d_ > int64(0) {
+			/*line sort.go:72*/ for d_ > int64(0) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
-//line sort.go:74
-							var t2_ int64
-//line sort.go:74
-							var t3_ int64
-//line sort.go:74
-							t2_, t3_ = gpu_pair(l0, d_, d_)
-//line sort.go:74
-							i2_ := t2_
-//line sort.go:74
-							j_ := t3_
-//line sort.go:75
+							/*line sort.go:74*/ var t2_ int64
+							/*line sort.go:74*/ var t3_ int64
+							/*line sort.go:74*/ t2_, t3_ = gpu_pair(l0, d_, d_)
+							/*line sort.go:74*/ i2_ := t2_
+							/*line sort.go:74*/ j_ := t3_
 							gpu_order(&t_[i2_], &t_[j_])
 						}
 					}
 				}
-//line sort.go:72
-				d_ = d_ / int64(2)
+				/*line sort.go:72*/ d_ = d_ / int64(2)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-//line sort.go:89
-					x3_all[w] = x_
+					/*line sort.go:89*/ x3_all[w] = x_
 				}
 			}
 		}
@@ -3488,16 +3172,11 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l0 := int64(0); l0 < n0; l0++ {
 						w := (l2*n1+l1)*n0 + l0
 						{
-//line sort.go:91
-							i3_ := l0
-//line sort.go:91
-							for ; i3_ < int64(256); i3_ = i3_ + int64(128) {
+							/*line sort.go:91*/ i3_ := l0
+							/*line sort.go:91*/ for ; i3_ < int64(256); i3_ = i3_ + int64(128) {
 								{
-//line sort.go:92
-									at2_ := (g0 * int64(256)) + i3_
-//line sort.go:92
-									if at2_ < int64(len(x3_all[w])) {
-//line sort.go:93
+									/*line sort.go:92*/ at2_ := (g0 * int64(256)) + i3_
+									/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
 										x3_all[w][at2_] = t_[i3_]
 									}
 								}
@@ -3507,7 +3186,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3511
+//line kernels_tandem.go:3190
 	}
 	return nil
 }
@@ -3540,26 +3219,19 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line sort.go:51
-						var t_ int64
-//line sort.go:51
-						var t2_ int64
-//line sort.go:51
-						t_, t2_ = gpu_pair(i0, half_, mask_)
-//line sort.go:51
-						i_ := t_
-//line sort.go:51
-						j_ := t2_
-//line sort.go:51
-						if j_ < int64(len(x_)) {
-//line sort.go:52
+						/*line sort.go:51*/ var t_ int64
+						/*line sort.go:51*/ var t2_ int64
+						/*line sort.go:51*/ t_, t2_ = gpu_pair(i0, half_, mask_)
+						/*line sort.go:51*/ i_ := t_
+						/*line sort.go:51*/ j_ := t2_
+						/*line sort.go:51*/ if j_ < int64(len(x_)) {
 							gpu_order_(&x_[i_], &x_[j_])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3563
+//line kernels_tandem.go:3235
 	}
 	return nil
 }
@@ -3588,57 +3260,44 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line sum.go:26
-//line sum.go:27
-					var s_ float32
+					/*line sum.go:27*/ var s_ float32
 					{
-//line sum.go:28
-						i_ := b0 + l0
-//line sum.go:28
-						for ; i_ < int64(len(x_)); i_ = i_ + s0 {
-//line sum.go:29
+						/*line sum.go:28*/ i_ := b0 + l0
+						/*line sum.go:28*/ for ; i_ < int64(len(x_)); i_ = i_ + s0 {
 							s_ = s_ + x_[i_]
 						}
 					}
-//line sum.go:31
-					t_[l_] = s_
+					/*line sum.go:31*/ t_[l_] = s_
 				}
 			}
 		}
 		{
-//line sum.go:32
-			half_ := int64(64)
-//line sum.go:32
-			for half_ > int64(0) {
+			/*line sum.go:32*/ half_ := int64(64)
+			/*line sum.go:32*/ for half_ > int64(0) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
-//line sum.go:34
-							if l_ < half_ {
-//line sum.go:35
+							/*line sum.go:34*/ if l_ < half_ {
 								t_[l_] = t_[l_] + t_[l_+half_]
 							}
 						}
 					}
 				}
-//line sum.go:32
-				half_ = half_ / int64(2)
+				/*line sum.go:32*/ half_ = half_ / int64(2)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line sum.go:38
-					if l_ == int64(0) {
-//line sum.go:39
+					/*line sum.go:38*/ if l_ == int64(0) {
 						sums_[g0] = t_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3642
+//line kernels_tandem.go:3301
 	}
 	return nil
 }
@@ -3667,57 +3326,44 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line sum.go:26
-//line sum.go:27
-					var s_ int32
+					/*line sum.go:27*/ var s_ int32
 					{
-//line sum.go:28
-						i_ := b0 + l0
-//line sum.go:28
-						for ; i_ < int64(len(x_)); i_ = i_ + s0 {
-//line sum.go:29
+						/*line sum.go:28*/ i_ := b0 + l0
+						/*line sum.go:28*/ for ; i_ < int64(len(x_)); i_ = i_ + s0 {
 							s_ = s_ + x_[i_]
 						}
 					}
-//line sum.go:31
-					t_[l_] = s_
+					/*line sum.go:31*/ t_[l_] = s_
 				}
 			}
 		}
 		{
-//line sum.go:32
-			half_ := int64(64)
-//line sum.go:32
-			for half_ > int64(0) {
+			/*line sum.go:32*/ half_ := int64(64)
+			/*line sum.go:32*/ for half_ > int64(0) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
-//line sum.go:34
-							if l_ < half_ {
-//line sum.go:35
+							/*line sum.go:34*/ if l_ < half_ {
 								t_[l_] = t_[l_] + t_[l_+half_]
 							}
 						}
 					}
 				}
-//line sum.go:32
-				half_ = half_ / int64(2)
+				/*line sum.go:32*/ half_ = half_ / int64(2)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line sum.go:38
-					if l_ == int64(0) {
-//line sum.go:39
+					/*line sum.go:38*/ if l_ == int64(0) {
 						sums_[g0] = t_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3721
+//line kernels_tandem.go:3367
 	}
 	return nil
 }
@@ -3752,32 +3398,21 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line wave.go:26
-		top_ := (g1 * int64(16)) - int64(1)
-//line wave.go:26
-		left_ := (g0 * int64(16)) - int64(1)
+		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
+		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line wave.go:27
-						y_ := l1
-//line wave.go:27
-						for ; y_ < int64(18); y_ = y_ + int64(16) {
+						/*line wave.go:27*/ y_ := l1
+						/*line wave.go:27*/ for ; y_ < int64(18); y_ = y_ + int64(16) {
 							{
-//line wave.go:28
-								x_ := l0
-//line wave.go:28
-								for ; x_ < int64(18); x_ = x_ + int64(16) {
-//line wave.go:29
+								/*line wave.go:28*/ x_ := l0
+								/*line wave.go:28*/ for ; x_ < int64(18); x_ = x_ + int64(16) {
 									i_ := top_ + y_
-//line wave.go:29
-									j_ := left_ + x_
-//line wave.go:30
+									/*line wave.go:29*/ j_ := left_ + x_
 									t_[y_][x_] = float32(0)
-//line wave.go:31
 									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-//line wave.go:32
 										t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
 									}
 								}
@@ -3790,27 +3425,19 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line wave.go:37
-					i2_ := b1 + l1
-//line wave.go:37
-					j2_ := b0 + l0
-//line wave.go:38
+					/*line wave.go:37*/ i2_ := b1 + l1
+					/*line wave.go:37*/ j2_ := b0 + l0
 					if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
-//line wave.go:39
 						y2_ := l1 + int64(1)
-//line wave.go:39
-						x2_ := l0 + int64(1)
-//line wave.go:40
+						/*line wave.go:39*/ x2_ := l0 + int64(1)
 						u_ := t_[y2_][x2_]
-//line wave.go:41
 						around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-//line wave.go:42
 						next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3814
+//line kernels_tandem.go:3441
 	}
 	return nil
 }
@@ -3845,32 +3472,21 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line wave.go:26
-		top_ := (g1 * int64(16)) - int64(1)
-//line wave.go:26
-		left_ := (g0 * int64(16)) - int64(1)
+		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
+		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line wave.go:27
-						y_ := l1
-//line wave.go:27
-						for ; y_ < int64(18); y_ = y_ + int64(16) {
+						/*line wave.go:27*/ y_ := l1
+						/*line wave.go:27*/ for ; y_ < int64(18); y_ = y_ + int64(16) {
 							{
-//line wave.go:28
-								x_ := l0
-//line wave.go:28
-								for ; x_ < int64(18); x_ = x_ + int64(16) {
-//line wave.go:29
+								/*line wave.go:28*/ x_ := l0
+								/*line wave.go:28*/ for ; x_ < int64(18); x_ = x_ + int64(16) {
 									i_ := top_ + y_
-//line wave.go:29
-									j_ := left_ + x_
-//line wave.go:30
+									/*line wave.go:29*/ j_ := left_ + x_
 									t_[y_][x_] = float64(0)
-//line wave.go:31
 									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-//line wave.go:32
 										t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
 									}
 								}
@@ -3883,305 +3499,192 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line wave.go:37
-					i2_ := b1 + l1
-//line wave.go:37
-					j2_ := b0 + l0
-//line wave.go:38
+					/*line wave.go:37*/ i2_ := b1 + l1
+					/*line wave.go:37*/ j2_ := b0 + l0
 					if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
-//line wave.go:39
 						y2_ := l1 + int64(1)
-//line wave.go:39
-						x2_ := l0 + int64(1)
-//line wave.go:40
+						/*line wave.go:39*/ x2_ := l0 + int64(1)
 						u_ := t_[y2_][x2_]
-//line wave.go:41
 						around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-//line wave.go:42
 						next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3907
+//line kernels_tandem.go:3515
 	}
 	return nil
 }
 
 func gpu_normal(x_ float32) float32 {
-//line blackscholes.go:24
-	a_ := float32(math.Abs(float64(x_)))
-//line blackscholes.go:25
+	/*line blackscholes.go:24*/ a_ := float32(math.Abs(float64(x_)))
 	t_ := float32(1) / support.FMA32(float32(0.2316419), a_, float32(1))
-//line blackscholes.go:26
 	p_ := support.FMA32(t_, float32(1.3302745), float32(-1.8212559))
-//line blackscholes.go:27
 	p_ = support.FMA32(t_, p_, float32(1.7814779))
-//line blackscholes.go:28
 	p_ = support.FMA32(t_, p_, float32(-0.35656378))
-//line blackscholes.go:29
 	p_ = support.FMA32(t_, p_, float32(0.31938154))
-//line blackscholes.go:30
 	tail_ := float32(float32(float32(0.3989423)*f32.Exp(float32((-a_)*a_)/float32(2))) * float32(t_*p_))
-//line blackscholes.go:31
 	if x_ < float32(0) {
-//line blackscholes.go:32
 		return tail_
 	}
-//line blackscholes.go:34
 	return float32(1) - tail_
-//line kernels_tandem.go:3934
+//line kernels_tandem.go:3532
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
-//line life.go:45
-	var one_ uint64
+	/*line life.go:45*/ var one_ uint64
 	_ = one_
-//line life.go:45
-	var two_ uint64
+	/*line life.go:45*/ var two_ uint64
 	_ = two_
-//line life.go:45
-	return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3946
+	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
+//line kernels_tandem.go:3541
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
-//line life.go:42
-	var one_ uint64
+	/*line life.go:42*/ var one_ uint64
 	_ = one_
-//line life.go:42
-	var two_ uint64
+	/*line life.go:42*/ var two_ uint64
 	_ = two_
-//line life.go:42
-	return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3958
+	/*line life.go:42*/ return a_ ^ b_, a_ & b_
+//line kernels_tandem.go:3550
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
-//line mandelbrot.go:33
-	var x_ float64
-//line mandelbrot.go:33
-	var y_ float64
+	/*line mandelbrot.go:33*/ var x_ float64
+	/*line mandelbrot.go:33*/ var y_ float64
 	{
-//line mandelbrot.go:34
-		t_ := limit_
-//line mandelbrot.go:34
-		turns_ := int32(0)
-//line mandelbrot.go:34
-		for ; turns_ < t_; turns_ = turns_ + int32(1) {
-//line mandelbrot.go:35
+		/*line mandelbrot.go:34*/ t_ := limit_
+		/*line mandelbrot.go:34*/ turns_ := int32(0)
+		/*line mandelbrot.go:34*/ for ; turns_ < t_; turns_ = turns_ + int32(1) {
 			x2_ := float64(x_ * x_)
-//line mandelbrot.go:35
-			y2_ := float64(y_ * y_)
-//line mandelbrot.go:36
+			/*line mandelbrot.go:35*/ y2_ := float64(y_ * y_)
 			if (x2_ + y2_) > float64(4) {
-//line mandelbrot.go:37
 				return turns_
 			}
-//line mandelbrot.go:39
 			t2_ := (x2_ - y2_) + cx_
-//line mandelbrot.go:39
-			t3_ := float64(float64(float64(2)*x_)*y_) + cy_
-//line mandelbrot.go:39
-			x_ = t2_
-//line mandelbrot.go:39
-			y_ = t3_
+			/*line mandelbrot.go:39*/ t3_ := float64(float64(float64(2)*x_)*y_) + cy_
+			/*line mandelbrot.go:39*/ x_ = t2_
+			/*line mandelbrot.go:39*/ y_ = t3_
 		}
 	}
-//line mandelbrot.go:41
-	return limit_
-//line kernels_tandem.go:3994
+	/*line mandelbrot.go:41*/ return limit_
+//line kernels_tandem.go:3572
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
-//line nbody.go:19
-	t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
-//line nbody.go:19
-	return t_
-//line kernels_tandem.go:4002
+	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
+	/*line nbody.go:19*/ return t_
+//line kernels_tandem.go:3578
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
-//line nbody.go:21
-	return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:4008
+	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
+//line kernels_tandem.go:3583
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
-//line nbody.go:25
-	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
-//line nbody.go:25
-	return t_
-//line kernels_tandem.go:4016
+	/*line nbody.go:25*/ t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
+	/*line nbody.go:25*/ return t_
+//line kernels_tandem.go:3589
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
-//line sha256.go:68
-	a_ := (*h_)[0]
-//line sha256.go:68
-	b_ := (*h_)[1]
-//line sha256.go:68
-	c_ := (*h_)[2]
-//line sha256.go:68
-	d_ := (*h_)[3]
-//line sha256.go:68
-	e_ := (*h_)[4]
-//line sha256.go:68
-	f_ := (*h_)[5]
-//line sha256.go:68
-	g_ := (*h_)[6]
-//line sha256.go:68
-	s_ := (*h_)[7]
+	/*line sha256.go:68*/ a_ := (*h_)[0]
+	/*line sha256.go:68*/ b_ := (*h_)[1]
+	/*line sha256.go:68*/ c_ := (*h_)[2]
+	/*line sha256.go:68*/ d_ := (*h_)[3]
+	/*line sha256.go:68*/ e_ := (*h_)[4]
+	/*line sha256.go:68*/ f_ := (*h_)[5]
+	/*line sha256.go:68*/ g_ := (*h_)[6]
+	/*line sha256.go:68*/ s_ := (*h_)[7]
 	{
-//line sha256.go:69
-		i_ := int64(0)
-//line sha256.go:69
-		for ; i_ < int64(64); i_ = i_ + int64(1) {
-//line sha256.go:69
-			k_ := gpu_roundConstants[i_]
-//line sha256.go:70
+		/*line sha256.go:69*/ i_ := int64(0)
+		/*line sha256.go:69*/ for ; i_ < int64(64); i_ = i_ + int64(1) {
+			/*line sha256.go:69*/ k_ := gpu_roundConstants[i_]
 			if i_ >= int64(16) {
-//line sha256.go:71
 				x_ := (*w_)[(i_-int64(15))%int64(16)]
-//line sha256.go:71
-				y_ := (*w_)[(i_-int64(2))%int64(16)]
-//line sha256.go:72
+				/*line sha256.go:71*/ y_ := (*w_)[(i_-int64(2))%int64(16)]
 				t_ := support.Value(uint64(support.Value(int64(-7)))) & uint64(31)
-//line sha256.go:72
-				t2_ := support.Value(uint64(support.Value(int64(-18)))) & uint64(31)
-//line sha256.go:72
-				x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
-//line sha256.go:73
+				/*line sha256.go:72*/ t2_ := support.Value(uint64(support.Value(int64(-18)))) & uint64(31)
+				/*line sha256.go:72*/ x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
 				t3_ := support.Value(uint64(support.Value(int64(-17)))) & uint64(31)
-//line sha256.go:73
-				t4_ := support.Value(uint64(support.Value(int64(-19)))) & uint64(31)
-//line sha256.go:73
-				y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
-//line sha256.go:74
+				/*line sha256.go:73*/ t4_ := support.Value(uint64(support.Value(int64(-19)))) & uint64(31)
+				/*line sha256.go:73*/ y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
 				(*w_)[i_%int64(16)] = (*w_)[i_%int64(16)] + ((x_ + (*w_)[(i_-int64(7))%int64(16)]) + y_)
 			}
-//line sha256.go:76
 			t5_ := support.Value(uint64(support.Value(int64(-6)))) & uint64(31)
-//line sha256.go:76
-			t6_ := support.Value(uint64(support.Value(int64(-11)))) & uint64(31)
-//line sha256.go:76
-			t7_ := support.Value(uint64(support.Value(int64(-25)))) & uint64(31)
-//line sha256.go:76
-			t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
-//line sha256.go:77
+			/*line sha256.go:76*/ t6_ := support.Value(uint64(support.Value(int64(-11)))) & uint64(31)
+			/*line sha256.go:76*/ t7_ := support.Value(uint64(support.Value(int64(-25)))) & uint64(31)
+			/*line sha256.go:76*/ t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
 			t8_ = t8_ + (((s_ + ((e_ & f_) ^ ((^e_) & g_))) + k_) + (*w_)[i_%int64(16)])
-//line sha256.go:78
 			t9_ := support.Value(uint64(support.Value(int64(-2)))) & uint64(31)
-//line sha256.go:78
-			t10_ := support.Value(uint64(support.Value(int64(-13)))) & uint64(31)
-//line sha256.go:78
-			t11_ := support.Value(uint64(support.Value(int64(-22)))) & uint64(31)
-//line sha256.go:78
-			u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
-//line sha256.go:79
+			/*line sha256.go:78*/ t10_ := support.Value(uint64(support.Value(int64(-13)))) & uint64(31)
+			/*line sha256.go:78*/ t11_ := support.Value(uint64(support.Value(int64(-22)))) & uint64(31)
+			/*line sha256.go:78*/ u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
 			u_ = u_ + (((a_ & b_) ^ (a_ & c_)) ^ (b_ & c_))
-//line sha256.go:80
 			t12_ := t8_ + u_
-//line sha256.go:80
-			t13_ := a_
-//line sha256.go:80
-			t14_ := b_
-//line sha256.go:80
-			t15_ := c_
-//line sha256.go:80
-			t16_ := d_ + t8_
-//line sha256.go:80
-			t17_ := e_
-//line sha256.go:80
-			t18_ := f_
-//line sha256.go:80
-			t19_ := g_
-//line sha256.go:80
-			a_ = t12_
-//line sha256.go:80
-			b_ = t13_
-//line sha256.go:80
-			c_ = t14_
-//line sha256.go:80
-			d_ = t15_
-//line sha256.go:80
-			e_ = t16_
-//line sha256.go:80
-			f_ = t17_
-//line sha256.go:80
-			g_ = t18_
-//line sha256.go:80
-			s_ = t19_
+			/*line sha256.go:80*/ t13_ := a_
+			/*line sha256.go:80*/ t14_ := b_
+			/*line sha256.go:80*/ t15_ := c_
+			/*line sha256.go:80*/ t16_ := d_ + t8_
+			/*line sha256.go:80*/ t17_ := e_
+			/*line sha256.go:80*/ t18_ := f_
+			/*line sha256.go:80*/ t19_ := g_
+			/*line sha256.go:80*/ a_ = t12_
+			/*line sha256.go:80*/ b_ = t13_
+			/*line sha256.go:80*/ c_ = t14_
+			/*line sha256.go:80*/ d_ = t15_
+			/*line sha256.go:80*/ e_ = t16_
+			/*line sha256.go:80*/ f_ = t17_
+			/*line sha256.go:80*/ g_ = t18_
+			/*line sha256.go:80*/ s_ = t19_
 		}
 	}
 	{
-//line sha256.go:82
-		t20_ := [8]uint32{0: a_, 1: b_, 2: c_, 3: d_, 4: e_, 5: f_, 6: g_, 7: s_}
-//line sha256.go:82
-		t21_ := t20_
-//line sha256.go:82
-		i2_ := int64(0)
-//line sha256.go:82
-		for ; i2_ < int64(8); i2_ = i2_ + int64(1) {
-//line sha256.go:82
-			v_ := t21_[i2_]
-//line sha256.go:83
+		/*line sha256.go:82*/ t20_ := [8]uint32{0: a_, 1: b_, 2: c_, 3: d_, 4: e_, 5: f_, 6: g_, 7: s_}
+		/*line sha256.go:82*/ t21_ := t20_
+		/*line sha256.go:82*/ i2_ := int64(0)
+		/*line sha256.go:82*/ for ; i2_ < int64(8); i2_ = i2_ + int64(1) {
+			/*line sha256.go:82*/ v_ := t21_[i2_]
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:4133
+//line kernels_tandem.go:3653
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
-//line shortestpaths.go:68
-	if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
-//line shortestpaths.go:69
+	/*line shortestpaths.go:68*/ if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
-//line shortestpaths.go:71
 	return int32(1073741823)
-//line kernels_tandem.go:4144
+//line kernels_tandem.go:3661
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
-//line sort.go:58
-	var i_ int64
-//line sort.go:58
-	var j_ int64
+	/*line sort.go:58*/ var i_ int64
+	/*line sort.go:58*/ var j_ int64
 	_ = j_
-//line sort.go:59
-	i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
-//line sort.go:60
+	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:4157
+//line kernels_tandem.go:3670
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
-//line sort.go:65
-	if (*b_) < (*a_) {
-//line sort.go:66
+	/*line sort.go:65*/ if (*b_) < (*a_) {
 		t_ := *b_
-//line sort.go:66
-		t2_ := *a_
-//line sort.go:66
-		(*a_) = t_
-//line sort.go:66
-		(*b_) = t2_
+		/*line sort.go:66*/ t2_ := *a_
+		/*line sort.go:66*/ (*a_) = t_
+		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:4172
+//line kernels_tandem.go:3680
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
-//line sort.go:65
-	if (*b_) < (*a_) {
-//line sort.go:66
+	/*line sort.go:65*/ if (*b_) < (*a_) {
 		t_ := *b_
-//line sort.go:66
-		t2_ := *a_
-//line sort.go:66
-		(*a_) = t_
-//line sort.go:66
-		(*b_) = t2_
+		/*line sort.go:66*/ t2_ := *a_
+		/*line sort.go:66*/ (*a_) = t_
+		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:4187
+//line kernels_tandem.go:3690
 }

@@ -120,18 +120,14 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:13
-					i_ := i0
-//line kernels.go:13
-					l_ := i0 - b0
-//line kernels.go:14
+					/*line kernels.go:13*/ i_ := i0
+					/*line kernels.go:13*/ l_ := i0 - b0
 					t_[l_] = x_[i_]
-//line kernels.go:15
 					out_[i_] = t_[int64(63)-l_]
 				}
 			}
 		}
-//line kernels_tandem.go:135
+//line kernels_tandem.go:131
 	}
 	return nil
 }
@@ -162,14 +158,12 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:22
-					i_ := i0
-//line kernels.go:23
+					/*line kernels.go:22*/ i_ := i0
 					out_[i_] = x_[i_+int64(1)] - x_[i_]
 				}
 			}
 		}
-//line kernels_tandem.go:173
+//line kernels_tandem.go:167
 	}
 	return nil
 }

@@ -727,17 +727,15 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line numba.go:11
-						pos_ := i0
+						/*line numba.go:11*/ pos_ := i0
 						{
-//line numba.go:12
-							a_[pos_] = float32(a_[pos_] * float32(2))
+							/*line numba.go:12*/ a_[pos_] = float32(a_[pos_] * float32(2))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:741
+//line kernels_tandem.go:739
 	}
 	return nil
 }
@@ -768,17 +766,15 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line numba.go:11
-						pos_ := i0
+						/*line numba.go:11*/ pos_ := i0
 						{
-//line numba.go:12
-							a_[pos_] = float64(a_[pos_] * float64(2))
+							/*line numba.go:12*/ a_[pos_] = float64(a_[pos_] * float64(2))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:782
+//line kernels_tandem.go:778
 	}
 	return nil
 }
@@ -819,35 +815,27 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line numba.go:20
-					i_ := i1
-//line numba.go:20
-					j_ := i0
+					/*line numba.go:20*/ i_ := i1
+					/*line numba.go:20*/ j_ := i0
 					{
-//line numba.go:22
 						var tmp_ float32
 						{
-//line numba.go:23
-							t_ := a_.Cols_
-//line numba.go:23
-							k_ := int64(0)
-//line numba.go:23
-							h1 := a_.Data_
+							/*line numba.go:23*/ t_ := a_.Cols_
+							/*line numba.go:23*/ k_ := int64(0)
+							/*line numba.go:23*/ h1 := a_.Data_
 							h2 := a_.Stride_
 							h3 := b_.Data_
 							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
-//line numba.go:24
-								tmp_ = tmp_ + float32(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
+								/*line numba.go:24*/ tmp_ = tmp_ + float32(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 							}
 						}
-//line numba.go:26
-						c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:851
+//line kernels_tandem.go:839
 	}
 	return nil
 }
@@ -888,35 +876,27 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line numba.go:20
-					i_ := i1
-//line numba.go:20
-					j_ := i0
+					/*line numba.go:20*/ i_ := i1
+					/*line numba.go:20*/ j_ := i0
 					{
-//line numba.go:22
 						var tmp_ float64
 						{
-//line numba.go:23
-							t_ := a_.Cols_
-//line numba.go:23
-							k_ := int64(0)
-//line numba.go:23
-							h1 := a_.Data_
+							/*line numba.go:23*/ t_ := a_.Cols_
+							/*line numba.go:23*/ k_ := int64(0)
+							/*line numba.go:23*/ h1 := a_.Data_
 							h2 := a_.Stride_
 							h3 := b_.Data_
 							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
-//line numba.go:24
-								tmp_ = tmp_ + float64(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
+								/*line numba.go:24*/ tmp_ = tmp_ + float64(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 							}
 						}
-//line numba.go:26
-						c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:920
+//line kernels_tandem.go:900
 	}
 	return nil
 }
@@ -957,35 +937,27 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line numba.go:20
-					i_ := i1
-//line numba.go:20
-					j_ := i0
+					/*line numba.go:20*/ i_ := i1
+					/*line numba.go:20*/ j_ := i0
 					{
-//line numba.go:22
 						var tmp_ int32
 						{
-//line numba.go:23
-							t_ := a_.Cols_
-//line numba.go:23
-							k_ := int64(0)
-//line numba.go:23
-							h1 := a_.Data_
+							/*line numba.go:23*/ t_ := a_.Cols_
+							/*line numba.go:23*/ k_ := int64(0)
+							/*line numba.go:23*/ h1 := a_.Data_
 							h2 := a_.Stride_
 							h3 := b_.Data_
 							h4 := b_.Stride_
 							for ; k_ < t_; k_ = k_ + int64(1) {
-//line numba.go:24
-								tmp_ = tmp_ + (h1[(i_*h2)+k_] * h3[(k_*h4)+j_])
+								/*line numba.go:24*/ tmp_ = tmp_ + (h1[(i_*h2)+k_] * h3[(k_*h4)+j_])
 							}
 						}
-//line numba.go:26
-						c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:989
+//line kernels_tandem.go:961
 	}
 	return nil
 }
@@ -1026,21 +998,14 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var tmp_ float32
-//line numba.go:38
-//line numba.go:38
-//line numba.go:39
-//line numba.go:39
-//line numba.go:40
-					tmp_ = float32(0)
+					/*line numba.go:40*/ tmp_ = float32(0)
 					tmp_all[w] = tmp_
 				}
 			}
 		}
 		{
-//line numba.go:41
-			i_ := int64(0)
-//line numba.go:41
-			for i_ < a_.Cols_ {
+			/*line numba.go:41*/ i_ := int64(0)
+			/*line numba.go:41*/ for i_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1048,26 +1013,16 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 							y_ := b1 + l1
 							tx_ := l0
 							ty_ := l1
-//line numba.go:42
-							t_ := ty_
-//line numba.go:42
-							t2_ := tx_
-//line numba.go:42
-							t3_ := ty_
-//line numba.go:42
-							t4_ := tx_
-//line numba.go:42
-							sa_[t_][t2_] = float32(0)
-//line numba.go:42
-							sb_[t3_][t4_] = float32(0)
-//line numba.go:43
+							/*line numba.go:42*/ t_ := ty_
+							/*line numba.go:42*/ t2_ := tx_
+							/*line numba.go:42*/ t3_ := ty_
+							/*line numba.go:42*/ t4_ := tx_
+							/*line numba.go:42*/ sa_[t_][t2_] = float32(0)
+							/*line numba.go:42*/ sb_[t3_][t4_] = float32(0)
 							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-//line numba.go:44
 								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
 							}
-//line numba.go:46
 							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-//line numba.go:47
 								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 							}
 						}
@@ -1081,11 +1036,8 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 							tx_ := l0
 							ty_ := l1
 							{
-//line numba.go:50
-								j_ := int64(0)
-//line numba.go:50
-								for ; j_ < int64(16); j_ = j_ + int64(1) {
-//line numba.go:51
+								/*line numba.go:50*/ j_ := int64(0)
+								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
 									tmp_ = tmp_ + float32(sa_[ty_][j_]*sb_[j_][tx_])
 								}
 							}
@@ -1093,8 +1045,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 						}
 					}
 				}
-//line numba.go:41
-				i_ = i_ + int64(16)
+				/*line numba.go:41*/ i_ = i_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -1104,16 +1055,14 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 					tmp_ := tmp_all[w]
 					x_ := b0 + l0
 					y_ := b1 + l1
-//line numba.go:55
-					if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-//line numba.go:56
+					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 					}
 					tmp_all[w] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:1117
+//line kernels_tandem.go:1066
 	}
 	return nil
 }
@@ -1154,21 +1103,14 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var tmp_ float64
-//line numba.go:38
-//line numba.go:38
-//line numba.go:39
-//line numba.go:39
-//line numba.go:40
-					tmp_ = float64(0)
+					/*line numba.go:40*/ tmp_ = float64(0)
 					tmp_all[w] = tmp_
 				}
 			}
 		}
 		{
-//line numba.go:41
-			i_ := int64(0)
-//line numba.go:41
-			for i_ < a_.Cols_ {
+			/*line numba.go:41*/ i_ := int64(0)
+			/*line numba.go:41*/ for i_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1176,26 +1118,16 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 							y_ := b1 + l1
 							tx_ := l0
 							ty_ := l1
-//line numba.go:42
-							t_ := ty_
-//line numba.go:42
-							t2_ := tx_
-//line numba.go:42
-							t3_ := ty_
-//line numba.go:42
-							t4_ := tx_
-//line numba.go:42
-							sa_[t_][t2_] = float64(0)
-//line numba.go:42
-							sb_[t3_][t4_] = float64(0)
-//line numba.go:43
+							/*line numba.go:42*/ t_ := ty_
+							/*line numba.go:42*/ t2_ := tx_
+							/*line numba.go:42*/ t3_ := ty_
+							/*line numba.go:42*/ t4_ := tx_
+							/*line numba.go:42*/ sa_[t_][t2_] = float64(0)
+							/*line numba.go:42*/ sb_[t3_][t4_] = float64(0)
 							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-//line numba.go:44
 								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
 							}
-//line numba.go:46
 							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-//line numba.go:47
 								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 							}
 						}
@@ -1209,11 +1141,8 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 							tx_ := l0
 							ty_ := l1
 							{
-//line numba.go:50
-								j_ := int64(0)
-//line numba.go:50
-								for ; j_ < int64(16); j_ = j_ + int64(1) {
-//line numba.go:51
+								/*line numba.go:50*/ j_ := int64(0)
+								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
 									tmp_ = tmp_ + float64(sa_[ty_][j_]*sb_[j_][tx_])
 								}
 							}
@@ -1221,8 +1150,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 						}
 					}
 				}
-//line numba.go:41
-				i_ = i_ + int64(16)
+				/*line numba.go:41*/ i_ = i_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -1232,16 +1160,14 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 					tmp_ := tmp_all[w]
 					x_ := b0 + l0
 					y_ := b1 + l1
-//line numba.go:55
-					if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-//line numba.go:56
+					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 					}
 					tmp_all[w] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:1245
+//line kernels_tandem.go:1171
 	}
 	return nil
 }
@@ -1282,21 +1208,14 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var tmp_ int32
-//line numba.go:38
-//line numba.go:38
-//line numba.go:39
-//line numba.go:39
-//line numba.go:40
-					tmp_ = int32(0)
+					/*line numba.go:40*/ tmp_ = int32(0)
 					tmp_all[w] = tmp_
 				}
 			}
 		}
 		{
-//line numba.go:41
-			i_ := int64(0)
-//line numba.go:41
-			for i_ < a_.Cols_ {
+			/*line numba.go:41*/ i_ := int64(0)
+			/*line numba.go:41*/ for i_ < a_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1304,26 +1223,16 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 							y_ := b1 + l1
 							tx_ := l0
 							ty_ := l1
-//line numba.go:42
-							t_ := ty_
-//line numba.go:42
-							t2_ := tx_
-//line numba.go:42
-							t3_ := ty_
-//line numba.go:42
-							t4_ := tx_
-//line numba.go:42
-							sa_[t_][t2_] = int32(0)
-//line numba.go:42
-							sb_[t3_][t4_] = int32(0)
-//line numba.go:43
+							/*line numba.go:42*/ t_ := ty_
+							/*line numba.go:42*/ t2_ := tx_
+							/*line numba.go:42*/ t3_ := ty_
+							/*line numba.go:42*/ t4_ := tx_
+							/*line numba.go:42*/ sa_[t_][t2_] = int32(0)
+							/*line numba.go:42*/ sb_[t3_][t4_] = int32(0)
 							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-//line numba.go:44
 								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
 							}
-//line numba.go:46
 							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-//line numba.go:47
 								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 							}
 						}
@@ -1337,11 +1246,8 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 							tx_ := l0
 							ty_ := l1
 							{
-//line numba.go:50
-								j_ := int64(0)
-//line numba.go:50
-								for ; j_ < int64(16); j_ = j_ + int64(1) {
-//line numba.go:51
+								/*line numba.go:50*/ j_ := int64(0)
+								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
 									tmp_ = tmp_ + (sa_[ty_][j_] * sb_[j_][tx_])
 								}
 							}
@@ -1349,8 +1255,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 						}
 					}
 				}
-//line numba.go:41
-				i_ = i_ + int64(16)
+				/*line numba.go:41*/ i_ = i_ + int64(16)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -1360,16 +1265,14 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 					tmp_ := tmp_all[w]
 					x_ := b0 + l0
 					y_ := b1 + l1
-//line numba.go:55
-					if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-//line numba.go:56
+					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 					}
 					tmp_all[w] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:1373
+//line kernels_tandem.go:1276
 	}
 	return nil
 }
@@ -1403,18 +1306,16 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line textbook.go:9
-							i_ := i0
+							/*line textbook.go:9*/ i_ := i0
 							{
-//line textbook.go:10
-								b_[i_] = a_[i_] + a_[i_]
+								/*line textbook.go:10*/ b_[i_] = a_[i_] + a_[i_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1418
+//line kernels_tandem.go:1319
 	}
 	return nil
 }
@@ -1447,21 +1348,17 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line textbook.go:18
-					width_ := s0
+					/*line textbook.go:18*/ width_ := s0
 					{
-//line textbook.go:19
-						i_ := (i1 * width_) + i0
-//line textbook.go:19
-						for ; i_ < int64(len(a_)); i_ = i_ + (width_ * s1) {
-//line textbook.go:20
+						/*line textbook.go:19*/ i_ := (i1 * width_) + i0
+						/*line textbook.go:19*/ for ; i_ < int64(len(a_)); i_ = i_ + (width_ * s1) {
 							b_[i_] = a_[i_] + a_[i_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1465
+//line kernels_tandem.go:1362
 	}
 	return nil
 }
@@ -1499,19 +1396,16 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line textbook.go:28
-						i_ := i1
-//line textbook.go:28
-						j_ := i0
+						/*line textbook.go:28*/ i_ := i1
+						/*line textbook.go:28*/ j_ := i0
 						{
-//line textbook.go:29
-							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+							/*line textbook.go:29*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1515
+//line kernels_tandem.go:1409
 	}
 	return nil
 }
@@ -1549,19 +1443,16 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line textbook.go:28
-						i_ := i1
-//line textbook.go:28
-						j_ := i0
+						/*line textbook.go:28*/ i_ := i1
+						/*line textbook.go:28*/ j_ := i0
 						{
-//line textbook.go:29
-							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+							/*line textbook.go:29*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1565
+//line kernels_tandem.go:1456
 	}
 	return nil
 }
@@ -1599,18 +1490,12 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					w := (l2*n1+l1)*n0 + l0
 					var x_ int64
 					var y_ int64
-//line textbook.go:46
-					x_ = (g0 * int64(32)) + l0
-//line textbook.go:46
-					y_ = (g1 * int64(32)) + l1
+					/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
+					/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
 					{
-//line textbook.go:47
-						j_ := int64(0)
-//line textbook.go:47
-						for ; j_ < int64(32); j_ = j_ + int64(8) {
-//line textbook.go:48
+						/*line textbook.go:47*/ j_ := int64(0)
+						/*line textbook.go:47*/ for ; j_ < int64(32); j_ = j_ + int64(8) {
 							if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
-//line textbook.go:49
 								tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
 							}
 						}
@@ -1626,22 +1511,14 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					w := (l2*n1+l1)*n0 + l0
 					var x_ int64
 					var y_ int64
-//line textbook.go:53
-					t_ := (g1 * int64(32)) + l0
-//line textbook.go:53
-					t2_ := (g0 * int64(32)) + l1
-//line textbook.go:53
-					x_ = t_
-//line textbook.go:53
-					y_ = t2_
+					/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
+					/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
+					/*line textbook.go:53*/ x_ = t_
+					/*line textbook.go:53*/ y_ = t2_
 					{
-//line textbook.go:54
-						j2_ := int64(0)
-//line textbook.go:54
-						for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
-//line textbook.go:55
+						/*line textbook.go:54*/ j2_ := int64(0)
+						/*line textbook.go:54*/ for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
 							if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
-//line textbook.go:56
 								c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
 							}
 						}
@@ -1651,7 +1528,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:1655
+//line kernels_tandem.go:1532
 	}
 	return nil
 }
@@ -1689,18 +1566,12 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					w := (l2*n1+l1)*n0 + l0
 					var x_ int64
 					var y_ int64
-//line textbook.go:46
-					x_ = (g0 * int64(32)) + l0
-//line textbook.go:46
-					y_ = (g1 * int64(32)) + l1
+					/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
+					/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
 					{
-//line textbook.go:47
-						j_ := int64(0)
-//line textbook.go:47
-						for ; j_ < int64(32); j_ = j_ + int64(8) {
-//line textbook.go:48
+						/*line textbook.go:47*/ j_ := int64(0)
+						/*line textbook.go:47*/ for ; j_ < int64(32); j_ = j_ + int64(8) {
 							if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
-//line textbook.go:49
 								tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
 							}
 						}
@@ -1716,22 +1587,14 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					w := (l2*n1+l1)*n0 + l0
 					var x_ int64
 					var y_ int64
-//line textbook.go:53
-					t_ := (g1 * int64(32)) + l0
-//line textbook.go:53
-					t2_ := (g0 * int64(32)) + l1
-//line textbook.go:53
-					x_ = t_
-//line textbook.go:53
-					y_ = t2_
+					/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
+					/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
+					/*line textbook.go:53*/ x_ = t_
+					/*line textbook.go:53*/ y_ = t2_
 					{
-//line textbook.go:54
-						j2_ := int64(0)
-//line textbook.go:54
-						for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
-//line textbook.go:55
+						/*line textbook.go:54*/ j2_ := int64(0)
+						/*line textbook.go:54*/ for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
 							if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
-//line textbook.go:56
 								c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
 							}
 						}
@@ -1741,7 +1604,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1608
 	}
 	return nil
 }

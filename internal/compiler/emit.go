@@ -145,7 +145,7 @@ func (l *lowerer) emit(pkg *goPackage, kernels []*kernelDecl, o Options) (output
 		return output{},
 			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
 	}
-	return output{restoreLines(out), e.ptx, e.native}, nil
+	return output{inlineLines(out), e.ptx, e.native}, nil
 }
 
 // portableLocal is how many bytes of local memory every GPU gives a group.
@@ -171,15 +171,49 @@ func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
 	}
 }
 
-// restoreLines makes lines that come from no kernel lines of the generated file again.
-func restoreLines(text []byte) []byte {
-	lines := strings.Split(string(text), "\n")
-	for i, s := range lines {
-		if s == "//line @:1" {
-			lines[i] = fmt.Sprintf("//line %s:%d", FileName, i+2)
-		}
+// inlineLines puts //line directives before what they speak of, as /*line*/, where gofmt leaves them
+// there, and drops those that say what is so without them. Those that come from no kernel line name
+// the generated file again.
+func inlineLines(text []byte) []byte {
+	type place struct {
+		file string
+		line int
 	}
-	return []byte(strings.Join(lines, "\n"))
+	var out strings.Builder
+	var at, want place // of the next line; what a directive says
+	number := 1        // of the line that is written
+	for s := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(s, "//line "); ok {
+			file, line, _ := strings.Cut(strings.TrimSpace(rest), ":")
+			n, _ := strconv.Atoi(line)
+			want = place{file, n}
+			continue
+		}
+		code := strings.TrimLeft(s, "\t")
+		brace := code[0] == '}'
+		if want.file == "@" {
+			want = place{FileName, number}
+			if brace {
+				want.line++
+			}
+		}
+		indent := s[:len(s)-len(code)]
+		switch {
+		case want.file == "" || want == at:
+		case brace:
+			fmt.Fprintf(&out, "//line %s:%d\n", want.file, want.line)
+			at = want
+			number++
+		default:
+			fmt.Fprintf(&out, "%s/*line %s:%d*/ ", indent, want.file, want.line)
+			at, indent = want, ""
+		}
+		want = place{}
+		out.WriteString(indent + code)
+		at.line++
+		number++
+	}
+	return []byte(out.String())
 }
 
 const modulePath = "github.com/tandem-gpu/tandem/"
@@ -277,34 +311,57 @@ func (e *emitter) source(g *goPrinter, k *kernelDecl, i int) error {
 		compiled = "support.Form(" + compiled + ", " + plain + ")"
 	}
 	body, files := e.text(k, n)
-	e.line("var %s = &backend.Source{", e.sourceName(k, n))
-	e.line("Name: %q, File: %q,", n.entry, n.entry+".cl")
 	params := "support.Params{}"
 	for _, p := range paramsOf(n) {
 		params += fmt.Sprintf(".%s(%q, %q, %d)", p.kind, p.name, p.word, p.size)
 	}
+	if e.o.Pack {
+		e.packedSource(k, n, params, compiled, plain, files)
+		e.ptx = append(e.ptx, ptxgen.Prebuilt{Name: n.entry + ptxgen.TextExtension, Text: []byte(body)})
+		return e.prebuild(n.entry, support.Head+body)
+	}
+	e.line("var %s = &backend.Source{", e.sourceName(k, n))
+	e.line("Name: %q, File: %q,", n.entry, n.entry+".cl")
 	e.line("Params: %s,", params)
 	if n.group != [3]int{} {
-		e.line("Group: [3]int{%d, %d, %d},", n.group[0], n.group[1], n.group[2])
+		e.line("Group: %#v,", n.group)
 	}
 	e.line("Go: %s, Fresh: %s,", compiled, e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
-	if e.o.Pack {
-		e.line("PackedText: %s(%q),", e.names.give("kernelsTexts"), n.entry)
-		text := ptxgen.Prebuilt{Name: n.entry + ptxgen.TextExtension, Text: []byte(body)}
-		e.ptx = append(e.ptx, text)
-	} else {
-		e.line("Text: support.Head + `%s`,", body)
-	}
+	e.line("Text: support.Head + `%s`,", body)
 	if !e.o.NoPTX {
 		e.line("Packed: %s(%q),", e.names.give("kernelsPTX"), n.entry)
 	}
-	e.nativeSource(n)
+	if key := e.nativeKey(n); key != "" {
+		e.line("Native: %s.Of(%q, %q),", e.natives(), n.entry, key)
+	}
 	e.line("}\n")
 	if e.o.NoPTX {
 		return nil
 	}
 	return e.prebuild(n.entry, support.Head+body)
+}
+
+// packedSource prints the backend.Source of an instance whose text is packed.
+func (e *emitter) packedSource(k *kernelDecl, n *kernel, params, compiled, plain string, files []string) {
+	if k.mapped != nil {
+		var words []string
+		for _, v := range n.params {
+			if v.typ.kind == kindStruct { // a matrix; the numbers have the types of theirs
+				words = append(words, strconv.Quote(v.typ.fields[0].typ.elem.dialect()))
+			}
+		}
+		params = "support.MapParams(" + strings.Join(words, ", ") + ")"
+	}
+	args := []string{strconv.Quote(n.entry), strconv.Quote(e.nativeKey(n)), params, compiled, plain}
+	for _, f := range files {
+		args = append(args, strconv.Quote(f))
+	}
+	group := ""
+	if n.group != [3]int{} {
+		group = fmt.Sprintf(".Group(%d, %d, %d)", n.group[0], n.group[1], n.group[2])
+	}
+	e.line("var %s = %s%s.Source(%s)\n", e.sourceName(k, n), e.names.give("kernelsPacked"), group, strings.Join(args, ", "))
 }
 
 // prebuild makes the PTX of a kernel.
@@ -324,16 +381,23 @@ func (e *emitter) prebuild(entry, text string) (err error) {
 	return nil
 }
 
-// packed prints the variables that the PTX is found in.
+// packed prints the variables that the PTX, and packed texts, are found in.
 func (e *emitter) packed() {
-	if !e.o.NoPTX {
-		file := e.names.give("kernelsFile")
-		e.line("//go:embed %s\nvar %s string\n\nvar %s = support.PTX(%s)\n", PTXName, file,
-			e.names.give("kernelsPTX"), file)
-		if e.o.Pack {
-			e.line("var %s = support.Texts(%s)\n", e.names.give("kernelsTexts"), file)
-		}
+	if e.o.NoPTX {
+		return
 	}
+	file := e.names.give("kernelsFile")
+	e.line("//go:embed %s\nvar %s string\n", PTXName, file)
+	if !e.o.Pack {
+		e.line("var %s = support.PTX(%s)\n", e.names.give("kernelsPTX"), file)
+		return
+	}
+	natives := ""
+	if len(e.native) > 0 {
+		natives = ", Native: " + e.natives()
+	}
+	e.line("var %s = support.Packed{Fresh: %s, PTX: support.PTX(%s), Text: support.Texts(%[3]s)%s}\n",
+		e.names.give("kernelsPacked"), e.freshName(), file, natives)
 }
 
 // text is an instance in the portable dialect, without what every text begins with, and the files

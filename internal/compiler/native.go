@@ -19,22 +19,27 @@ import (
 // A nativeKernel is a kernel's text in C.
 type nativeKernel struct{ name, key, text string }
 
-// nativeSource prints where an instance's machine code is found, if its kernel can have some.
-func (e *emitter) nativeSource(n *kernel) {
+// nativeKey adds the machine code of an instance, and is the key that it is found by; it is empty
+// where the instance has none.
+func (e *emitter) nativeKey(n *kernel) string {
 	if e.o.NoNative || e.pkg.Module == nil { // without a module no package is found beside this one
-		return
+		return ""
 	}
 	text, err := e.o.nativeText(n, e.lowerer)
 	if err != nil {
 		if e.o.Explain && e.o.Log != nil {
 			fmt.Fprintf(e.o.Log, "%s runs as Go on the cpu device: %v\n", n.entry, err)
 		}
-		return
+		return ""
 	}
 	k := nativeKernel{n.entry, nativegen.Key(text), text}
-	pkg := e.qualifier(types.NewPackage(e.pkg.ImportPath+"/"+nativegen.Folder, nativegen.Folder))
-	e.line("Native: %s.Kernels.Of(%q, %q),", pkg, k.name, k.key)
 	e.native = append(e.native, k)
+	return k.key
+}
+
+// natives is the table of the package's machine code.
+func (e *emitter) natives() string {
+	return e.qualifier(types.NewPackage(e.pkg.ImportPath+"/"+nativegen.Folder, nativegen.Folder)) + ".Kernels"
 }
 
 // nativeText is the kernel's text in C; tests have their own.

@@ -124,7 +124,8 @@ func RemoveFolder(dir string, keep map[string][]byte) error {
 // printArch prints the code of kernels for the levels of a processor, and the Go that has its
 // addresses.
 func printArch(arch string, kernels []Kernel) (code, table string) {
-	var text, data, rows strings.Builder
+	var text, rows strings.Builder
+	var data []string
 	entries := 0
 	for _, k := range kernels {
 		var levels []string
@@ -134,9 +135,9 @@ func printArch(arch string, kernels []Kernel) (code, table string) {
 				continue
 			}
 			symbol := "·" + k.Name + "_" + l.Name + "<>(SB)"
-			fmt.Fprintf(&text, "\nTEXT %s, NOSPLIT|NOFRAME, $0-0\n\tPCALIGN $%d\n%s", symbol, alignment,
-				words(arch, b.Code))
-			fmt.Fprintf(&data, "DATA ·entries+%d(SB)/8, $%s\n", 8*entries, symbol)
+			fmt.Fprintf(&text, "\nTEXT %s, NOSPLIT|NOFRAME, $0-0\n\tPCALIGN $%d; %s", symbol, alignment,
+				strings.TrimPrefix(words(arch, b.Code), "\t"))
+			data = append(data, fmt.Sprintf("DATA ·entries+%d(SB)/8, $%s", 8*entries, symbol))
 			levels = append(levels, fmt.Sprintf("{Level: %q, Entry: entries[%d], Lanes: %d, Group: %d, Strip: %d}",
 				l.Name, entries, b.Lanes, b.Group, b.Strip))
 			entries++
@@ -145,7 +146,10 @@ func printArch(arch string, kernels []Kernel) (code, table string) {
 	}
 	if entries > 0 {
 		code = "#include \"textflag.h\"\n" + text.String() +
-			fmt.Sprintf("\nGLOBL ·entries(SB), RODATA|NOPTR, $%d\n", 8*entries) + data.String()
+			fmt.Sprintf("\nGLOBL ·entries(SB), RODATA|NOPTR, $%d\n", 8*entries)
+		for row := range slices.Chunk(data, 4) {
+			code += strings.Join(row, "; ") + "\n"
+		}
 	}
 	table = fmt.Sprintf("package %s\n\nimport (\n\"%[2]sbackend\"\n\"%[2]sgpu/support\"\n)\n\n"+
 		"var entries [%d]uintptr // in assembly\n\n"+
@@ -155,7 +159,7 @@ func printArch(arch string, kernels []Kernel) (code, table string) {
 }
 
 // wordsPerLine keeps files short; nobody reads the lines.
-const wordsPerLine = 256
+const wordsPerLine = 4096
 
 // words prints code as data in the place of instructions.
 func words(arch string, code []byte) string {

@@ -66,19 +66,30 @@ func Key(text string) string {
 //	const i64 name_lanes = ...;        // work-items of a strip
 //	const i64 name_scratch[2] = {...}; // bytes of memory for a group, and for each strip of it
 //
-// The same clang gives the same bytes.
+// The same clang gives the same bytes, which are kept on disk.
 func Compile(l Level, name, text string) (*Blob, error) {
-	cmd := exec.Command(ptxgen.Clang, append(append(flags[:len(flags):len(flags)], l.flags...), "-o", "-", "-")...)
-	cmd.Stdin = strings.NewReader(header + "\n#line 1 \"" + name + ".c\"\n" + text)
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	object, err := cmd.Output()
+	args := append(append(flags[:len(flags):len(flags)], l.flags...), "-o", "-", "-")
+	text = header + "\n#line 1 \"" + name + ".c\"\n" + text
+	object, err := ptxgen.Cached(func() ([]byte, error) { return run(args, text) }, append(args, text)...)
 	if err != nil {
-		return nil, fmt.Errorf("%s for %s: %w\n%s", name, l.Name, err, &log)
+		return nil, fmt.Errorf("%s for %s: %w", name, l.Name, err)
 	}
 	b, err := link(object, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s for %s: %w", name, l.Name, err)
 	}
 	return b, nil
+}
+
+// run is what clang makes of text.
+func run(args []string, text string) ([]byte, error) {
+	cmd := exec.Command(ptxgen.Clang, args...)
+	cmd.Stdin = strings.NewReader(text)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	object, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, &log)
+	}
+	return object, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 )
 
@@ -22,6 +23,7 @@ KERNEL(k) {
 
 func TestSameBytes(t *testing.T) {
 	ptxtest.Clang(t)
+	t.Setenv(backend.EnvCache, "off")
 	for _, l := range Levels {
 		a, err := Compile(l, "k", plain)
 		if err != nil {

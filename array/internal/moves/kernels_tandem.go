@@ -32,25 +32,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = &backend.Source{
-	Name: "Place_uint32", File: "Place_uint32.cl",
-	Params: support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4),
-	Go:     PlaceUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"moves.go"}, Go: PlaceUint32Plain},
-	PackedText: kernelsTexts("Place_uint32"),
-	Packed:     kernelsPTX("Place_uint32"),
-	Native:     nativecode.Kernels.Of("Place_uint32", "48085b685e0783533b1ee9597b39850c"),
-}
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "48085b685e0783533b1ee9597b39850c", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = &backend.Source{
-	Name: "Place_uint64", File: "Place_uint64.cl",
-	Params: support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8),
-	Go:     PlaceUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"moves.go"}, Go: PlaceUint64Plain},
-	PackedText: kernelsTexts("Place_uint64"),
-	Packed:     kernelsPTX("Place_uint64"),
-	Native:     nativecode.Kernels.Of("Place_uint64", "39f58c94fb1ab29de1c5496530450826"),
-}
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "39f58c94fb1ab29de1c5496530450826", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -63,15 +47,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = &backend.Source{
-	Name: "Check_kernel", File: "Check_kernel.cl",
-	Params: support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8),
-	Go:     CheckGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"moves.go"}, Go: CheckPlain},
-	PackedText: kernelsTexts("Check_kernel"),
-	Packed:     kernelsPTX("Check_kernel"),
-	Native:     nativecode.Kernels.Of("Check_kernel", "c4d90bae8ea1f5116b9ef185a51d40cf"),
-}
+var CheckKernel = kernelsPacked.Source("Check_kernel", "c4d90bae8ea1f5116b9ef185a51d40cf", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -90,32 +66,14 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = &backend.Source{
-	Name: "Rows_uint32", File: "Rows_uint32.cl",
-	Params: support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4),
-	Go:     RowsUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"moves.go"}, Go: RowsUint32Plain},
-	PackedText: kernelsTexts("Rows_uint32"),
-	Packed:     kernelsPTX("Rows_uint32"),
-	Native:     nativecode.Kernels.Of("Rows_uint32", "2400bee5470e15eb032a97eb2c3cd89d"),
-}
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "2400bee5470e15eb032a97eb2c3cd89d", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = &backend.Source{
-	Name: "Rows_uint64", File: "Rows_uint64.cl",
-	Params: support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4),
-	Go:     RowsUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"moves.go"}, Go: RowsUint64Plain},
-	PackedText: kernelsTexts("Rows_uint64"),
-	Packed:     kernelsPTX("Rows_uint64"),
-	Native:     nativecode.Kernels.Of("Rows_uint64", "a30283abfdf32a3178460387cc5fa65c"),
-}
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "a30283abfdf32a3178460387cc5fa65c", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed moves.go
 var kernelsText embed.FS
@@ -209,39 +167,27 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line moves.go:16
-							i_ := i1
+							/*line moves.go:16*/ i_ := i1
 							{
 								{
-//line moves.go:17
-									begin_ := g0 * int64(1024)
-//line moves.go:17
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line moves.go:18
+									/*line moves.go:17*/ begin_ := g0 * int64(1024)
+									/*line moves.go:17*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
-//line moves.go:19
-											j_ := begin_ + (i0 - b0)
-//line moves.go:19
-											h1 := a_.Rows_
+											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
+											/*line moves.go:19*/ h1 := a_.Rows_
 											h2 := a_.Cols_
 											h3 := a_.Data_
 											h4 := a_.Stride_
 											h5 := c_.Data_
 											h6 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:20
-												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-//line moves.go:20
-												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-//line moves.go:20
-												x_ := v_
-//line moves.go:21
+												/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+												/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+												/*line moves.go:20*/ x_ := v_
 												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-//line moves.go:22
 													x_ = h3[(row_*h4)+col_]
 												}
-//line moves.go:24
 												h5[(i_*h6)+j_] = x_
 											}
 										}
@@ -253,7 +199,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:257
+//line kernels_tandem.go:203
 	}
 	return nil
 }
@@ -306,39 +252,27 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line moves.go:16
-							i_ := i1
+							/*line moves.go:16*/ i_ := i1
 							{
 								{
-//line moves.go:17
-									begin_ := g0 * int64(1024)
-//line moves.go:17
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line moves.go:18
+									/*line moves.go:17*/ begin_ := g0 * int64(1024)
+									/*line moves.go:17*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
-//line moves.go:19
-											j_ := begin_ + (i0 - b0)
-//line moves.go:19
-											h1 := a_.Rows_
+											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
+											/*line moves.go:19*/ h1 := a_.Rows_
 											h2 := a_.Cols_
 											h3 := a_.Data_
 											h4 := a_.Stride_
 											h5 := c_.Data_
 											h6 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:20
-												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-//line moves.go:20
-												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-//line moves.go:20
-												x_ := v_
-//line moves.go:21
+												/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+												/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+												/*line moves.go:20*/ x_ := v_
 												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-//line moves.go:22
 													x_ = h3[(row_*h4)+col_]
 												}
-//line moves.go:24
 												h5[(i_*h6)+j_] = x_
 											}
 										}
@@ -350,7 +284,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:354
+//line kernels_tandem.go:288
 	}
 	return nil
 }
@@ -388,33 +322,22 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line moves.go:36
-						n_ := index_.Rows_ * index_.Cols_
+						/*line moves.go:36*/ n_ := index_.Rows_ * index_.Cols_
 						{
-//line moves.go:37
-							k_ := i0
+							/*line moves.go:37*/ k_ := i0
 							{
 								{
-//line moves.go:38
-									t_ := gpu_at(index_, k_)
-//line moves.go:38
-									r_ := t_
-//line moves.go:39
+									/*line moves.go:38*/ t_ := gpu_at(index_, k_)
+									/*line moves.go:38*/ r_ := t_
 									if (r_ < int64(0)) || (r_ >= rows_) {
-//line moves.go:40
 										t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
 										_ = t2_
 									} else {
-//line moves.go:41
-										if int64(len(owners_)) > int64(0) {
+										/*line moves.go:41*/ if int64(len(owners_)) > int64(0) {
 											{
-//line moves.go:43
 												t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
-//line moves.go:43
-												other_ := t3_
-//line moves.go:43
-												if other_ > int32(0) {
-//line moves.go:44
+												/*line moves.go:43*/ other_ := t3_
+												/*line moves.go:43*/ if other_ > int32(0) {
 													t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
 													_ = t4_
 												}
@@ -428,7 +351,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:432
+//line kernels_tandem.go:355
 	}
 	return nil
 }
@@ -471,53 +394,34 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-//line moves.go:63
-					if bad_[0] > int32(0) {
-//line moves.go:64
+					/*line moves.go:63*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-//line moves.go:66
 					n_ := index_.Rows_ * index_.Cols_
 					{
-//line moves.go:67
-						i_ := i1
-//line moves.go:67
-						for ; i_ < n_; i_ = i_ + s1 {
-//line moves.go:68
+						/*line moves.go:67*/ i_ := i1
+						/*line moves.go:67*/ for ; i_ < n_; i_ = i_ + s1 {
 							t_ := gpu_at(index_, i_)
-//line moves.go:68
-							from_ := t_
-//line moves.go:68
-							to_ := i_
-//line moves.go:69
+							/*line moves.go:68*/ from_ := t_
+							/*line moves.go:68*/ to_ := i_
 							if put_ {
-//line moves.go:70
 								t2_ := to_
-//line moves.go:70
-								t3_ := from_
-//line moves.go:70
-								from_ = t2_
-//line moves.go:70
-								to_ = t3_
+								/*line moves.go:70*/ t3_ := from_
+								/*line moves.go:70*/ from_ = t2_
+								/*line moves.go:70*/ to_ = t3_
 							}
 							{
-//line moves.go:72
-								begin_ := g0 * int64(1024)
-//line moves.go:72
-								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line moves.go:73
+								/*line moves.go:72*/ begin_ := g0 * int64(1024)
+								/*line moves.go:72*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 									end_ := min(begin_+int64(1024), c_.Cols_)
 									{
-//line moves.go:74
-										j_ := begin_ + (i0 - b0)
-//line moves.go:74
-										h1 := c_.Data_
+										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
+										/*line moves.go:74*/ h1 := c_.Data_
 										h2 := c_.Stride_
 										h3 := a_.Data_
 										h4 := a_.Stride_
 										for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:75
-											h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+											/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 										}
 									}
 								}
@@ -527,7 +431,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:531
+//line kernels_tandem.go:435
 	}
 	return nil
 }
@@ -570,53 +474,34 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-//line moves.go:63
-					if bad_[0] > int32(0) {
-//line moves.go:64
+					/*line moves.go:63*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-//line moves.go:66
 					n_ := index_.Rows_ * index_.Cols_
 					{
-//line moves.go:67
-						i_ := i1
-//line moves.go:67
-						for ; i_ < n_; i_ = i_ + s1 {
-//line moves.go:68
+						/*line moves.go:67*/ i_ := i1
+						/*line moves.go:67*/ for ; i_ < n_; i_ = i_ + s1 {
 							t_ := gpu_at(index_, i_)
-//line moves.go:68
-							from_ := t_
-//line moves.go:68
-							to_ := i_
-//line moves.go:69
+							/*line moves.go:68*/ from_ := t_
+							/*line moves.go:68*/ to_ := i_
 							if put_ {
-//line moves.go:70
 								t2_ := to_
-//line moves.go:70
-								t3_ := from_
-//line moves.go:70
-								from_ = t2_
-//line moves.go:70
-								to_ = t3_
+								/*line moves.go:70*/ t3_ := from_
+								/*line moves.go:70*/ from_ = t2_
+								/*line moves.go:70*/ to_ = t3_
 							}
 							{
-//line moves.go:72
-								begin_ := g0 * int64(1024)
-//line moves.go:72
-								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line moves.go:73
+								/*line moves.go:72*/ begin_ := g0 * int64(1024)
+								/*line moves.go:72*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 									end_ := min(begin_+int64(1024), c_.Cols_)
 									{
-//line moves.go:74
-										j_ := begin_ + (i0 - b0)
-//line moves.go:74
-										h1 := c_.Data_
+										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
+										/*line moves.go:74*/ h1 := c_.Data_
 										h2 := c_.Stride_
 										h3 := a_.Data_
 										h4 := a_.Stride_
 										for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:75
-											h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+											/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 										}
 									}
 								}
@@ -626,18 +511,15 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:630
+//line kernels_tandem.go:515
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-//line moves.go:52
-	if v_.Rows_ == int64(1) {
-//line moves.go:53
+	/*line moves.go:52*/ if v_.Rows_ == int64(1) {
 		return int64(v_.Data_[k_])
 	}
-//line moves.go:55
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:643
+//line kernels_tandem.go:525
 }

@@ -37,62 +37,20 @@ var FillKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = &backend.Source{
-	Name: "Fill_float32_Uniform32", File: "Fill_float32_Uniform32.cl",
-	Params: support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4),
-	Go:     FillFloat32Uniform32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"random.go"}, Go: FillFloat32Uniform32Plain},
-	PackedText: kernelsTexts("Fill_float32_Uniform32"),
-	Packed:     kernelsPTX("Fill_float32_Uniform32"),
-	Native:     nativecode.Kernels.Of("Fill_float32_Uniform32", "256c277e0a6c8492f849973016a15b23"),
-}
+var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "256c277e0a6c8492f849973016a15b23", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
 
-var FillFloat64Uniform64Kernel = &backend.Source{
-	Name: "Fill_float64_Uniform64", File: "Fill_float64_Uniform64.cl",
-	Params: support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4),
-	Go:     FillFloat64Uniform64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"random.go"}, Go: FillFloat64Uniform64Plain},
-	PackedText: kernelsTexts("Fill_float64_Uniform64"),
-	Packed:     kernelsPTX("Fill_float64_Uniform64"),
-	Native:     nativecode.Kernels.Of("Fill_float64_Uniform64", "d5084552b234be95262bfd6621e90bbd"),
-}
+var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "d5084552b234be95262bfd6621e90bbd", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = &backend.Source{
-	Name: "Fill_float32_Normal32", File: "Fill_float32_Normal32.cl",
-	Params: support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4),
-	Go:     FillFloat32Normal32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"random.go", "../../../rmath/f32/log.go"}, Go: FillFloat32Normal32Plain},
-	PackedText: kernelsTexts("Fill_float32_Normal32"),
-	Packed:     kernelsPTX("Fill_float32_Normal32"),
-	Native:     nativecode.Kernels.Of("Fill_float32_Normal32", "f712be43527af2b388a2f334cc89b438"),
-}
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "f712be43527af2b388a2f334cc89b438", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
 
-var FillFloat64Normal64Kernel = &backend.Source{
-	Name: "Fill_float64_Normal64", File: "Fill_float64_Normal64.cl",
-	Params: support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4),
-	Go:     FillFloat64Normal64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"random.go", "../../../rmath/log.go", "../../../rmath/trig.go"}, Go: FillFloat64Normal64Plain},
-	PackedText: kernelsTexts("Fill_float64_Normal64"),
-	Packed:     kernelsPTX("Fill_float64_Normal64"),
-	Native:     nativecode.Kernels.Of("Fill_float64_Normal64", "a7ecd0ed4284b6dbea9f36669b79ff3e"),
-}
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "a7ecd0ed4284b6dbea9f36669b79ff3e", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
-var FillInt32IntegersKernel = &backend.Source{
-	Name: "Fill_int32_Integers", File: "Fill_int32_Integers.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4),
-	Go:     FillInt32IntegersGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"random.go"}, Go: FillInt32IntegersPlain},
-	PackedText: kernelsTexts("Fill_int32_Integers"),
-	Packed:     kernelsPTX("Fill_int32_Integers"),
-	Native:     nativecode.Kernels.Of("Fill_int32_Integers", "f2c785dc47fc5c24713d933fc0774855"),
-}
+var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "f2c785dc47fc5c24713d933fc0774855", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed random.go
 var kernelsText embed.FS
@@ -226,85 +184,48 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line random.go:48
-							i_ := i1
+							/*line random.go:48*/ i_ := i1
 							{
-//line random.go:49
-								first_ := support.Div(i_*c_.Cols_, gpu_per(m_))
-//line random.go:50
+								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per(m_))
 								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per(m_))
-//line random.go:51
 								t_ := i_ * c_.Stride_
-//line random.go:51
-								row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 								{
-//line random.go:52
-									b_ := first_ + i0
-//line random.go:52
-									h1 := c_.Cols_
+									/*line random.go:52*/ b_ := first_ + i0
+									/*line random.go:52*/ h1 := c_.Cols_
 								b2:
-//line random.go:52
-									for ; b_ <= last_; b_ = b_ + s0 {
-//line random.go:53
+									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
 										var t2_ float32
-//line random.go:53
-										var t3_ float32
-//line random.go:53
-										var t4_ float32
-//line random.go:53
-										var t5_ float32
-//line random.go:53
-										t2_, t3_, t4_, t5_ = gpu_numbers(m_, s_, b_, r_)
-//line random.go:53
-										x0_ := t2_
-//line random.go:53
-										x1_ := t3_
-//line random.go:53
-										x2_ := t4_
-//line random.go:53
-										x3_ := t5_
-//line random.go:54
+										/*line random.go:53*/ var t3_ float32
+										/*line random.go:53*/ var t4_ float32
+										/*line random.go:53*/ var t5_ float32
+										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers(m_, s_, b_, r_)
+										/*line random.go:53*/ x0_ := t2_
+										/*line random.go:53*/ x1_ := t3_
+										/*line random.go:53*/ x2_ := t4_
+										/*line random.go:53*/ x3_ := t5_
 										j_ := (b_ * gpu_per(m_)) - (i_ * h1)
-//line random.go:55
 										if (j_ >= int64(0)) && ((j_ + gpu_per(m_)) <= h1) {
-//line random.go:56
 											t6_ := j_
-//line random.go:56
-											t7_ := j_ + int64(1)
-//line random.go:56
-											t8_ := x0_
-//line random.go:56
-											t9_ := x1_
-//line random.go:56
-											row_[t6_] = t8_
-//line random.go:56
-											row_[t7_] = t9_
-//line random.go:57
+											/*line random.go:56*/ t7_ := j_ + int64(1)
+											/*line random.go:56*/ t8_ := x0_
+											/*line random.go:56*/ t9_ := x1_
+											/*line random.go:56*/ row_[t6_] = t8_
+											/*line random.go:56*/ row_[t7_] = t9_
 											if gpu_per(m_) == int64(4) {
-//line random.go:58
 												t10_ := j_ + int64(2)
-//line random.go:58
-												t11_ := j_ + int64(3)
-//line random.go:58
-												t12_ := x2_
-//line random.go:58
-												t13_ := x3_
-//line random.go:58
-												row_[t10_] = t12_
-//line random.go:58
-												row_[t11_] = t13_
+												/*line random.go:58*/ t11_ := j_ + int64(3)
+												/*line random.go:58*/ t12_ := x2_
+												/*line random.go:58*/ t13_ := x3_
+												/*line random.go:58*/ row_[t10_] = t12_
+												/*line random.go:58*/ row_[t11_] = t13_
 											}
 											continue b2
 										}
-//line random.go:62
 										gpu_put(row_, j_, x0_)
-//line random.go:63
 										gpu_put(row_, j_+int64(1), x1_)
-//line random.go:64
 										if gpu_per(m_) == int64(4) {
-//line random.go:65
 											gpu_put(row_, j_+int64(2), x2_)
-//line random.go:66
 											gpu_put(row_, j_+int64(3), x3_)
 										}
 									}
@@ -315,7 +236,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:319
+//line kernels_tandem.go:240
 	}
 	return nil
 }
@@ -368,85 +289,48 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line random.go:48
-							i_ := i1
+							/*line random.go:48*/ i_ := i1
 							{
-//line random.go:49
-								first_ := support.Div(i_*c_.Cols_, gpu_per_(m_))
-//line random.go:50
+								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per_(m_))
 								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per_(m_))
-//line random.go:51
 								t_ := i_ * c_.Stride_
-//line random.go:51
-								row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 								{
-//line random.go:52
-									b_ := first_ + i0
-//line random.go:52
-									h1 := c_.Cols_
+									/*line random.go:52*/ b_ := first_ + i0
+									/*line random.go:52*/ h1 := c_.Cols_
 								b2:
-//line random.go:52
-									for ; b_ <= last_; b_ = b_ + s0 {
-//line random.go:53
+									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
 										var t2_ float64
-//line random.go:53
-										var t3_ float64
-//line random.go:53
-										var t4_ float64
-//line random.go:53
-										var t5_ float64
-//line random.go:53
-										t2_, t3_, t4_, t5_ = gpu_numbers_(m_, s_, b_, r_)
-//line random.go:53
-										x0_ := t2_
-//line random.go:53
-										x1_ := t3_
-//line random.go:53
-										x2_ := t4_
-//line random.go:53
-										x3_ := t5_
-//line random.go:54
+										/*line random.go:53*/ var t3_ float64
+										/*line random.go:53*/ var t4_ float64
+										/*line random.go:53*/ var t5_ float64
+										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers_(m_, s_, b_, r_)
+										/*line random.go:53*/ x0_ := t2_
+										/*line random.go:53*/ x1_ := t3_
+										/*line random.go:53*/ x2_ := t4_
+										/*line random.go:53*/ x3_ := t5_
 										j_ := (b_ * gpu_per_(m_)) - (i_ * h1)
-//line random.go:55
 										if (j_ >= int64(0)) && ((j_ + gpu_per_(m_)) <= h1) {
-//line random.go:56
 											t6_ := j_
-//line random.go:56
-											t7_ := j_ + int64(1)
-//line random.go:56
-											t8_ := x0_
-//line random.go:56
-											t9_ := x1_
-//line random.go:56
-											row_[t6_] = t8_
-//line random.go:56
-											row_[t7_] = t9_
-//line random.go:57
+											/*line random.go:56*/ t7_ := j_ + int64(1)
+											/*line random.go:56*/ t8_ := x0_
+											/*line random.go:56*/ t9_ := x1_
+											/*line random.go:56*/ row_[t6_] = t8_
+											/*line random.go:56*/ row_[t7_] = t9_
 											if gpu_per_(m_) == int64(4) {
-//line random.go:58
 												t10_ := j_ + int64(2)
-//line random.go:58
-												t11_ := j_ + int64(3)
-//line random.go:58
-												t12_ := x2_
-//line random.go:58
-												t13_ := x3_
-//line random.go:58
-												row_[t10_] = t12_
-//line random.go:58
-												row_[t11_] = t13_
+												/*line random.go:58*/ t11_ := j_ + int64(3)
+												/*line random.go:58*/ t12_ := x2_
+												/*line random.go:58*/ t13_ := x3_
+												/*line random.go:58*/ row_[t10_] = t12_
+												/*line random.go:58*/ row_[t11_] = t13_
 											}
 											continue b2
 										}
-//line random.go:62
 										gpu_put_(row_, j_, x0_)
-//line random.go:63
 										gpu_put_(row_, j_+int64(1), x1_)
-//line random.go:64
 										if gpu_per_(m_) == int64(4) {
-//line random.go:65
 											gpu_put_(row_, j_+int64(2), x2_)
-//line random.go:66
 											gpu_put_(row_, j_+int64(3), x3_)
 										}
 									}
@@ -457,7 +341,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:461
+//line kernels_tandem.go:345
 	}
 	return nil
 }
@@ -510,85 +394,48 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line random.go:48
-							i_ := i1
+							/*line random.go:48*/ i_ := i1
 							{
-//line random.go:49
-								first_ := support.Div(i_*c_.Cols_, gpu_per__(m_))
-//line random.go:50
+								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per__(m_))
 								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per__(m_))
-//line random.go:51
 								t_ := i_ * c_.Stride_
-//line random.go:51
-								row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 								{
-//line random.go:52
-									b_ := first_ + i0
-//line random.go:52
-									h1 := c_.Cols_
+									/*line random.go:52*/ b_ := first_ + i0
+									/*line random.go:52*/ h1 := c_.Cols_
 								b2:
-//line random.go:52
-									for ; b_ <= last_; b_ = b_ + s0 {
-//line random.go:53
+									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
 										var t2_ float32
-//line random.go:53
-										var t3_ float32
-//line random.go:53
-										var t4_ float32
-//line random.go:53
-										var t5_ float32
-//line random.go:53
-										t2_, t3_, t4_, t5_ = gpu_numbers__(m_, s_, b_, r_)
-//line random.go:53
-										x0_ := t2_
-//line random.go:53
-										x1_ := t3_
-//line random.go:53
-										x2_ := t4_
-//line random.go:53
-										x3_ := t5_
-//line random.go:54
+										/*line random.go:53*/ var t3_ float32
+										/*line random.go:53*/ var t4_ float32
+										/*line random.go:53*/ var t5_ float32
+										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers__(m_, s_, b_, r_)
+										/*line random.go:53*/ x0_ := t2_
+										/*line random.go:53*/ x1_ := t3_
+										/*line random.go:53*/ x2_ := t4_
+										/*line random.go:53*/ x3_ := t5_
 										j_ := (b_ * gpu_per__(m_)) - (i_ * h1)
-//line random.go:55
 										if (j_ >= int64(0)) && ((j_ + gpu_per__(m_)) <= h1) {
-//line random.go:56
 											t6_ := j_
-//line random.go:56
-											t7_ := j_ + int64(1)
-//line random.go:56
-											t8_ := x0_
-//line random.go:56
-											t9_ := x1_
-//line random.go:56
-											row_[t6_] = t8_
-//line random.go:56
-											row_[t7_] = t9_
-//line random.go:57
+											/*line random.go:56*/ t7_ := j_ + int64(1)
+											/*line random.go:56*/ t8_ := x0_
+											/*line random.go:56*/ t9_ := x1_
+											/*line random.go:56*/ row_[t6_] = t8_
+											/*line random.go:56*/ row_[t7_] = t9_
 											if gpu_per__(m_) == int64(4) {
-//line random.go:58
 												t10_ := j_ + int64(2)
-//line random.go:58
-												t11_ := j_ + int64(3)
-//line random.go:58
-												t12_ := x2_
-//line random.go:58
-												t13_ := x3_
-//line random.go:58
-												row_[t10_] = t12_
-//line random.go:58
-												row_[t11_] = t13_
+												/*line random.go:58*/ t11_ := j_ + int64(3)
+												/*line random.go:58*/ t12_ := x2_
+												/*line random.go:58*/ t13_ := x3_
+												/*line random.go:58*/ row_[t10_] = t12_
+												/*line random.go:58*/ row_[t11_] = t13_
 											}
 											continue b2
 										}
-//line random.go:62
 										gpu_put(row_, j_, x0_)
-//line random.go:63
 										gpu_put(row_, j_+int64(1), x1_)
-//line random.go:64
 										if gpu_per__(m_) == int64(4) {
-//line random.go:65
 											gpu_put(row_, j_+int64(2), x2_)
-//line random.go:66
 											gpu_put(row_, j_+int64(3), x3_)
 										}
 									}
@@ -599,7 +446,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:603
+//line kernels_tandem.go:450
 	}
 	return nil
 }
@@ -652,85 +499,48 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line random.go:48
-							i_ := i1
+							/*line random.go:48*/ i_ := i1
 							{
-//line random.go:49
-								first_ := support.Div(i_*c_.Cols_, gpu_per___(m_))
-//line random.go:50
+								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per___(m_))
 								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per___(m_))
-//line random.go:51
 								t_ := i_ * c_.Stride_
-//line random.go:51
-								row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 								{
-//line random.go:52
-									b_ := first_ + i0
-//line random.go:52
-									h1 := c_.Cols_
+									/*line random.go:52*/ b_ := first_ + i0
+									/*line random.go:52*/ h1 := c_.Cols_
 								b2:
-//line random.go:52
-									for ; b_ <= last_; b_ = b_ + s0 {
-//line random.go:53
+									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
 										var t2_ float64
-//line random.go:53
-										var t3_ float64
-//line random.go:53
-										var t4_ float64
-//line random.go:53
-										var t5_ float64
-//line random.go:53
-										t2_, t3_, t4_, t5_ = gpu_numbers___(m_, s_, b_, r_)
-//line random.go:53
-										x0_ := t2_
-//line random.go:53
-										x1_ := t3_
-//line random.go:53
-										x2_ := t4_
-//line random.go:53
-										x3_ := t5_
-//line random.go:54
+										/*line random.go:53*/ var t3_ float64
+										/*line random.go:53*/ var t4_ float64
+										/*line random.go:53*/ var t5_ float64
+										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers___(m_, s_, b_, r_)
+										/*line random.go:53*/ x0_ := t2_
+										/*line random.go:53*/ x1_ := t3_
+										/*line random.go:53*/ x2_ := t4_
+										/*line random.go:53*/ x3_ := t5_
 										j_ := (b_ * gpu_per___(m_)) - (i_ * h1)
-//line random.go:55
 										if (j_ >= int64(0)) && ((j_ + gpu_per___(m_)) <= h1) {
-//line random.go:56
 											t6_ := j_
-//line random.go:56
-											t7_ := j_ + int64(1)
-//line random.go:56
-											t8_ := x0_
-//line random.go:56
-											t9_ := x1_
-//line random.go:56
-											row_[t6_] = t8_
-//line random.go:56
-											row_[t7_] = t9_
-//line random.go:57
+											/*line random.go:56*/ t7_ := j_ + int64(1)
+											/*line random.go:56*/ t8_ := x0_
+											/*line random.go:56*/ t9_ := x1_
+											/*line random.go:56*/ row_[t6_] = t8_
+											/*line random.go:56*/ row_[t7_] = t9_
 											if gpu_per___(m_) == int64(4) {
-//line random.go:58
 												t10_ := j_ + int64(2)
-//line random.go:58
-												t11_ := j_ + int64(3)
-//line random.go:58
-												t12_ := x2_
-//line random.go:58
-												t13_ := x3_
-//line random.go:58
-												row_[t10_] = t12_
-//line random.go:58
-												row_[t11_] = t13_
+												/*line random.go:58*/ t11_ := j_ + int64(3)
+												/*line random.go:58*/ t12_ := x2_
+												/*line random.go:58*/ t13_ := x3_
+												/*line random.go:58*/ row_[t10_] = t12_
+												/*line random.go:58*/ row_[t11_] = t13_
 											}
 											continue b2
 										}
-//line random.go:62
 										gpu_put_(row_, j_, x0_)
-//line random.go:63
 										gpu_put_(row_, j_+int64(1), x1_)
-//line random.go:64
 										if gpu_per___(m_) == int64(4) {
-//line random.go:65
 											gpu_put_(row_, j_+int64(2), x2_)
-//line random.go:66
 											gpu_put_(row_, j_+int64(3), x3_)
 										}
 									}
@@ -741,7 +551,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:745
+//line kernels_tandem.go:555
 	}
 	return nil
 }
@@ -794,85 +604,48 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line random.go:48
-							i_ := i1
+							/*line random.go:48*/ i_ := i1
 							{
-//line random.go:49
-								first_ := support.Div(i_*c_.Cols_, gpu_per____(m_))
-//line random.go:50
+								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per____(m_))
 								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per____(m_))
-//line random.go:51
 								t_ := i_ * c_.Stride_
-//line random.go:51
-								row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 								{
-//line random.go:52
-									b_ := first_ + i0
-//line random.go:52
-									h1 := c_.Cols_
+									/*line random.go:52*/ b_ := first_ + i0
+									/*line random.go:52*/ h1 := c_.Cols_
 								b2:
-//line random.go:52
-									for ; b_ <= last_; b_ = b_ + s0 {
-//line random.go:53
+									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
 										var t2_ int32
-//line random.go:53
-										var t3_ int32
-//line random.go:53
-										var t4_ int32
-//line random.go:53
-										var t5_ int32
-//line random.go:53
-										t2_, t3_, t4_, t5_ = gpu_numbers____(m_, s_, b_, r_)
-//line random.go:53
-										x0_ := t2_
-//line random.go:53
-										x1_ := t3_
-//line random.go:53
-										x2_ := t4_
-//line random.go:53
-										x3_ := t5_
-//line random.go:54
+										/*line random.go:53*/ var t3_ int32
+										/*line random.go:53*/ var t4_ int32
+										/*line random.go:53*/ var t5_ int32
+										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers____(m_, s_, b_, r_)
+										/*line random.go:53*/ x0_ := t2_
+										/*line random.go:53*/ x1_ := t3_
+										/*line random.go:53*/ x2_ := t4_
+										/*line random.go:53*/ x3_ := t5_
 										j_ := (b_ * gpu_per____(m_)) - (i_ * h1)
-//line random.go:55
 										if (j_ >= int64(0)) && ((j_ + gpu_per____(m_)) <= h1) {
-//line random.go:56
 											t6_ := j_
-//line random.go:56
-											t7_ := j_ + int64(1)
-//line random.go:56
-											t8_ := x0_
-//line random.go:56
-											t9_ := x1_
-//line random.go:56
-											row_[t6_] = t8_
-//line random.go:56
-											row_[t7_] = t9_
-//line random.go:57
+											/*line random.go:56*/ t7_ := j_ + int64(1)
+											/*line random.go:56*/ t8_ := x0_
+											/*line random.go:56*/ t9_ := x1_
+											/*line random.go:56*/ row_[t6_] = t8_
+											/*line random.go:56*/ row_[t7_] = t9_
 											if gpu_per____(m_) == int64(4) {
-//line random.go:58
 												t10_ := j_ + int64(2)
-//line random.go:58
-												t11_ := j_ + int64(3)
-//line random.go:58
-												t12_ := x2_
-//line random.go:58
-												t13_ := x3_
-//line random.go:58
-												row_[t10_] = t12_
-//line random.go:58
-												row_[t11_] = t13_
+												/*line random.go:58*/ t11_ := j_ + int64(3)
+												/*line random.go:58*/ t12_ := x2_
+												/*line random.go:58*/ t13_ := x3_
+												/*line random.go:58*/ row_[t10_] = t12_
+												/*line random.go:58*/ row_[t11_] = t13_
 											}
 											continue b2
 										}
-//line random.go:62
 										gpu_put__(row_, j_, x0_)
-//line random.go:63
 										gpu_put__(row_, j_+int64(1), x1_)
-//line random.go:64
 										if gpu_per____(m_) == int64(4) {
-//line random.go:65
 											gpu_put__(row_, j_+int64(2), x2_)
-//line random.go:66
 											gpu_put__(row_, j_+int64(3), x3_)
 										}
 									}
@@ -883,449 +656,290 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:887
+//line kernels_tandem.go:660
 	}
 	return nil
 }
 
 func gpu_per(t_ gpu_Uniform32) int64 {
-//line random.go:81
-	return int64(4)
-//line kernels_tandem.go:895
+	/*line random.go:81*/ return int64(4)
+//line kernels_tandem.go:667
 }
 
 func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
-//line random.go:83
-	var x0_ float32
+	/*line random.go:83*/ var x0_ float32
 	_ = x0_
-//line random.go:83
-	var x1_ float32
+	/*line random.go:83*/ var x1_ float32
 	_ = x1_
-//line random.go:83
-	var x2_ float32
+	/*line random.go:83*/ var x2_ float32
 	_ = x2_
-//line random.go:83
-	var x3_ float32
+	/*line random.go:83*/ var x3_ float32
 	_ = x3_
-//line random.go:84
-	var t3_ uint32
-//line random.go:84
-	var t4_ uint32
-//line random.go:84
-	var t5_ uint32
-//line random.go:84
-	var t6_ uint32
-//line random.go:84
-	t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-//line random.go:84
-	w0_ := t3_
-//line random.go:84
-	w1_ := t4_
-//line random.go:84
-	w2_ := t5_
-//line random.go:84
-	w3_ := t6_
-//line random.go:85
+	/*line random.go:84*/ var t3_ uint32
+	/*line random.go:84*/ var t4_ uint32
+	/*line random.go:84*/ var t5_ uint32
+	/*line random.go:84*/ var t6_ uint32
+	/*line random.go:84*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
+	/*line random.go:84*/ w0_ := t3_
+	/*line random.go:84*/ w1_ := t4_
+	/*line random.go:84*/ w2_ := t5_
+	/*line random.go:84*/ w3_ := t6_
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:931
+//line kernels_tandem.go:689
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
-//line random.go:73
-	if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
-//line random.go:74
+	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:940
+//line kernels_tandem.go:696
 }
 
 func gpu_per_(t_ gpu_Uniform64) int64 {
-//line random.go:94
-	return int64(2)
-//line kernels_tandem.go:946
+	/*line random.go:94*/ return int64(2)
+//line kernels_tandem.go:701
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
-//line random.go:96
-	var x0_ float64
+	/*line random.go:96*/ var x0_ float64
 	_ = x0_
-//line random.go:96
-	var x1_ float64
+	/*line random.go:96*/ var x1_ float64
 	_ = x1_
-//line random.go:96
-	var x2_ float64
+	/*line random.go:96*/ var x2_ float64
 	_ = x2_
-//line random.go:96
-	var x3_ float64
+	/*line random.go:96*/ var x3_ float64
 	_ = x3_
-//line random.go:97
-	var t3_ uint32
-//line random.go:97
-	var t4_ uint32
-//line random.go:97
-	var t5_ uint32
-//line random.go:97
-	var t6_ uint32
-//line random.go:97
-	t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-//line random.go:97
-	w0_ := t3_
-//line random.go:97
-	w1_ := t4_
-//line random.go:97
-	w2_ := t5_
-//line random.go:97
-	w3_ := t6_
-//line random.go:98
+	/*line random.go:97*/ var t3_ uint32
+	/*line random.go:97*/ var t4_ uint32
+	/*line random.go:97*/ var t5_ uint32
+	/*line random.go:97*/ var t6_ uint32
+	/*line random.go:97*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
+	/*line random.go:97*/ w0_ := t3_
+	/*line random.go:97*/ w1_ := t4_
+	/*line random.go:97*/ w2_ := t5_
+	/*line random.go:97*/ w3_ := t6_
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:982
+//line kernels_tandem.go:723
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
-//line random.go:73
-	if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
-//line random.go:74
+	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:991
+//line kernels_tandem.go:730
 }
 
 func gpu_per__(t_ gpu_Normal32) int64 {
-//line random.go:108
-	return int64(4)
-//line kernels_tandem.go:997
+	/*line random.go:108*/ return int64(4)
+//line kernels_tandem.go:735
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
-//line random.go:110
-	var x0_ float32
-//line random.go:110
-	var x1_ float32
-//line random.go:110
-	var x2_ float32
-//line random.go:110
-	var x3_ float32
-//line random.go:111
+	/*line random.go:110*/ var x0_ float32
+	/*line random.go:110*/ var x1_ float32
+	/*line random.go:110*/ var x2_ float32
+	/*line random.go:110*/ var x3_ float32
 	var t3_ uint32
-//line random.go:111
-	var t4_ uint32
-//line random.go:111
-	var t5_ uint32
-//line random.go:111
-	var t6_ uint32
-//line random.go:111
-	t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-//line random.go:111
-	w0_ := t3_
-//line random.go:111
-	w1_ := t4_
-//line random.go:111
-	w2_ := t5_
-//line random.go:111
-	w3_ := t6_
-//line random.go:112
+	/*line random.go:111*/ var t4_ uint32
+	/*line random.go:111*/ var t5_ uint32
+	/*line random.go:111*/ var t6_ uint32
+	/*line random.go:111*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
+	/*line random.go:111*/ w0_ := t3_
+	/*line random.go:111*/ w1_ := t4_
+	/*line random.go:111*/ w2_ := t5_
+	/*line random.go:111*/ w3_ := t6_
 	var t7_ float32
-//line random.go:112
-	var t8_ float32
-//line random.go:112
-	t7_, t8_ = gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
-//line random.go:112
-	x0_ = t7_
-//line random.go:112
-	x1_ = t8_
-//line random.go:113
+	/*line random.go:112*/ var t8_ float32
+	/*line random.go:112*/ t7_, t8_ = gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
+	/*line random.go:112*/ x0_ = t7_
+	/*line random.go:112*/ x1_ = t8_
 	var t9_ float32
-//line random.go:113
-	var t10_ float32
-//line random.go:113
-	t9_, t10_ = gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
-//line random.go:113
-	x2_ = t9_
-//line random.go:113
-	x3_ = t10_
-//line random.go:114
+	/*line random.go:113*/ var t10_ float32
+	/*line random.go:113*/ t9_, t10_ = gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
+	/*line random.go:113*/ x2_ = t9_
+	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:1049
+//line kernels_tandem.go:763
 }
 
 func gpu_per___(t_ gpu_Normal64) int64 {
-//line random.go:120
-	return int64(2)
-//line kernels_tandem.go:1055
+	/*line random.go:120*/ return int64(2)
+//line kernels_tandem.go:768
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
-//line random.go:122
-	var x0_ float64
-//line random.go:122
-	var x1_ float64
-//line random.go:122
-	var x2_ float64
+	/*line random.go:122*/ var x0_ float64
+	/*line random.go:122*/ var x1_ float64
+	/*line random.go:122*/ var x2_ float64
 	_ = x2_
-//line random.go:122
-	var x3_ float64
+	/*line random.go:122*/ var x3_ float64
 	_ = x3_
-//line random.go:123
-	var t3_ uint32
-//line random.go:123
-	var t4_ uint32
-//line random.go:123
-	var t5_ uint32
-//line random.go:123
-	var t6_ uint32
-//line random.go:123
-	t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-//line random.go:123
-	w0_ := t3_
-//line random.go:123
-	w1_ := t4_
-//line random.go:123
-	w2_ := t5_
-//line random.go:123
-	w3_ := t6_
-//line random.go:124
+	/*line random.go:123*/ var t3_ uint32
+	/*line random.go:123*/ var t4_ uint32
+	/*line random.go:123*/ var t5_ uint32
+	/*line random.go:123*/ var t6_ uint32
+	/*line random.go:123*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
+	/*line random.go:123*/ w0_ := t3_
+	/*line random.go:123*/ w1_ := t4_
+	/*line random.go:123*/ w2_ := t5_
+	/*line random.go:123*/ w3_ := t6_
 	var t7_ float64
-//line random.go:124
-	var t8_ float64
-//line random.go:124
-	t7_, t8_ = gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
-//line random.go:124
-	x0_ = t7_
-//line random.go:124
-	x1_ = t8_
-//line random.go:125
+	/*line random.go:124*/ var t8_ float64
+	/*line random.go:124*/ t7_, t8_ = gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
+	/*line random.go:124*/ x0_ = t7_
+	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:1099
+//line kernels_tandem.go:793
 }
 
 func gpu_per____(t_ gpu_Integers) int64 {
-//line random.go:151
-	return int64(4)
-//line kernels_tandem.go:1105
+	/*line random.go:151*/ return int64(4)
+//line kernels_tandem.go:798
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
-//line random.go:153
-	var x0_ int32
+	/*line random.go:153*/ var x0_ int32
 	_ = x0_
-//line random.go:153
-	var x1_ int32
+	/*line random.go:153*/ var x1_ int32
 	_ = x1_
-//line random.go:153
-	var x2_ int32
+	/*line random.go:153*/ var x2_ int32
 	_ = x2_
-//line random.go:153
-	var x3_ int32
+	/*line random.go:153*/ var x3_ int32
 	_ = x3_
-//line random.go:154
-	var t2_ uint32
-//line random.go:154
-	var t3_ uint32
-//line random.go:154
-	var t4_ uint32
-//line random.go:154
-	var t5_ uint32
-//line random.go:154
-	t2_, t3_, t4_, t5_ = gpu_block(s_, b_, uint32(0))
-//line random.go:154
-	w0_ := t2_
-//line random.go:154
-	w1_ := t3_
-//line random.go:154
-	w2_ := t4_
-//line random.go:154
-	w3_ := t5_
+	/*line random.go:154*/ var t2_ uint32
+	/*line random.go:154*/ var t3_ uint32
+	/*line random.go:154*/ var t4_ uint32
+	/*line random.go:154*/ var t5_ uint32
+	/*line random.go:154*/ t2_, t3_, t4_, t5_ = gpu_block(s_, b_, uint32(0))
+	/*line random.go:154*/ w0_ := t2_
+	/*line random.go:154*/ w1_ := t3_
+	/*line random.go:154*/ w2_ := t4_
+	/*line random.go:154*/ w3_ := t5_
 	{
-//line random.go:155
-		attempt_ := uint32(1)
-//line random.go:155
-		for ; ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
-//line random.go:156
+		/*line random.go:155*/ attempt_ := uint32(1)
+		/*line random.go:155*/ for ; ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
 			var t6_ uint32
-//line random.go:156
-			var t7_ uint32
-//line random.go:156
-			var t8_ uint32
-//line random.go:156
-			var t9_ uint32
-//line random.go:156
-			t6_, t7_, t8_, t9_ = gpu_block(s_, b_, attempt_)
-//line random.go:156
-			v0_ := t6_
-//line random.go:156
-			v1_ := t7_
-//line random.go:156
-			v2_ := t8_
-//line random.go:156
-			v3_ := t9_
-//line random.go:157
+			/*line random.go:156*/ var t7_ uint32
+			/*line random.go:156*/ var t8_ uint32
+			/*line random.go:156*/ var t9_ uint32
+			/*line random.go:156*/ t6_, t7_, t8_, t9_ = gpu_block(s_, b_, attempt_)
+			/*line random.go:156*/ v0_ := t6_
+			/*line random.go:156*/ v1_ := t7_
+			/*line random.go:156*/ v2_ := t8_
+			/*line random.go:156*/ v3_ := t9_
 			t10_ := gpu_orNext(r_, w0_, v0_)
-//line random.go:157
-			t11_ := gpu_orNext(r_, w1_, v1_)
-//line random.go:157
-			t12_ := gpu_orNext(r_, w2_, v2_)
-//line random.go:157
-			t13_ := gpu_orNext(r_, w3_, v3_)
-//line random.go:157
-			w0_ = t10_
-//line random.go:157
-			w1_ = t11_
-//line random.go:157
-			w2_ = t12_
-//line random.go:157
-			w3_ = t13_
+			/*line random.go:157*/ t11_ := gpu_orNext(r_, w1_, v1_)
+			/*line random.go:157*/ t12_ := gpu_orNext(r_, w2_, v2_)
+			/*line random.go:157*/ t13_ := gpu_orNext(r_, w3_, v3_)
+			/*line random.go:157*/ w0_ = t10_
+			/*line random.go:157*/ w1_ = t11_
+			/*line random.go:157*/ w2_ = t12_
+			/*line random.go:157*/ w3_ = t13_
 		}
 	}
-//line random.go:159
-	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:1182
+	/*line random.go:159*/ return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
+//line kernels_tandem.go:842
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
-//line random.go:73
-	if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
-//line random.go:74
+	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:1191
+//line kernels_tandem.go:849
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
-//line random.go:27
-	var w0_ uint32
+	/*line random.go:27*/ var w0_ uint32
 	_ = w0_
-//line random.go:27
-	var w1_ uint32
+	/*line random.go:27*/ var w1_ uint32
 	_ = w1_
-//line random.go:27
-	var w2_ uint32
+	/*line random.go:27*/ var w2_ uint32
 	_ = w2_
-//line random.go:27
-	var w3_ uint32
+	/*line random.go:27*/ var w3_ uint32
 	_ = w3_
-//line random.go:28
-	var t_ uint32
-//line random.go:28
-	var t2_ uint32
-//line random.go:28
-	var t3_ uint32
-//line random.go:28
-	var t4_ uint32
-//line random.go:28
-	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
-//line random.go:28
-	return t_, t2_, t3_, t4_
-//line kernels_tandem.go:1219
+	/*line random.go:28*/ var t_ uint32
+	/*line random.go:28*/ var t2_ uint32
+	/*line random.go:28*/ var t3_ uint32
+	/*line random.go:28*/ var t4_ uint32
+	/*line random.go:28*/ t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
+	/*line random.go:28*/ return t_, t2_, t3_, t4_
+//line kernels_tandem.go:867
 }
 
 func gpu_upper24(w_ uint32) float32 {
-//line random.go:88
-	return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:1225
+	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
+//line kernels_tandem.go:872
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
-//line random.go:102
-	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:1231
+	/*line random.go:102*/ return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
+//line kernels_tandem.go:877
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
-//line random.go:129
-	var x_ float32
+	/*line random.go:129*/ var x_ float32
 	_ = x_
-//line random.go:129
-	var y_ float32
+	/*line random.go:129*/ var y_ float32
 	_ = y_
-//line random.go:130
-	r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
-//line random.go:131
+	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:1245
+//line kernels_tandem.go:887
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
-//line random.go:129
-	var x_ float64
+	/*line random.go:129*/ var x_ float64
 	_ = x_
-//line random.go:129
-	var y_ float64
+	/*line random.go:129*/ var y_ float64
 	_ = y_
-//line random.go:130
-	r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
-//line random.go:131
+	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:1259
+//line kernels_tandem.go:897
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
-//line random.go:162
-	return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:1265
+	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
+//line kernels_tandem.go:902
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
-//line random.go:165
-	if gpu_refuses(r_, w_) {
-//line random.go:166
+	/*line random.go:165*/ if gpu_refuses(r_, w_) {
 		return next_
 	}
-//line random.go:168
 	return w_
-//line kernels_tandem.go:1276
+//line kernels_tandem.go:910
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
-//line random.go:171
-	return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:1282
+	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
+//line kernels_tandem.go:915
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
-//line random.go:15
-	var w0_ uint32
+	/*line random.go:15*/ var w0_ uint32
 	_ = w0_
-//line random.go:15
-	var w1_ uint32
+	/*line random.go:15*/ var w1_ uint32
 	_ = w1_
-//line random.go:15
-	var w2_ uint32
+	/*line random.go:15*/ var w2_ uint32
 	_ = w2_
-//line random.go:15
-	var w3_ uint32
+	/*line random.go:15*/ var w3_ uint32
 	_ = w3_
 	{
-//line random.go:16
-		t_ := int64(0)
-//line random.go:16
-		for ; t_ < int64(10); t_ = t_ + int64(1) {
-//line random.go:17
+		/*line random.go:16*/ t_ := int64(0)
+		/*line random.go:16*/ for ; t_ < int64(10); t_ = t_ + int64(1) {
 			p0_ := uint64(c0_) * uint64(3528531795)
-//line random.go:17
-			p1_ := uint64(c2_) * uint64(3449720151)
-//line random.go:18
+			/*line random.go:17*/ p1_ := uint64(c2_) * uint64(3449720151)
 			t2_ := (uint32((p1_ >> (32))) ^ c1_) ^ k0_
-//line random.go:18
-			t3_ := uint32(p1_)
-//line random.go:18
-			t4_ := (uint32((p0_ >> (32))) ^ c3_) ^ k1_
-//line random.go:18
-			t5_ := uint32(p0_)
-//line random.go:18
-			c0_ = t2_
-//line random.go:18
-			c1_ = t3_
-//line random.go:18
-			c2_ = t4_
-//line random.go:18
-			c3_ = t5_
-//line random.go:19
+			/*line random.go:18*/ t3_ := uint32(p1_)
+			/*line random.go:18*/ t4_ := (uint32((p0_ >> (32))) ^ c3_) ^ k1_
+			/*line random.go:18*/ t5_ := uint32(p0_)
+			/*line random.go:18*/ c0_ = t2_
+			/*line random.go:18*/ c1_ = t3_
+			/*line random.go:18*/ c2_ = t4_
+			/*line random.go:18*/ c3_ = t5_
 			k0_ = k0_ + uint32(2654435769)
-//line random.go:20
 			k1_ = k1_ + uint32(3144134277)
 		}
 	}
-//line random.go:22
-	return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:1331
+	/*line random.go:22*/ return c0_, c1_, c2_, c3_
+//line kernels_tandem.go:945
 }

@@ -33,35 +33,11 @@ var PackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PackUint64Kernel},
 }
 
-var PackUint8Kernel = &backend.Source{
-	Name: "Pack_uint8", File: "Pack_uint8.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8),
-	Go:     PackUint8Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: PackUint8Plain},
-	PackedText: kernelsTexts("Pack_uint8"),
-	Packed:     kernelsPTX("Pack_uint8"),
-	Native:     nativecode.Kernels.Of("Pack_uint8", "c5e2a6ad9bc7cfbfb4eb62234418b8d2"),
-}
+var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "c5e2a6ad9bc7cfbfb4eb62234418b8d2", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
 
-var PackUint32Kernel = &backend.Source{
-	Name: "Pack_uint32", File: "Pack_uint32.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8),
-	Go:     PackUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: PackUint32Plain},
-	PackedText: kernelsTexts("Pack_uint32"),
-	Packed:     kernelsPTX("Pack_uint32"),
-	Native:     nativecode.Kernels.Of("Pack_uint32", "90c4302632fe4d97df1d84a3982e100a"),
-}
+var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "90c4302632fe4d97df1d84a3982e100a", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
 
-var PackUint64Kernel = &backend.Source{
-	Name: "Pack_uint64", File: "Pack_uint64.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8),
-	Go:     PackUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: PackUint64Plain},
-	PackedText: kernelsTexts("Pack_uint64"),
-	Packed:     kernelsPTX("Pack_uint64"),
-	Native:     nativecode.Kernels.Of("Pack_uint64", "53b8a51646837b0606d44ae9f7e836d4"),
-}
+var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "53b8a51646837b0606d44ae9f7e836d4", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -84,25 +60,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = &backend.Source{
-	Name: "Repack_uint32", File: "Repack_uint32.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8),
-	Go:     RepackUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: RepackUint32Plain},
-	PackedText: kernelsTexts("Repack_uint32"),
-	Packed:     kernelsPTX("Repack_uint32"),
-	Native:     nativecode.Kernels.Of("Repack_uint32", "3c16b4b806e3a68bde53dd9d10771bcd"),
-}
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "3c16b4b806e3a68bde53dd9d10771bcd", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = &backend.Source{
-	Name: "Repack_uint64", File: "Repack_uint64.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8),
-	Go:     RepackUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: RepackUint64Plain},
-	PackedText: kernelsTexts("Repack_uint64"),
-	Packed:     kernelsPTX("Repack_uint64"),
-	Native:     nativecode.Kernels.Of("Repack_uint64", "9917e3a1942b61387ed972b4382dae18"),
-}
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "9917e3a1942b61387ed972b4382dae18", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -124,25 +84,9 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: UnpackUint64Kernel},
 }
 
-var UnpackUint32Kernel = &backend.Source{
-	Name: "Unpack_uint32", File: "Unpack_uint32.cl",
-	Params: support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8),
-	Go:     UnpackUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: UnpackUint32Plain},
-	PackedText: kernelsTexts("Unpack_uint32"),
-	Packed:     kernelsPTX("Unpack_uint32"),
-	Native:     nativecode.Kernels.Of("Unpack_uint32", "b4dac4efca4f4d956c301f60ca16ac45"),
-}
+var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "b4dac4efca4f4d956c301f60ca16ac45", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
 
-var UnpackUint64Kernel = &backend.Source{
-	Name: "Unpack_uint64", File: "Unpack_uint64.cl",
-	Params: support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8),
-	Go:     UnpackUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: UnpackUint64Plain},
-	PackedText: kernelsTexts("Unpack_uint64"),
-	Packed:     kernelsPTX("Unpack_uint64"),
-	Native:     nativecode.Kernels.Of("Unpack_uint64", "7d72d0e3c2d8084f20cb56f448dd9843"),
-}
+var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "7d72d0e3c2d8084f20cb56f448dd9843", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -153,15 +97,7 @@ func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](
 	return call.Launch()
 }
 
-var FirstsKernel = &backend.Source{
-	Name: "Firsts_kernel", File: "Firsts_kernel.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8),
-	Go:     FirstsGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: FirstsPlain},
-	PackedText: kernelsTexts("Firsts_kernel"),
-	Packed:     kernelsPTX("Firsts_kernel"),
-	Native:     nativecode.Kernels.Of("Firsts_kernel", "7f903bc38f391d234f01c2a9863542c3"),
-}
+var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "7f903bc38f391d234f01c2a9863542c3", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -172,15 +108,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = &backend.Source{
-	Name: "Replace_kernel", File: "Replace_kernel.cl",
-	Params: support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8),
-	Go:     ReplaceGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"keys.go"}, Go: ReplacePlain},
-	PackedText: kernelsTexts("Replace_kernel"),
-	Packed:     kernelsPTX("Replace_kernel"),
-	Native:     nativecode.Kernels.Of("Replace_kernel", "a721fc4cfaa15034df7072fef11417d3"),
-}
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "a721fc4cfaa15034df7072fef11417d3", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -194,15 +122,7 @@ func LaunchCountChunks[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint6
 	return call.Launch()
 }
 
-var CountChunksKernel = &backend.Source{
-	Name: "CountChunks_kernel", File: "CountChunks_kernel.cl",
-	Params: support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8),
-	Group:  [3]int{1, 1, 1},
-	Go:     CountChunksGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: CountChunksPlain},
-	PackedText: kernelsTexts("CountChunks_kernel"),
-	Packed:     kernelsPTX("CountChunks_kernel"),
-}
+var CountChunksKernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_kernel", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksGo, CountChunksPlain, "radix.go")
 
 // LaunchMoveChunks runs [MoveChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -217,15 +137,7 @@ func LaunchMoveChunks[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32
 	return call.Launch()
 }
 
-var MoveChunksKernel = &backend.Source{
-	Name: "MoveChunks_kernel", File: "MoveChunks_kernel.cl",
-	Params: support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8),
-	Group:  [3]int{1, 1, 1},
-	Go:     MoveChunksGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: MoveChunksPlain},
-	PackedText: kernelsTexts("MoveChunks_kernel"),
-	Packed:     kernelsPTX("MoveChunks_kernel"),
-}
+var MoveChunksKernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_kernel", "", support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksGo, MoveChunksPlain, "radix.go")
 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -236,16 +148,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = &backend.Source{
-	Name: "Sum_kernel", File: "Sum_kernel.cl",
-	Params: support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8),
-	Group:  [3]int{256, 1, 1},
-	Go:     SumGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: SumPlain},
-	PackedText: kernelsTexts("Sum_kernel"),
-	Packed:     kernelsPTX("Sum_kernel"),
-	Native:     nativecode.Kernels.Of("Sum_kernel", "0cb3270bd65af715c09eaaac77817fb0"),
-}
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "0cb3270bd65af715c09eaaac77817fb0", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -258,16 +161,7 @@ func LaunchCountTiles[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64
 	return call.Launch()
 }
 
-var CountTilesKernel = &backend.Source{
-	Name: "CountTiles_kernel", File: "CountTiles_kernel.cl",
-	Params: support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8),
-	Group:  [3]int{128, 1, 1},
-	Go:     CountTilesGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: CountTilesPlain},
-	PackedText: kernelsTexts("CountTiles_kernel"),
-	Packed:     kernelsPTX("CountTiles_kernel"),
-	Native:     nativecode.Kernels.Of("CountTiles_kernel", "362ce5e39c0d420c19b9b406422be1a7"),
-}
+var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "362ce5e39c0d420c19b9b406422be1a7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -281,16 +175,7 @@ func LaunchMoveTiles[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32]
 	return call.Launch()
 }
 
-var MoveTilesKernel = &backend.Source{
-	Name: "MoveTiles_kernel", File: "MoveTiles_kernel.cl",
-	Params: support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8),
-	Group:  [3]int{128, 1, 1},
-	Go:     MoveTilesGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: MoveTilesPlain},
-	PackedText: kernelsTexts("MoveTiles_kernel"),
-	Packed:     kernelsPTX("MoveTiles_kernel"),
-	Native:     nativecode.Kernels.Of("MoveTiles_kernel", "bfeeee9850a93f6daca08952221bd864"),
-}
+var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "bfeeee9850a93f6daca08952221bd864", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -303,15 +188,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = &backend.Source{
-	Name: "Rank_kernel", File: "Rank_kernel.cl",
-	Params: support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8),
-	Go:     RankGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"radix.go"}, Go: RankPlain},
-	PackedText: kernelsTexts("Rank_kernel"),
-	Packed:     kernelsPTX("Rank_kernel"),
-	Native:     nativecode.Kernels.Of("Rank_kernel", "4a2b1b9ccac7e64d0577b86e7ceb13e0"),
-}
+var RankKernel = kernelsPacked.Source("Rank_kernel", "4a2b1b9ccac7e64d0577b86e7ceb13e0", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -334,34 +211,14 @@ var SearchKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = &backend.Source{
-	Name: "Search_uint32", File: "Search_uint32.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4),
-	Group:  [3]int{256, 1, 1},
-	Go:     SearchUint32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"search.go"}, Go: SearchUint32Plain},
-	PackedText: kernelsTexts("Search_uint32"),
-	Packed:     kernelsPTX("Search_uint32"),
-	Native:     nativecode.Kernels.Of("Search_uint32", "5e0c600266e424515d9dfba92f68c8cd"),
-}
+var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "5e0c600266e424515d9dfba92f68c8cd", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 
-var SearchUint64Kernel = &backend.Source{
-	Name: "Search_uint64", File: "Search_uint64.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4),
-	Group:  [3]int{256, 1, 1},
-	Go:     SearchUint64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"search.go"}, Go: SearchUint64Plain},
-	PackedText: kernelsTexts("Search_uint64"),
-	Packed:     kernelsPTX("Search_uint64"),
-	Native:     nativecode.Kernels.Of("Search_uint64", "9f9389428414ca9100210a1968d7eb16"),
-}
+var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "9f9389428414ca9100210a1968d7eb16", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed keys.go radix.go search.go
 var kernelsText embed.FS
@@ -477,26 +334,19 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:73
-							i_ := i1
+							/*line keys.go:73*/ i_ := i1
 							{
 								{
-//line keys.go:74
-									begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:75
+									/*line keys.go:74*/ begin_ := g0 * int64(1024)
+									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
-//line keys.go:76
-											j_ := begin_ + (i0 - b0)
-//line keys.go:76
-											h1 := a_.Cols_
+											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:76*/ h1 := a_.Cols_
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -507,7 +357,7 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:511
+//line kernels_tandem.go:361
 	}
 	return nil
 }
@@ -556,26 +406,19 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:73
-							i_ := i1
+							/*line keys.go:73*/ i_ := i1
 							{
 								{
-//line keys.go:74
-									begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:75
+									/*line keys.go:74*/ begin_ := g0 * int64(1024)
+									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
-//line keys.go:76
-											j_ := begin_ + (i0 - b0)
-//line keys.go:76
-											h1 := a_.Cols_
+											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:76*/ h1 := a_.Cols_
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -586,7 +429,7 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:590
+//line kernels_tandem.go:433
 	}
 	return nil
 }
@@ -635,26 +478,19 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:73
-							i_ := i1
+							/*line keys.go:73*/ i_ := i1
 							{
 								{
-//line keys.go:74
-									begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:75
+									/*line keys.go:74*/ begin_ := g0 * int64(1024)
+									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
-//line keys.go:76
-											j_ := begin_ + (i0 - b0)
-//line keys.go:76
-											h1 := a_.Cols_
+											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:76*/ h1 := a_.Cols_
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -665,7 +501,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:669
+//line kernels_tandem.go:505
 	}
 	return nil
 }
@@ -714,28 +550,19 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:88
-							i_ := i1
+							/*line keys.go:88*/ i_ := i1
 							{
 								{
-//line keys.go:89
-									begin_ := g0 * int64(1024)
-//line keys.go:89
-									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:90
+									/*line keys.go:89*/ begin_ := g0 * int64(1024)
+									/*line keys.go:89*/ for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), n_)
 										{
-//line keys.go:91
-											j_ := begin_ + (i0 - b0)
-//line keys.go:91
-											h1 := a_.Data_
+											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:91*/ h1 := a_.Data_
 											h2 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:92
-												number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
-//line keys.go:93
+												/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
 												k_ := gpu_key(o_, uint64(h1[(i_*h2)+int64(number_)]))
-//line keys.go:94
 												pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
@@ -747,7 +574,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:751
+//line kernels_tandem.go:578
 	}
 	return nil
 }
@@ -796,28 +623,19 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:88
-							i_ := i1
+							/*line keys.go:88*/ i_ := i1
 							{
 								{
-//line keys.go:89
-									begin_ := g0 * int64(1024)
-//line keys.go:89
-									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:90
+									/*line keys.go:89*/ begin_ := g0 * int64(1024)
+									/*line keys.go:89*/ for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), n_)
 										{
-//line keys.go:91
-											j_ := begin_ + (i0 - b0)
-//line keys.go:91
-											h1 := a_.Data_
+											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:91*/ h1 := a_.Data_
 											h2 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:92
-												number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
-//line keys.go:93
+												/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
 												k_ := gpu_key(o_, h1[(i_*h2)+int64(number_)])
-//line keys.go:94
 												pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
@@ -829,7 +647,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:833
+//line kernels_tandem.go:651
 	}
 	return nil
 }
@@ -877,25 +695,18 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:105
-							i_ := i1
+							/*line keys.go:105*/ i_ := i1
 							{
 								{
-//line keys.go:106
-									begin_ := g0 * int64(1024)
-//line keys.go:106
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:107
+									/*line keys.go:106*/ begin_ := g0 * int64(1024)
+									/*line keys.go:106*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
-//line keys.go:108
-											j_ := begin_ + (i0 - b0)
-//line keys.go:108
-											h1 := c_.Data_
+											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:108*/ h1 := c_.Data_
 											h2 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:109
-												h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
+												/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 											}
 										}
 									}
@@ -906,7 +717,7 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:910
+//line kernels_tandem.go:721
 	}
 	return nil
 }
@@ -954,25 +765,18 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						{
-//line keys.go:105
-							i_ := i1
+							/*line keys.go:105*/ i_ := i1
 							{
 								{
-//line keys.go:106
-									begin_ := g0 * int64(1024)
-//line keys.go:106
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-//line keys.go:107
+									/*line keys.go:106*/ begin_ := g0 * int64(1024)
+									/*line keys.go:106*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
-//line keys.go:108
-											j_ := begin_ + (i0 - b0)
-//line keys.go:108
-											h1 := c_.Data_
+											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
+											/*line keys.go:108*/ h1 := c_.Data_
 											h2 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:109
-												h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
+												/*line keys.go:109*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
 											}
 										}
 									}
@@ -983,7 +787,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:987
+//line kernels_tandem.go:791
 	}
 	return nil
 }
@@ -1017,14 +821,10 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line keys.go:119
-							k_ := i0
+							/*line keys.go:119*/ k_ := i0
 							{
-//line keys.go:120
-								pairs_[k_] = uint64(k_)
-//line keys.go:121
+								/*line keys.go:120*/ pairs_[k_] = uint64(k_)
 								if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
-//line keys.go:122
 									pairs_[k_] = pairs_[k_] | uint64(4294967296)
 								}
 							}
@@ -1033,7 +833,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1037
+//line kernels_tandem.go:837
 	}
 	return nil
 }
@@ -1067,18 +867,16 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line keys.go:131
-							k_ := i0
+							/*line keys.go:131*/ k_ := i0
 							{
-//line keys.go:132
-								pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
+								/*line keys.go:132*/ pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1082
+//line kernels_tandem.go:880
 	}
 	return nil
 }
@@ -1110,44 +908,30 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line radix.go:21
-					var c_ [256]int32
-//line radix.go:22
+					/*line radix.go:21*/ var c_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
-//line radix.go:23
 					row_ := support.Div(g0, parts_)
-//line radix.go:23
-					part_ := support.Rem(g0, parts_)
+					/*line radix.go:23*/ part_ := support.Rem(g0, parts_)
 					{
-//line radix.go:24
-						t_ := (row_ * n_) + (part_ * per_)
-//line radix.go:24
-						t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-//line radix.go:24
-						t3_ := int64(len(t2_))
-//line radix.go:24
-						t4_ := int64(0)
-//line radix.go:24
-						for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-//line radix.go:24
-							v_ := t2_[t4_]
-//line radix.go:25
+						/*line radix.go:24*/ t_ := (row_ * n_) + (part_ * per_)
+						/*line radix.go:24*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+						/*line radix.go:24*/ t3_ := int64(len(t2_))
+						/*line radix.go:24*/ t4_ := int64(0)
+						/*line radix.go:24*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line radix.go:24*/ v_ := t2_[t4_]
 							c_[(v_>>(shift_))&uint64(255)] = c_[(v_>>(shift_))&uint64(255)] + int32(1)
 						}
 					}
 					{
-//line radix.go:27
-						d_ := int64(0)
-//line radix.go:27
-						for ; d_ < int64(256); d_ = d_ + int64(1) {
-//line radix.go:28
+						/*line radix.go:27*/ d_ := int64(0)
+						/*line radix.go:27*/ for ; d_ < int64(256); d_ = d_ + int64(1) {
 							counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1151
+//line kernels_tandem.go:935
 	}
 	return nil
 }
@@ -1180,94 +964,59 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line radix.go:37
-					var at_ [256]int32
-//line radix.go:38
+					/*line radix.go:37*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
-//line radix.go:39
 					row_ := support.Div(g0, parts_)
-//line radix.go:39
-					part_ := support.Rem(g0, parts_)
-//line radix.go:40
+					/*line radix.go:39*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-//line radix.go:40
-					chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-//line radix.go:41
+					/*line radix.go:40*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
 					if parts_ == int64(1) {
 						{
-//line radix.go:42
-							t2_ := chunk_
-//line radix.go:42
-							t3_ := int64(len(t2_))
-//line radix.go:42
-							t4_ := int64(0)
-//line radix.go:42
-							for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-//line radix.go:42
-								v_ := t2_[t4_]
-//line radix.go:43
+							/*line radix.go:42*/ t2_ := chunk_
+							/*line radix.go:42*/ t3_ := int64(len(t2_))
+							/*line radix.go:42*/ t4_ := int64(0)
+							/*line radix.go:42*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+								/*line radix.go:42*/ v_ := t2_[t4_]
 								at_[(v_>>(shift_))&uint64(255)] = at_[(v_>>(shift_))&uint64(255)] + int32(1)
 							}
 						}
 					}
-//line radix.go:46
-					before_ := int32(0)
+					/*line radix.go:46*/ before_ := int32(0)
 					{
-//line radix.go:47
-						d_ := int64(0)
-//line radix.go:47
-						for ; d_ < int64(256); d_ = d_ + int64(1) {
+						/*line radix.go:47*/ d_ := int64(0)
+						/*line radix.go:47*/ for ; d_ < int64(256); d_ = d_ + int64(1) {
 							{
-//line radix.go:48
-								i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-//line radix.go:48
-								if parts_ > int64(1) {
-//line radix.go:49
+								/*line radix.go:48*/ i_ := (((row_ * int64(256)) + d_) * parts_) + part_
+								/*line radix.go:48*/ if parts_ > int64(1) {
 									at_[d_] = counts_[i_]
 								} else {
-//line radix.go:51
 									t5_ := d_
-//line radix.go:51
-									t6_ := before_
-//line radix.go:51
-									t7_ := before_ + at_[d_]
-//line radix.go:51
-									at_[t5_] = t6_
-//line radix.go:51
-									before_ = t7_
-//line radix.go:52
+									/*line radix.go:51*/ t6_ := before_
+									/*line radix.go:51*/ t7_ := before_ + at_[d_]
+									/*line radix.go:51*/ at_[t5_] = t6_
+									/*line radix.go:51*/ before_ = t7_
 									counts_[i_] = at_[d_]
 								}
 							}
 						}
 					}
-//line radix.go:55
-					t8_ := row_ * n_
-//line radix.go:55
-					to_ := y_[t8_ : (row_*n_)+n_]
+					/*line radix.go:55*/ t8_ := row_ * n_
+					/*line radix.go:55*/ to_ := y_[t8_ : (row_*n_)+n_]
 					{
-//line radix.go:56
-						t9_ := chunk_
-//line radix.go:56
-						t10_ := int64(len(t9_))
-//line radix.go:56
-						t11_ := int64(0)
-//line radix.go:56
-						for ; t11_ < t10_; t11_ = t11_ + int64(1) {
-//line radix.go:56
-							v2_ := t9_[t11_]
-//line radix.go:57
+						/*line radix.go:56*/ t9_ := chunk_
+						/*line radix.go:56*/ t10_ := int64(len(t9_))
+						/*line radix.go:56*/ t11_ := int64(0)
+						/*line radix.go:56*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
+							/*line radix.go:56*/ v2_ := t9_[t11_]
 							d2_ := (v2_ >> (shift_)) & uint64(255)
-//line radix.go:58
 							to_[at_[d2_]] = v2_
-//line radix.go:59
 							at_[d2_] = at_[d2_] + int32(1)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1271
+//line kernels_tandem.go:1020
 	}
 	return nil
 }
@@ -1301,46 +1050,36 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line radix.go:71
-		row_ := g0 * n_
+		/*line radix.go:71*/ row_ := g0 * n_
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var before_ int32
-//line radix.go:72
-					before_ = int32(0)
+					/*line radix.go:72*/ before_ = int32(0)
 					before_all[w] = before_
 				}
 			}
 		}
 		{
-//line radix.go:73
-			i_ := int64(0)
-//line radix.go:73
-			for i_ < n_ {
+			/*line radix.go:73*/ i_ := int64(0)
+			/*line radix.go:73*/ for i_ < n_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var v_ int32
 							l_ := l0
-//line radix.go:74
-							t_[l_] = int32(0)
-//line radix.go:75
+							/*line radix.go:74*/ t_[l_] = int32(0)
 							if (i_ + l_) < n_ {
-//line radix.go:76
 								t_[l_] = counts_[(row_+i_)+l_]
 							}
-//line radix.go:78
 							v_ = t_[l_]
-//line radix.go:89
-							v_all[w] = v_
+							/*line radix.go:89*/ v_all[w] = v_
 						}
 					}
 				}
-//line radix.go:89
-				n2_ := int64(256)
+				/*line radix.go:89*/ n2_ := int64(256)
 				{
 					for l2 := int64(0); l2 < n2; l2++ {
 						for l1 := int64(0); l1 < n1; l1++ {
@@ -1350,10 +1089,8 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 					{
-//line radix.go:91
-						d_ := int64(1)
-//line radix.go:91
-						for d_ < n2_ {
+						/*line radix.go:91*/ d_ := int64(1)
+						/*line radix.go:91*/ for d_ < n2_ {
 							for l2 := int64(0); l2 < n2; l2++ {
 								for l1 := int64(0); l1 < n1; l1++ {
 									for l0 := int64(0); l0 < n0; l0++ {
@@ -1361,11 +1098,8 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										var b_ int32
 										t2_ := t_[:int64(256)]
 										l2_ := l0
-//line radix.go:93
-										b_ = int32(0)
-//line radix.go:94
+										/*line radix.go:93*/ b_ = int32(0)
 										if l2_ >= d_ {
-//line radix.go:95
 											b_ = t2_[l2_-d_]
 										}
 										b_all[w] = b_
@@ -1379,14 +1113,12 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										b_ := b_all[w]
 										t2_ := t_[:int64(256)]
 										l2_ := l0
-//line radix.go:98
-										t2_[l2_] = t2_[l2_] + b_
+										/*line radix.go:98*/ t2_[l2_] = t2_[l2_] + b_
 										b_all[w] = b_
 									}
 								}
 							}
-//line radix.go:91
-							d_ = d_ * int64(2)
+							/*line radix.go:91*/ d_ = d_ * int64(2)
 						}
 					}
 				}
@@ -1397,23 +1129,19 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							before_ := before_all[w]
 							v_ := v_all[w]
 							l_ := l0
-//line radix.go:80
-							if (i_ + l_) < n_ {
-//line radix.go:81
+							/*line radix.go:80*/ if (i_ + l_) < n_ {
 								counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
 							}
-//line radix.go:83
 							before_ = before_ + t_[255]
 							before_all[w] = before_
 							v_all[w] = v_
 						}
 					}
 				}
-//line radix.go:73
-				i_ = i_ + int64(256)
+				/*line radix.go:73*/ i_ = i_ + int64(256)
 			}
 		}
-//line kernels_tandem.go:1417
+//line kernels_tandem.go:1145
 	}
 	return nil
 }
@@ -1439,8 +1167,7 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line radix.go:117
-		parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:117*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -1448,17 +1175,13 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line radix.go:118
-		row_ := support.Div(g0, parts_)
-//line radix.go:118
-		part_ := support.Rem(g0, parts_)
+		/*line radix.go:118*/ row_ := support.Div(g0, parts_)
+		/*line radix.go:118*/ part_ := support.Rem(g0, parts_)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line radix.go:119
-					if l_ < int64(16) {
-//line radix.go:120
+					/*line radix.go:119*/ if l_ < int64(16) {
 						c_[l_] = int32(0)
 					}
 				}
@@ -1469,11 +1192,8 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
 					{
-//line radix.go:123
-						i_ := (part_ * int64(2048)) + l_
-//line radix.go:123
-						for ; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
-//line radix.go:124
+						/*line radix.go:123*/ i_ := (part_ * int64(2048)) + l_
+						/*line radix.go:123*/ for ; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 							t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 							_ = t_
 						}
@@ -1485,15 +1205,13 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line radix.go:127
-					if l_ < int64(16) {
-//line radix.go:128
+					/*line radix.go:127*/ if l_ < int64(16) {
 						counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1497
+//line kernels_tandem.go:1215
 	}
 	return nil
 }
@@ -1525,8 +1243,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line radix.go:141
-		parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:141*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -1534,33 +1251,23 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line radix.go:142
-		row_ := support.Div(g0, parts_)
-//line radix.go:142
-		part_ := support.Rem(g0, parts_)
-//line radix.go:143
+		/*line radix.go:142*/ row_ := support.Div(g0, parts_)
+		/*line radix.go:142*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
-//line radix.go:144
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
 					{
-//line radix.go:145
-						i_ := l_
-//line radix.go:145
-						for ; i_ < have_; i_ = i_ + int64(128) {
-//line radix.go:146
+						/*line radix.go:145*/ i_ := l_
+						/*line radix.go:145*/ for ; i_ < have_; i_ = i_ + int64(128) {
 							t_[i_] = x_[begin_+i_]
 						}
 					}
 					{
-//line radix.go:148
-						d_ := int64(0)
-//line radix.go:148
-						for ; d_ < int64(16); d_ = d_ + int64(1) {
-//line radix.go:149
+						/*line radix.go:148*/ d_ := int64(0)
+						/*line radix.go:148*/ for ; d_ < int64(16); d_ = d_ + int64(1) {
 							c_[(d_*int64(128))+l_] = int32(0)
 						}
 					}
@@ -1572,11 +1279,8 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
 					{
-//line radix.go:152
-						i2_ := l_ * int64(16)
-//line radix.go:152
-						for ; i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
-//line radix.go:153
+						/*line radix.go:152*/ i2_ := l_ * int64(16)
+						/*line radix.go:152*/ for ; i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 							c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 						}
 					}
@@ -1589,34 +1293,23 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					w := (l2*n1+l1)*n0 + l0
 					var s_ int32
 					l_ := l0
-//line radix.go:156
-					s_ = int32(0)
+					/*line radix.go:156*/ s_ = int32(0)
 					{
-//line radix.go:157
-						i3_ := l_ * int64(16)
-//line radix.go:157
-						for ; i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
-//line radix.go:158
+						/*line radix.go:157*/ i3_ := l_ * int64(16)
+						/*line radix.go:157*/ for ; i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 							t2_ := i3_
-//line radix.go:158
-							t3_ := s_
-//line radix.go:158
-							t4_ := s_ + c_[i3_]
-//line radix.go:158
-							c_[t2_] = t3_
-//line radix.go:158
-							s_ = t4_
+							/*line radix.go:158*/ t3_ := s_
+							/*line radix.go:158*/ t4_ := s_ + c_[i3_]
+							/*line radix.go:158*/ c_[t2_] = t3_
+							/*line radix.go:158*/ s_ = t4_
 						}
 					}
-//line radix.go:160
-					sums_[l_] = s_
-//line radix.go:89
-					s_all[w] = s_
+					/*line radix.go:160*/ sums_[l_] = s_
+					/*line radix.go:89*/ s_all[w] = s_
 				}
 			}
 		}
-//line radix.go:89
-		n2_ := int64(128)
+		/*line radix.go:89*/ n2_ := int64(128)
 		{
 			for l2 := int64(0); l2 < n2; l2++ {
 				for l1 := int64(0); l1 < n1; l1++ {
@@ -1626,10 +1319,8 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 			{
-//line radix.go:91
-				d2_ := int64(1)
-//line radix.go:91
-				for d2_ < n2_ {
+				/*line radix.go:91*/ d2_ := int64(1)
+				/*line radix.go:91*/ for d2_ < n2_ {
 					for l2 := int64(0); l2 < n2; l2++ {
 						for l1 := int64(0); l1 < n1; l1++ {
 							for l0 := int64(0); l0 < n0; l0++ {
@@ -1637,11 +1328,8 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								var b_ int32
 								t5_ := sums_[:int64(128)]
 								l2_ := l0
-//line radix.go:93
-								b_ = int32(0)
-//line radix.go:94
+								/*line radix.go:93*/ b_ = int32(0)
 								if l2_ >= d2_ {
-//line radix.go:95
 									b_ = t5_[l2_-d2_]
 								}
 								b_all[w] = b_
@@ -1655,14 +1343,12 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								b_ := b_all[w]
 								t5_ := sums_[:int64(128)]
 								l2_ := l0
-//line radix.go:98
-								t5_[l2_] = t5_[l2_] + b_
+								/*line radix.go:98*/ t5_[l2_] = t5_[l2_] + b_
 								b_all[w] = b_
 							}
 						}
 					}
-//line radix.go:91
-					d2_ = d2_ * int64(2)
+					/*line radix.go:91*/ d2_ = d2_ * int64(2)
 				}
 			}
 		}
@@ -1673,11 +1359,8 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					s_ := s_all[w]
 					l_ := l0
 					{
-//line radix.go:162
-						i4_ := l_ * int64(16)
-//line radix.go:162
-						for ; i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
-//line radix.go:163
+						/*line radix.go:162*/ i4_ := l_ * int64(16)
+						/*line radix.go:162*/ for ; i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 							c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 						}
 					}
@@ -1689,9 +1372,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
-//line radix.go:166
-					if l_ < int64(16) {
-//line radix.go:167
+					/*line radix.go:166*/ if l_ < int64(16) {
 						first_[l_] = c_[l_*int64(128)]
 					}
 				}
@@ -1702,22 +1383,17 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					l_ := l0
 					{
-//line radix.go:170
-						i5_ := l_ * int64(16)
-//line radix.go:170
-						for ; i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
-//line radix.go:171
+						/*line radix.go:170*/ i5_ := l_ * int64(16)
+						/*line radix.go:170*/ for ; i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 							d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
-//line radix.go:172
 							y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
-//line radix.go:173
 							c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1721
+//line kernels_tandem.go:1397
 	}
 	return nil
 }
@@ -1753,43 +1429,27 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line radix.go:182
-						i_ := i1
-//line radix.go:182
-						for ; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
-//line radix.go:183
+						/*line radix.go:182*/ i_ := i1
+						/*line radix.go:182*/ for ; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 							t_ := i_ * n_
-//line radix.go:183
-							row_ := x_[t_ : (i_*n_)+n_]
+							/*line radix.go:183*/ row_ := x_[t_ : (i_*n_)+n_]
 							{
-//line radix.go:184
-								j_ := i0
-//line radix.go:184
-								for ; j_ < n_; j_ = j_ + s0 {
-//line radix.go:185
+								/*line radix.go:184*/ j_ := i0
+								/*line radix.go:184*/ for ; j_ < n_; j_ = j_ + s0 {
 									v_ := row_[j_] >> (shift_)
-//line radix.go:185
-									at_ := int64(0)
+									/*line radix.go:185*/ at_ := int64(0)
 									{
-//line radix.go:186
-										t2_ := row_
-//line radix.go:186
-										t3_ := int64(len(t2_))
-//line radix.go:186
-										k_ := int64(0)
-//line radix.go:186
-										for ; k_ < t3_; k_ = k_ + int64(1) {
-//line radix.go:186
-											w_ := t2_[k_]
-//line radix.go:187
+										/*line radix.go:186*/ t2_ := row_
+										/*line radix.go:186*/ t3_ := int64(len(t2_))
+										/*line radix.go:186*/ k_ := int64(0)
+										/*line radix.go:186*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+											/*line radix.go:186*/ w_ := t2_[k_]
 											if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
-//line radix.go:188
 												at_ = at_ + int64(1)
 											}
 										}
 									}
-//line radix.go:191
-									y_[(i_*n_)+at_] = row_[j_]
+									/*line radix.go:191*/ y_[(i_*n_)+at_] = row_[j_]
 								}
 							}
 						}
@@ -1797,7 +1457,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1801
+//line kernels_tandem.go:1461
 	}
 	return nil
 }
@@ -1846,17 +1506,13 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line search.go:16
-		n_ := edges_.Rows_ * edges_.Cols_
+		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line search.go:17
-						i_ := l0
-//line search.go:17
-						for ; i_ < int64(1024); i_ = i_ + n0 {
-//line search.go:18
+						/*line search.go:17*/ i_ := l0
+						/*line search.go:17*/ for ; i_ < int64(1024); i_ = i_ + n0 {
 							t_[i_] = int32(0)
 						}
 					}
@@ -1867,48 +1523,31 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line search.go:21
-						i2_ := b1 + l1
-//line search.go:21
-						for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
+						/*line search.go:21*/ i2_ := b1 + l1
+						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
 							{
-//line search.go:22
-								j_ := b0 + l0
-//line search.go:22
-							b3:
-//line search.go:22
-								for ; j_ < a_.Cols_; j_ = j_ + s0 {
-//line search.go:23
+								/*line search.go:22*/ j_ := b0 + l0
+							/*line search.go:22*/ b3:
+								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
 									x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
-//line search.go:24
 									if !count_ {
-//line search.go:25
 										t2_ := gpu_below(edges_, n_, x_, o_)
-//line search.go:25
-										c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
+										/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
 										continue b3
 									}
-//line search.go:28
 									at_ := n_
-//line search.go:29
 									if x_ != gpu_largest(o_) {
-//line search.go:30
 										t3_ := gpu_below(edges_, n_, x_+uint64(1), o_)
-//line search.go:30
-										at_ = t3_
+										/*line search.go:30*/ at_ = t3_
 									}
 									{
-//line search.go:33
 										if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, uint64(edges_.Data_[(n_-int64(1))*gpu_step(edges_)])))) {
 										} else {
-//line search.go:34
-											if (n_ - int64(1)) > int64(1024) {
-//line search.go:35
+											/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
 												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
 												_ = t4_
 											} else {
-//line search.go:37
-												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+												/*line search.go:37*/ t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
 												_ = t5_
 											}
 										}
@@ -1923,16 +1562,11 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line search.go:42
-					if count_ && ((n_ - int64(1)) <= int64(1024)) {
+					/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
 						{
-//line search.go:43
-							i3_ := l0
-//line search.go:43
-							for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
-//line search.go:44
+							/*line search.go:43*/ i3_ := l0
+							/*line search.go:43*/ for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
 								if t_[i3_] > int32(0) {
-//line search.go:45
 									t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
 									_ = t6_
 								}
@@ -1942,7 +1576,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1946
+//line kernels_tandem.go:1580
 	}
 	return nil
 }
@@ -1991,17 +1625,13 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line search.go:16
-		n_ := edges_.Rows_ * edges_.Cols_
+		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line search.go:17
-						i_ := l0
-//line search.go:17
-						for ; i_ < int64(1024); i_ = i_ + n0 {
-//line search.go:18
+						/*line search.go:17*/ i_ := l0
+						/*line search.go:17*/ for ; i_ < int64(1024); i_ = i_ + n0 {
 							t_[i_] = int32(0)
 						}
 					}
@@ -2012,48 +1642,31 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					{
-//line search.go:21
-						i2_ := b1 + l1
-//line search.go:21
-						for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
+						/*line search.go:21*/ i2_ := b1 + l1
+						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
 							{
-//line search.go:22
-								j_ := b0 + l0
-//line search.go:22
-							b3:
-//line search.go:22
-								for ; j_ < a_.Cols_; j_ = j_ + s0 {
-//line search.go:23
+								/*line search.go:22*/ j_ := b0 + l0
+							/*line search.go:22*/ b3:
+								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
 									x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
-//line search.go:24
 									if !count_ {
-//line search.go:25
 										t2_ := gpu_below_(edges_, n_, x_, o_)
-//line search.go:25
-										c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
+										/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
 										continue b3
 									}
-//line search.go:28
 									at_ := n_
-//line search.go:29
 									if x_ != gpu_largest(o_) {
-//line search.go:30
 										t3_ := gpu_below_(edges_, n_, x_+uint64(1), o_)
-//line search.go:30
-										at_ = t3_
+										/*line search.go:30*/ at_ = t3_
 									}
 									{
-//line search.go:33
 										if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, edges_.Data_[(n_-int64(1))*gpu_step__(edges_)]))) {
 										} else {
-//line search.go:34
-											if (n_ - int64(1)) > int64(1024) {
-//line search.go:35
+											/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
 												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
 												_ = t4_
 											} else {
-//line search.go:37
-												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+												/*line search.go:37*/ t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
 												_ = t5_
 											}
 										}
@@ -2068,16 +1681,11 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line search.go:42
-					if count_ && ((n_ - int64(1)) <= int64(1024)) {
+					/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
 						{
-//line search.go:43
-							i3_ := l0
-//line search.go:43
-							for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
-//line search.go:44
+							/*line search.go:43*/ i3_ := l0
+							/*line search.go:43*/ for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
 								if t_[i3_] > int32(0) {
-//line search.go:45
 									t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
 									_ = t6_
 								}
@@ -2087,137 +1695,97 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:1699
 	}
 	return nil
 }
 
 func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
-//line keys.go:39
-	if x_ == o_.zero_ {
-//line keys.go:40
+	/*line keys.go:39*/ if x_ == o_.zero_ {
 		x_ = uint64(0)
 	}
-//line keys.go:42
 	k_ := (x_ ^ o_.sign_) ^ o_.down_
-//line keys.go:43
 	if (x_ & o_.sign_) != uint64(0) {
-//line keys.go:44
 		k_ = k_ ^ o_.flip_
 	}
-//line keys.go:46
 	if ((x_ &^ o_.sign_) > o_.nan_) && (o_.nan_ != uint64(0)) {
-//line keys.go:47
 		k_ = gpu_largest(o_)
 	}
-//line keys.go:49
 	return k_
-//line kernels_tandem.go:2116
+//line kernels_tandem.go:1716
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
-//line keys.go:54
-	x_ := (k_ ^ o_.sign_) ^ o_.down_
-//line keys.go:55
+	/*line keys.go:54*/ x_ := (k_ ^ o_.sign_) ^ o_.down_
 	if (x_ & o_.sign_) != uint64(0) {
-//line keys.go:56
 		x_ = x_ ^ o_.flip_
 	}
-//line keys.go:58
 	if (k_ == gpu_largest(o_)) && (o_.flip_ != uint64(0)) {
-//line keys.go:59
 		x_ = k_ >> (1)
 	}
-//line keys.go:61
 	return x_
-//line kernels_tandem.go:2134
+//line kernels_tandem.go:1728
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
-//line search.go:53
-	lo_ := int64(0)
-//line search.go:53
-	hi_ := n_
-//line search.go:54
+	/*line search.go:53*/ lo_ := int64(0)
+	/*line search.go:53*/ hi_ := n_
 	for lo_ < hi_ {
 		{
-//line search.go:55
-			m_ := (lo_ + hi_) / int64(2)
-//line search.go:55
-			if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
-//line search.go:56
+			/*line search.go:55*/ m_ := (lo_ + hi_) / int64(2)
+			/*line search.go:55*/ if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
 				lo_ = m_ + int64(1)
 			} else {
-//line search.go:58
 				hi_ = m_
 			}
 		}
 	}
-//line search.go:61
-	return lo_
-//line kernels_tandem.go:2159
+	/*line search.go:61*/ return lo_
+//line kernels_tandem.go:1745
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
-//line keys.go:35
-	return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2165
+	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
+//line kernels_tandem.go:1750
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
-//line search.go:66
-	if v_.Rows_ == int64(1) {
-//line search.go:67
+	/*line search.go:66*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
-//line search.go:69
 	return v_.Stride_
-//line kernels_tandem.go:2176
+//line kernels_tandem.go:1758
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
-//line search.go:66
-	if v_.Rows_ == int64(1) {
-//line search.go:67
+	/*line search.go:66*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
-//line search.go:69
 	return v_.Stride_
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:1766
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
-//line search.go:53
-	lo_ := int64(0)
-//line search.go:53
-	hi_ := n_
-//line search.go:54
+	/*line search.go:53*/ lo_ := int64(0)
+	/*line search.go:53*/ hi_ := n_
 	for lo_ < hi_ {
 		{
-//line search.go:55
-			m_ := (lo_ + hi_) / int64(2)
-//line search.go:55
-			if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
-//line search.go:56
+			/*line search.go:55*/ m_ := (lo_ + hi_) / int64(2)
+			/*line search.go:55*/ if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
 				lo_ = m_ + int64(1)
 			} else {
-//line search.go:58
 				hi_ = m_
 			}
 		}
 	}
-//line search.go:61
-	return lo_
-//line kernels_tandem.go:2212
+	/*line search.go:61*/ return lo_
+//line kernels_tandem.go:1783
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
-//line search.go:66
-	if v_.Rows_ == int64(1) {
-//line search.go:67
+	/*line search.go:66*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
-//line search.go:69
 	return v_.Stride_
-//line kernels_tandem.go:2223
+//line kernels_tandem.go:1791
 }

@@ -33,45 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = &backend.Source{
-	Name: "Across_float32_float32_int32_single_one", File: "Across_float32_float32_int32_single_one.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4),
-	Go:     AcrossFloat32Float32Int32SingleOneGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"across.go", "../../../internal/superacc/superacc.go"}, Go: AcrossFloat32Float32Int32SingleOnePlain},
-	PackedText: kernelsTexts("Across_float32_float32_int32_single_one"),
-	Packed:     kernelsPTX("Across_float32_float32_int32_single_one"),
-	Native:     nativecode.Kernels.Of("Across_float32_float32_int32_single_one", "8f066439764798de22adb35f23c81214"),
-}
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "8f066439764798de22adb35f23c81214", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = &backend.Source{
-	Name: "Across_float64_float64_int64_double_one", File: "Across_float64_float64_int64_double_one.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AcrossFloat64Float64Int64DoubleOneGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"across.go", "../../../internal/superacc/superacc.go"}, Go: AcrossFloat64Float64Int64DoubleOnePlain},
-	PackedText: kernelsTexts("Across_float64_float64_int64_double_one"),
-	Packed:     kernelsPTX("Across_float64_float64_int64_double_one"),
-	Native:     nativecode.Kernels.Of("Across_float64_float64_int64_double_one", "cb94691313d518a26177c08b14f470e7"),
-}
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "cb94691313d518a26177c08b14f470e7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = &backend.Source{
-	Name: "Across_float32_float64_int64_double_pair", File: "Across_float32_float64_int64_double_pair.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AcrossFloat32Float64Int64DoublePairGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"across.go", "../../../internal/superacc/superacc.go"}, Go: AcrossFloat32Float64Int64DoublePairPlain},
-	PackedText: kernelsTexts("Across_float32_float64_int64_double_pair"),
-	Packed:     kernelsPTX("Across_float32_float64_int64_double_pair"),
-	Native:     nativecode.Kernels.Of("Across_float32_float64_int64_double_pair", "cecb9f1a225ebb41fa287998d47bd73d"),
-}
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "cecb9f1a225ebb41fa287998d47bd73d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = &backend.Source{
-	Name: "Across_float64_float64_int64_double_two", File: "Across_float64_float64_int64_double_two.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AcrossFloat64Float64Int64DoubleTwoGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"across.go", "../../../internal/superacc/superacc.go"}, Go: AcrossFloat64Float64Int64DoubleTwoPlain},
-	PackedText: kernelsTexts("Across_float64_float64_int64_double_two"),
-	Packed:     kernelsPTX("Across_float64_float64_int64_double_two"),
-	Native:     nativecode.Kernels.Of("Across_float64_float64_int64_double_two", "568d72f67a359f9b656b666c4986535a"),
-}
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "568d72f67a359f9b656b666c4986535a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,45 +64,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = &backend.Source{
-	Name: "Along_float32_float32_int32_single_one", File: "Along_float32_float32_int32_single_one.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4),
-	Go:     AlongFloat32Float32Int32SingleOneGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"along.go", "../../../internal/superacc/superacc.go"}, Go: AlongFloat32Float32Int32SingleOnePlain},
-	PackedText: kernelsTexts("Along_float32_float32_int32_single_one"),
-	Packed:     kernelsPTX("Along_float32_float32_int32_single_one"),
-	Native:     nativecode.Kernels.Of("Along_float32_float32_int32_single_one", "c22d3cb13eb383fb64b3186e77916792"),
-}
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "c22d3cb13eb383fb64b3186e77916792", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = &backend.Source{
-	Name: "Along_float64_float64_int64_double_one", File: "Along_float64_float64_int64_double_one.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AlongFloat64Float64Int64DoubleOneGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"along.go", "../../../internal/superacc/superacc.go"}, Go: AlongFloat64Float64Int64DoubleOnePlain},
-	PackedText: kernelsTexts("Along_float64_float64_int64_double_one"),
-	Packed:     kernelsPTX("Along_float64_float64_int64_double_one"),
-	Native:     nativecode.Kernels.Of("Along_float64_float64_int64_double_one", "60ada87eb73bf6282a9bd3d91fcbf10f"),
-}
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "60ada87eb73bf6282a9bd3d91fcbf10f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = &backend.Source{
-	Name: "Along_float32_float64_int64_double_pair", File: "Along_float32_float64_int64_double_pair.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AlongFloat32Float64Int64DoublePairGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"along.go", "../../../internal/superacc/superacc.go"}, Go: AlongFloat32Float64Int64DoublePairPlain},
-	PackedText: kernelsTexts("Along_float32_float64_int64_double_pair"),
-	Packed:     kernelsPTX("Along_float32_float64_int64_double_pair"),
-	Native:     nativecode.Kernels.Of("Along_float32_float64_int64_double_pair", "06458a4edd28d0e30da09f2ca7b663f8"),
-}
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "06458a4edd28d0e30da09f2ca7b663f8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = &backend.Source{
-	Name: "Along_float64_float64_int64_double_two", File: "Along_float64_float64_int64_double_two.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8),
-	Go:     AlongFloat64Float64Int64DoubleTwoGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"along.go", "../../../internal/superacc/superacc.go"}, Go: AlongFloat64Float64Int64DoubleTwoPlain},
-	PackedText: kernelsTexts("Along_float64_float64_int64_double_two"),
-	Packed:     kernelsPTX("Along_float64_float64_int64_double_two"),
-	Native:     nativecode.Kernels.Of("Along_float64_float64_int64_double_two", "e5712fe3e1546241248cbe9f4488ef3a"),
-}
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "e5712fe3e1546241248cbe9f4488ef3a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -162,55 +98,15 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = &backend.Source{
-	Name: "FoldAlong_float32_most32", File: "FoldAlong_float32_most32.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAlongFloat32Most32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAlongFloat32Most32Plain},
-	PackedText: kernelsTexts("FoldAlong_float32_most32"),
-	Packed:     kernelsPTX("FoldAlong_float32_most32"),
-	Native:     nativecode.Kernels.Of("FoldAlong_float32_most32", "149f41e579cb6219e13c58e30da203c4"),
-}
+var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "149f41e579cb6219e13c58e30da203c4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = &backend.Source{
-	Name: "FoldAlong_float64_most64", File: "FoldAlong_float64_most64.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAlongFloat64Most64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAlongFloat64Most64Plain},
-	PackedText: kernelsTexts("FoldAlong_float64_most64"),
-	Packed:     kernelsPTX("FoldAlong_float64_most64"),
-	Native:     nativecode.Kernels.Of("FoldAlong_float64_most64", "d884c246f94aa67f5554c68996f386a0"),
-}
+var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "d884c246f94aa67f5554c68996f386a0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = &backend.Source{
-	Name: "FoldAlong_int32_mostInt", File: "FoldAlong_int32_mostInt.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAlongInt32MostIntGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAlongInt32MostIntPlain},
-	PackedText: kernelsTexts("FoldAlong_int32_mostInt"),
-	Packed:     kernelsPTX("FoldAlong_int32_mostInt"),
-	Native:     nativecode.Kernels.Of("FoldAlong_int32_mostInt", "42ccfa306813ba6e19a296b35e1fd68b"),
-}
+var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "42ccfa306813ba6e19a296b35e1fd68b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = &backend.Source{
-	Name: "FoldAlong_int32_add32", File: "FoldAlong_int32_add32.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAlongInt32Add32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAlongInt32Add32Plain},
-	PackedText: kernelsTexts("FoldAlong_int32_add32"),
-	Packed:     kernelsPTX("FoldAlong_int32_add32"),
-	Native:     nativecode.Kernels.Of("FoldAlong_int32_add32", "1a85727d2ec6e5a45cc488c8cbe2388d"),
-}
+var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "1a85727d2ec6e5a45cc488c8cbe2388d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
 
-var FoldAlongBoolCountKernel = &backend.Source{
-	Name: "FoldAlong_bool_count", File: "FoldAlong_bool_count.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAlongBoolCountGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAlongBoolCountPlain},
-	PackedText: kernelsTexts("FoldAlong_bool_count"),
-	Packed:     kernelsPTX("FoldAlong_bool_count"),
-	Native:     nativecode.Kernels.Of("FoldAlong_bool_count", "07a6e4c4e7e163b6390b9c226b8f9184"),
-}
+var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "07a6e4c4e7e163b6390b9c226b8f9184", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
 
 // LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -235,55 +131,15 @@ var FoldAcrossKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
 }
 
-var FoldAcrossFloat32Most32Kernel = &backend.Source{
-	Name: "FoldAcross_float32_most32", File: "FoldAcross_float32_most32.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAcrossFloat32Most32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAcrossFloat32Most32Plain},
-	PackedText: kernelsTexts("FoldAcross_float32_most32"),
-	Packed:     kernelsPTX("FoldAcross_float32_most32"),
-	Native:     nativecode.Kernels.Of("FoldAcross_float32_most32", "7a2a8f2d9247c7bf6750fe6809887d52"),
-}
+var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "7a2a8f2d9247c7bf6750fe6809887d52", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
 
-var FoldAcrossFloat64Most64Kernel = &backend.Source{
-	Name: "FoldAcross_float64_most64", File: "FoldAcross_float64_most64.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAcrossFloat64Most64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAcrossFloat64Most64Plain},
-	PackedText: kernelsTexts("FoldAcross_float64_most64"),
-	Packed:     kernelsPTX("FoldAcross_float64_most64"),
-	Native:     nativecode.Kernels.Of("FoldAcross_float64_most64", "73cfabb0aec6900a896a193a092cfed2"),
-}
+var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "73cfabb0aec6900a896a193a092cfed2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
 
-var FoldAcrossInt32MostIntKernel = &backend.Source{
-	Name: "FoldAcross_int32_mostInt", File: "FoldAcross_int32_mostInt.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAcrossInt32MostIntGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAcrossInt32MostIntPlain},
-	PackedText: kernelsTexts("FoldAcross_int32_mostInt"),
-	Packed:     kernelsPTX("FoldAcross_int32_mostInt"),
-	Native:     nativecode.Kernels.Of("FoldAcross_int32_mostInt", "ef187cdb5f77eae52a558dad3657070f"),
-}
+var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "ef187cdb5f77eae52a558dad3657070f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
 
-var FoldAcrossInt32Add32Kernel = &backend.Source{
-	Name: "FoldAcross_int32_add32", File: "FoldAcross_int32_add32.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAcrossInt32Add32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAcrossInt32Add32Plain},
-	PackedText: kernelsTexts("FoldAcross_int32_add32"),
-	Packed:     kernelsPTX("FoldAcross_int32_add32"),
-	Native:     nativecode.Kernels.Of("FoldAcross_int32_add32", "9cd794526924a6b07f583a6f90830059"),
-}
+var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "9cd794526924a6b07f583a6f90830059", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
 
-var FoldAcrossBoolCountKernel = &backend.Source{
-	Name: "FoldAcross_bool_count", File: "FoldAcross_bool_count.cl",
-	Params: support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8),
-	Go:     FoldAcrossBoolCountGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FoldAcrossBoolCountPlain},
-	PackedText: kernelsTexts("FoldAcross_bool_count"),
-	Packed:     kernelsPTX("FoldAcross_bool_count"),
-	Native:     nativecode.Kernels.Of("FoldAcross_bool_count", "69ca3690cd4f1ef5214d333bad888092"),
-}
+var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "69ca3690cd4f1ef5214d333bad888092", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -310,65 +166,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = &backend.Source{
-	Name: "Finish_float32_value32", File: "Finish_float32_value32.cl",
-	Params: support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishFloat32Value32Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishFloat32Value32Plain},
-	PackedText: kernelsTexts("Finish_float32_value32"),
-	Packed:     kernelsPTX("Finish_float32_value32"),
-	Native:     nativecode.Kernels.Of("Finish_float32_value32", "3cb87620ad4b22d8eceb74ed72ac6ec3"),
-}
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "3cb87620ad4b22d8eceb74ed72ac6ec3", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = &backend.Source{
-	Name: "Finish_float64_value64", File: "Finish_float64_value64.cl",
-	Params: support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishFloat64Value64Go, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishFloat64Value64Plain},
-	PackedText: kernelsTexts("Finish_float64_value64"),
-	Packed:     kernelsPTX("Finish_float64_value64"),
-	Native:     nativecode.Kernels.Of("Finish_float64_value64", "98df7faf1501e57c013bef6c96ad6200"),
-}
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "98df7faf1501e57c013bef6c96ad6200", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = &backend.Source{
-	Name: "Finish_int32_valueInt", File: "Finish_int32_valueInt.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishInt32ValueIntGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishInt32ValueIntPlain},
-	PackedText: kernelsTexts("Finish_int32_valueInt"),
-	Packed:     kernelsPTX("Finish_int32_valueInt"),
-	Native:     nativecode.Kernels.Of("Finish_int32_valueInt", "b8684db625696c5f231a4cf689f6f814"),
-}
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "b8684db625696c5f231a4cf689f6f814", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = &backend.Source{
-	Name: "Finish_int32_index", File: "Finish_int32_index.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishInt32IndexGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishInt32IndexPlain},
-	PackedText: kernelsTexts("Finish_int32_index"),
-	Packed:     kernelsPTX("Finish_int32_index"),
-	Native:     nativecode.Kernels.Of("Finish_int32_index", "6db1efcc2ce072918fe2990d0af71633"),
-}
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "6db1efcc2ce072918fe2990d0af71633", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = &backend.Source{
-	Name: "Finish_int32_total", File: "Finish_int32_total.cl",
-	Params: support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishInt32TotalGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishInt32TotalPlain},
-	PackedText: kernelsTexts("Finish_int32_total"),
-	Packed:     kernelsPTX("Finish_int32_total"),
-	Native:     nativecode.Kernels.Of("Finish_int32_total", "67e4797fccf555e418062457043c4d41"),
-}
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "67e4797fccf555e418062457043c4d41", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = &backend.Source{
-	Name: "Finish_bool_reached", File: "Finish_bool_reached.cl",
-	Params: support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8),
-	Go:     FinishBoolReachedGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"fold.go"}, Go: FinishBoolReachedPlain},
-	PackedText: kernelsTexts("Finish_bool_reached"),
-	Packed:     kernelsPTX("Finish_bool_reached"),
-	Native:     nativecode.Kernels.Of("Finish_bool_reached", "4649011483f8d06217548741294c075d"),
-}
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "4649011483f8d06217548741294c075d", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -389,32 +197,14 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = &backend.Source{
-	Name: "Round_float32_single", File: "Round_float32_single.cl",
-	Params: support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4),
-	Go:     RoundFloat32SingleGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go"}, Go: RoundFloat32SinglePlain},
-	PackedText: kernelsTexts("Round_float32_single"),
-	Packed:     kernelsPTX("Round_float32_single"),
-	Native:     nativecode.Kernels.Of("Round_float32_single", "71a78eb24384d9c02f601b0e9a49e81b"),
-}
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "71a78eb24384d9c02f601b0e9a49e81b", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = &backend.Source{
-	Name: "Round_float64_double", File: "Round_float64_double.cl",
-	Params: support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4),
-	Go:     RoundFloat64DoubleGo, Fresh: kernelsFresh,
-	Checks:     &backend.Checks{Files: []string{"round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go"}, Go: RoundFloat64DoublePlain},
-	PackedText: kernelsTexts("Round_float64_double"),
-	Packed:     kernelsPTX("Round_float64_double"),
-	Native:     nativecode.Kernels.Of("Round_float64_double", "bd566e6095107d39a9780feec54ec393"),
-}
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "bd566e6095107d39a9780feec54ec393", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
-
-var kernelsTexts = support.Texts(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
 //go:embed across.go along.go fold.go format.go round.go terms.go
 var kernelsText embed.FS
@@ -753,17 +543,12 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line across.go:17
-		rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-//line across.go:18
+		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 		from_ := min(g1*rows_, x_.Rows_)
-//line across.go:19
 		to_ := min(from_+rows_, x_.Rows_)
 		{
-//line across.go:20
-			first_ := g0 * n0
-//line across.go:20
-			for first_ < x_.Cols_ {
+			/*line across.go:20*/ first_ := g0 * n0
+			/*line across.go:20*/ for first_ < x_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -771,28 +556,18 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 							var o_ int64
 							var top_ int64
 							var less_ float32
-//line across.go:21
-							o_ = first_ + l0
-//line across.go:22
+							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-//line across.go:23
 							top_ = int64(0)
-//line across.go:24
 							less_ = float32(0)
-//line across.go:25
 							if o_ < x_.Cols_ {
 								{
-//line across.go:26
-									k_ := int64(0)
-//line across.go:26
-									for ; k_ < int64(137); k_ = k_ + int64(1) {
-//line across.go:27
+									/*line across.go:26*/ k_ := int64(0)
+									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
 										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
 									}
 								}
-//line across.go:29
-								if int64(len(shift_)) != int64(0) {
-//line across.go:30
+								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
 									less_ = shift_[o_]
 								}
 							}
@@ -803,10 +578,8 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 					}
 				}
 				{
-//line across.go:33
-					i_ := from_
-//line across.go:33
-					for i_ < to_ {
+					/*line across.go:33*/ i_ := from_
+					/*line across.go:33*/ for i_ < to_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -814,14 +587,10 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 									o_ := o_all[w]
 									less_ := less_all[w]
 									top_ := top_all[w]
-//line across.go:34
-									if o_ < x_.Cols_ {
-//line across.go:35
+									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-//line across.go:36
 										t_ := gpu_addColumn(f_, p_, b_, parts_, words_all[w], top_)
-//line across.go:36
-										top_ = t_
+										/*line across.go:36*/ top_ = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
@@ -829,15 +598,13 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-//line across.go:33
-						i_ = i_ + turns_
+						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
-//line across.go:20
-				first_ = first_ + s0
+				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:841
+//line kernels_tandem.go:608
 	}
 	return nil
 }
@@ -875,17 +642,12 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line across.go:17
-		rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-//line across.go:18
+		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 		from_ := min(g1*rows_, x_.Rows_)
-//line across.go:19
 		to_ := min(from_+rows_, x_.Rows_)
 		{
-//line across.go:20
-			first_ := g0 * n0
-//line across.go:20
-			for first_ < x_.Cols_ {
+			/*line across.go:20*/ first_ := g0 * n0
+			/*line across.go:20*/ for first_ < x_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -893,28 +655,18 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 							var o_ int64
 							var top_ int64
 							var less_ float64
-//line across.go:21
-							o_ = first_ + l0
-//line across.go:22
+							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-//line across.go:23
 							top_ = int64(0)
-//line across.go:24
 							less_ = float64(0)
-//line across.go:25
 							if o_ < x_.Cols_ {
 								{
-//line across.go:26
-									k_ := int64(0)
-//line across.go:26
-									for ; k_ < int64(137); k_ = k_ + int64(1) {
-//line across.go:27
+									/*line across.go:26*/ k_ := int64(0)
+									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
 										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
 									}
 								}
-//line across.go:29
-								if int64(len(shift_)) != int64(0) {
-//line across.go:30
+								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
 									less_ = shift_[o_]
 								}
 							}
@@ -925,10 +677,8 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 					}
 				}
 				{
-//line across.go:33
-					i_ := from_
-//line across.go:33
-					for i_ < to_ {
+					/*line across.go:33*/ i_ := from_
+					/*line across.go:33*/ for i_ < to_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -936,14 +686,10 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 									o_ := o_all[w]
 									less_ := less_all[w]
 									top_ := top_all[w]
-//line across.go:34
-									if o_ < x_.Cols_ {
-//line across.go:35
+									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-//line across.go:36
 										t_ := gpu_addColumn_(f_, p_, b_, parts_, words_all[w], top_)
-//line across.go:36
-										top_ = t_
+										/*line across.go:36*/ top_ = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
@@ -951,15 +697,13 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-//line across.go:33
-						i_ = i_ + turns_
+						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
-//line across.go:20
-				first_ = first_ + s0
+				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:963
+//line kernels_tandem.go:707
 	}
 	return nil
 }
@@ -997,17 +741,12 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line across.go:17
-		rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-//line across.go:18
+		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 		from_ := min(g1*rows_, x_.Rows_)
-//line across.go:19
 		to_ := min(from_+rows_, x_.Rows_)
 		{
-//line across.go:20
-			first_ := g0 * n0
-//line across.go:20
-			for first_ < x_.Cols_ {
+			/*line across.go:20*/ first_ := g0 * n0
+			/*line across.go:20*/ for first_ < x_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1015,28 +754,18 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 							var o_ int64
 							var top_ int64
 							var less_ float32
-//line across.go:21
-							o_ = first_ + l0
-//line across.go:22
+							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-//line across.go:23
 							top_ = int64(0)
-//line across.go:24
 							less_ = float32(0)
-//line across.go:25
 							if o_ < x_.Cols_ {
 								{
-//line across.go:26
-									k_ := int64(0)
-//line across.go:26
-									for ; k_ < int64(137); k_ = k_ + int64(1) {
-//line across.go:27
+									/*line across.go:26*/ k_ := int64(0)
+									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
 										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
 									}
 								}
-//line across.go:29
-								if int64(len(shift_)) != int64(0) {
-//line across.go:30
+								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
 									less_ = shift_[o_]
 								}
 							}
@@ -1047,10 +776,8 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 					}
 				}
 				{
-//line across.go:33
-					i_ := from_
-//line across.go:33
-					for i_ < to_ {
+					/*line across.go:33*/ i_ := from_
+					/*line across.go:33*/ for i_ < to_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -1058,14 +785,10 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 									o_ := o_all[w]
 									less_ := less_all[w]
 									top_ := top_all[w]
-//line across.go:34
-									if o_ < x_.Cols_ {
-//line across.go:35
+									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column__{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-//line across.go:36
 										t_ := gpu_addColumn__(f_, p_, b_, parts_, words_all[w], top_)
-//line across.go:36
-										top_ = t_
+										/*line across.go:36*/ top_ = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
@@ -1073,15 +796,13 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 								}
 							}
 						}
-//line across.go:33
-						i_ = i_ + turns_
+						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
-//line across.go:20
-				first_ = first_ + s0
+				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1085
+//line kernels_tandem.go:806
 	}
 	return nil
 }
@@ -1119,17 +840,12 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-//line across.go:17
-		rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-//line across.go:18
+		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 		from_ := min(g1*rows_, x_.Rows_)
-//line across.go:19
 		to_ := min(from_+rows_, x_.Rows_)
 		{
-//line across.go:20
-			first_ := g0 * n0
-//line across.go:20
-			for first_ < x_.Cols_ {
+			/*line across.go:20*/ first_ := g0 * n0
+			/*line across.go:20*/ for first_ < x_.Cols_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1137,28 +853,18 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 							var o_ int64
 							var top_ int64
 							var less_ float64
-//line across.go:21
-							o_ = first_ + l0
-//line across.go:22
+							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-//line across.go:23
 							top_ = int64(0)
-//line across.go:24
 							less_ = float64(0)
-//line across.go:25
 							if o_ < x_.Cols_ {
 								{
-//line across.go:26
-									k_ := int64(0)
-//line across.go:26
-									for ; k_ < int64(137); k_ = k_ + int64(1) {
-//line across.go:27
+									/*line across.go:26*/ k_ := int64(0)
+									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
 										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
 									}
 								}
-//line across.go:29
-								if int64(len(shift_)) != int64(0) {
-//line across.go:30
+								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
 									less_ = shift_[o_]
 								}
 							}
@@ -1169,10 +875,8 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 					}
 				}
 				{
-//line across.go:33
-					i_ := from_
-//line across.go:33
-					for i_ < to_ {
+					/*line across.go:33*/ i_ := from_
+					/*line across.go:33*/ for i_ < to_ {
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
@@ -1180,14 +884,10 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 									o_ := o_all[w]
 									less_ := less_all[w]
 									top_ := top_all[w]
-//line across.go:34
-									if o_ < x_.Cols_ {
-//line across.go:35
+									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-//line across.go:36
 										t_ := gpu_addColumn___(f_, p_, b_, parts_, words_all[w], top_)
-//line across.go:36
-										top_ = t_
+										/*line across.go:36*/ top_ = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
@@ -1195,15 +895,13 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-//line across.go:33
-						i_ = i_ + turns_
+						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
-//line across.go:20
-				first_ = first_ + s0
+				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1207
+//line kernels_tandem.go:905
 	}
 	return nil
 }
@@ -1273,21 +971,14 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line along.go:41
-		n_ := n0
-//line along.go:42
+		/*line along.go:41*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
-//line along.go:43
 		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-//line along.go:44
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-//line along.go:45
 		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
 		{
-//line along.go:46
-			o_ := g1
-//line along.go:46
-			for o_ < outputs_ {
+			/*line along.go:46*/ o_ := g1
+			/*line along.go:46*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -1295,52 +986,35 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 							var top_ int64
 							l_ := l0
 							{
-//line along.go:47
-								k_ := l_
-//line along.go:47
-								for ; k_ < int64(137); k_ = k_ + n_ {
-//line along.go:48
+								/*line along.go:47*/ k_ := l_
+								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
 									words_[k_] = int64(0)
 								}
 							}
-//line along.go:50
-							b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
-//line along.go:51
+							/*line along.go:50*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
 							if int64(len(shift_)) != int64(0) {
-//line along.go:52
 								b_all[w].shift_ = shift_[o_]
 							}
-//line along.go:54
 							top_ = int64(0)
 							top_all[w] = top_
 						}
 					}
 				}
 				{
-//line along.go:55
-					k2_ := g0
-//line along.go:55
-					for k2_ < blocks_ {
-//line along.go:56
+					/*line along.go:55*/ k2_ := g0
+					/*line along.go:55*/ for k2_ < blocks_ {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-//line along.go:56
-						t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-//line along.go:56
-									b_all[w].i0_ = t_
-//line along.go:56
-									b_all[w].j0_ = t2_
-//line along.go:57
+									/*line along.go:56*/ b_all[w].i0_ = t_
+									/*line along.go:56*/ b_all[w].j0_ = t2_
 									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-//line along.go:57
-									t4_ := min(b_all[w].j0_+width_, cols_)
-//line along.go:57
-									b_all[w].i1_ = t3_
-//line along.go:57
-									b_all[w].j1_ = t4_
+									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:57*/ b_all[w].i1_ = t3_
+									/*line along.go:57*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -1350,42 +1024,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-//line along.go:58
-										again_ = true
+										/*line along.go:58*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-//line along.go:58
-							for again_all[0] {
+							/*line along.go:58*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-//line along.go:59
-											var t5_ gpu_window
-//line along.go:59
-											var t6_ gpu_digits
-//line along.go:59
-											t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_)
-//line along.go:59
-											w_all[w] = t5_
-//line along.go:59
-											d_all[w] = t6_
-//line along.go:60
+											/*line along.go:59*/ var t5_ gpu_window
+											/*line along.go:59*/ var t6_ gpu_digits
+											/*line along.go:59*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_)
+											/*line along.go:59*/ w_all[w] = t5_
+											/*line along.go:59*/ d_all[w] = t6_
 											t7_ := l_
-//line along.go:60
-											t8_ := l_
-//line along.go:60
-											t9_ := w_all[w].hi_
-//line along.go:60
-											t10_ := w_all[w].lo_
-//line along.go:60
-											his_[t7_] = t9_
-//line along.go:60
-											los_[t8_] = t10_
+											/*line along.go:60*/ t8_ := l_
+											/*line along.go:60*/ t9_ := w_all[w].hi_
+											/*line along.go:60*/ t10_ := w_all[w].lo_
+											/*line along.go:60*/ his_[t7_] = t9_
+											/*line along.go:60*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -1396,47 +1057,37 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
 											{
-//line along.go:62
-												t11_ := n_
-//line along.go:62
-												k3_ := int64(0)
-//line along.go:62
-												for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-//line along.go:63
+												/*line along.go:62*/ t11_ := n_
+												/*line along.go:62*/ k3_ := int64(0)
+												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
 													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-//line along.go:63
-													w_all[w] = t12_
+													/*line along.go:63*/ w_all[w] = t12_
 												}
 											}
-//line along.go:65
-											again_ = false
+											/*line along.go:65*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-//line along.go:66
-								var t13_ bool
+								/*line along.go:66*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-//line along.go:66
-											t13_ = gpu_fits(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t13_ = gpu_fits(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-//line along.go:66
-								if t13_ {
+								/*line along.go:66*/ if t13_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var at_ int64
 												top_ := top_all[w]
-//line along.go:67
-												at_ = gpu_unit(f_, top_) - gpu_bottom(f_)
+												/*line along.go:67*/ at_ = gpu_unit(f_, top_) - gpu_bottom(f_)
 												at_all[w] = at_
 												top_all[w] = top_
 											}
@@ -1448,16 +1099,13 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
 													var t14_ int64
-//line along.go:68
-													t14_ = gpu_digits_(p_)
+													/*line along.go:68*/ t14_ = gpu_digits_(p_)
 													t14_all[w] = t14_
 												}
 											}
 										}
-//line along.go:68
-										k4_ := int64(0)
-//line along.go:68
-										for k4_ < t14_all[0] {
+										/*line along.go:68*/ k4_ := int64(0)
+										/*line along.go:68*/ for k4_ < t14_all[0] {
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
@@ -1465,12 +1113,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														var v_ int64
 														var at2_ int64
 														at_ := at_all[w]
-//line along.go:172
-//line along.go:172
-//line along.go:172
-														v_ = gpu_digit(d_all[w], k4_)
-//line along.go:172
-														at2_ = at_
+														/*line along.go:172*/ v_ = gpu_digit(d_all[w], k4_)
+														/*line along.go:172*/ at2_ = at_
 														v_all[w] = v_
 														at2_all[w] = at2_
 														at_all[w] = at_
@@ -1492,8 +1136,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															v_ := v_all[w]
 															sums2_ := sums_[:int64(128)]
 															l2_ := l0
-//line along.go:175
-															sums2_[l2_] = v_
+															/*line along.go:175*/ sums2_[l2_] = v_
 															v_all[w] = v_
 														}
 													}
@@ -1506,30 +1149,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
 															l2_ := l0
-//line along.go:177
-															lower_ := int64(0)
-//line along.go:177
-															upper_ := int64(0)
+															/*line along.go:177*/ lower_ := int64(0)
+															/*line along.go:177*/ upper_ := int64(0)
 															{
-//line along.go:178
-																t15_ := n0
-//line along.go:178
-																k5_ := int64(0)
-//line along.go:178
-																for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-//line along.go:179
+																/*line along.go:178*/ t15_ := n0
+																/*line along.go:178*/ k5_ := int64(0)
+																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
 																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-//line along.go:180
 																	upper_ = upper_ + (sums2_[k5_] >> (32))
 																}
 															}
-//line along.go:182
-															local_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
 															if l2_ < int64(4) {
-//line along.go:184
 																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-//line along.go:185
 																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 															}
 															at2_all[w] = at2_
@@ -1542,25 +1174,21 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														at_ := at_all[w]
-//line along.go:70
-														at_ = at_ + (int64(1) - gpu_precision(f_))
+														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision(f_))
 														at_all[w] = at_
 													}
 												}
 											}
-//line along.go:68
-											k4_ = k4_ + int64(1)
+											/*line along.go:68*/ k4_ = k4_ + int64(1)
 										}
 									}
 								} else {
-//line along.go:73
-									var t16_ int64
+									/*line along.go:73*/ var t16_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-//line along.go:73
-												t16_ = gpu_field(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:73*/ t16_ = gpu_field(f_, w_all[w].hi_) + int64(1)
 											}
 										}
 									}
@@ -1569,21 +1197,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-//line along.go:73
-												top_ = t16_
+												/*line along.go:73*/ top_ = t16_
 												top_all[w] = top_
 											}
 										}
 									}
-//line along.go:74
-									var t17_ bool
+									/*line along.go:74*/ var t17_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-//line along.go:74
-												t17_ = gpu_fits(f_, p_, w_all[w], top_)
+												/*line along.go:74*/ t17_ = gpu_fits(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1593,28 +1218,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-//line along.go:74
-												again_ = t17_
+												/*line along.go:74*/ again_ = t17_
 												again_all[w] = again_
 											}
 										}
 									}
-//line along.go:75
-									if !again_all[0] {
+									/*line along.go:75*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-//line along.go:134
-													f2_all[w] = f_
-//line along.go:134
-													p2_all[w] = p_
-//line along.go:134
-													b2_all[w] = b_all[w]
-//line along.go:135
-//line along.go:135
-//line along.go:135
-//line along.go:135
+													/*line along.go:134*/ f2_all[w] = f_
+													/*line along.go:134*/ p2_all[w] = p_
+													/*line along.go:134*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1630,70 +1246,41 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums3_ := sums_[:int64(128)]
 														l3_ := l0
-//line along.go:137
-//line along.go:138
-														least_ = int64(1048576)
-//line along.go:138
-														most_ = int64(-1048576)
-//line along.go:138
-														special_ = int64(0)
+														/*line along.go:138*/ least_ = int64(1048576)
+														/*line along.go:138*/ most_ = int64(-1048576)
+														/*line along.go:138*/ special_ = int64(0)
 														{
-//line along.go:139
-															i_ := b2_all[w].i0_
-//line along.go:139
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:139*/ i_ := b2_all[w].i0_
+															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-//line along.go:140
-																	j_ := b2_all[w].j0_ + l3_
-//line along.go:140
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-//line along.go:141
+																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t18_ float32
-//line along.go:141
-																		var t19_ float32
-//line along.go:141
-																		t18_, t19_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-//line along.go:141
-																		u_ := t18_
-//line along.go:141
-																		v2_ := t19_
-//line along.go:142
+																		/*line along.go:141*/ var t19_ float32
+																		/*line along.go:141*/ t18_, t19_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i_, j_)
+																		/*line along.go:141*/ u_ := t18_
+																		/*line along.go:141*/ v2_ := t19_
 																		t20_ := gpu_exactly(f2_all[w], p2_all[w], u_, v2_)
-//line along.go:143
 																		special_ = special_ | t20_.special_
-//line along.go:144
 																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-//line along.go:145
 																			t21_ := min(least_, t20_.exp_)
-//line along.go:145
-																			t22_ := max(most_, gpu_top(t20_))
-//line along.go:145
-																			least_ = t21_
-//line along.go:145
-																			most_ = t22_
+																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
+																			/*line along.go:145*/ least_ = t21_
+																			/*line along.go:145*/ most_ = t22_
 																		}
 																	}
 																}
 															}
 														}
-//line along.go:149
-														t23_ := l3_
-//line along.go:149
-														t24_ := l3_
-//line along.go:149
-														t25_ := l3_
-//line along.go:149
-														t26_ := int32(most_)
-//line along.go:149
-														t27_ := int32(least_)
-//line along.go:149
-														t28_ := special_
-//line along.go:149
-														his2_[t23_] = t26_
-//line along.go:149
-														los2_[t24_] = t27_
-//line along.go:149
-														sums3_[t25_] = t28_
+														/*line along.go:149*/ t23_ := l3_
+														/*line along.go:149*/ t24_ := l3_
+														/*line along.go:149*/ t25_ := l3_
+														/*line along.go:149*/ t26_ := int32(most_)
+														/*line along.go:149*/ t27_ := int32(least_)
+														/*line along.go:149*/ t28_ := special_
+														/*line along.go:149*/ his2_[t23_] = t26_
+														/*line along.go:149*/ los2_[t24_] = t27_
+														/*line along.go:149*/ sums3_[t25_] = t28_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1713,29 +1300,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														words3_ := words_[:int64(137)]
 														l3_ := l0
 														{
-//line along.go:151
-															t29_ := b2_all[w].step_
-//line along.go:151
-															k6_ := int64(0)
-//line along.go:151
-															for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-//line along.go:152
+															/*line along.go:151*/ t29_ := b2_all[w].step_
+															/*line along.go:151*/ k6_ := int64(0)
+															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
 																t30_ := min(least_, int64(los2_[k6_]))
-//line along.go:152
-																t31_ := max(most_, int64(his2_[k6_]))
-//line along.go:152
-																t32_ := special_ | sums3_[k6_]
-//line along.go:152
-																least_ = t30_
-//line along.go:152
-																most_ = t31_
-//line along.go:152
-																special_ = t32_
+																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
+																/*line along.go:152*/ least_ = t30_
+																/*line along.go:152*/ most_ = t31_
+																/*line along.go:152*/ special_ = t32_
 															}
 														}
-//line along.go:154
-														if l3_ == int64(0) {
-//line along.go:155
+														/*line along.go:154*/ if l3_ == int64(0) {
 															words3_[136] = words3_[136] | special_
 														}
 														least_all[w] = least_
@@ -1744,39 +1320,32 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-//line along.go:157
-											var t33_ int64
+											/*line along.go:157*/ var t33_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-//line along.go:157
-														t33_ = most_
+														/*line along.go:157*/ t33_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-//line along.go:157
-											end_ := t33_
+											/*line along.go:157*/ end_ := t33_
 											{
-//line along.go:158
-												var t34_ int64
+												/*line along.go:158*/ var t34_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-//line along.go:158
-															t34_ = least_
+															/*line along.go:158*/ t34_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-//line along.go:158
-												base_ := t34_
-//line along.go:158
-												for base_ < end_ {
+												/*line along.go:158*/ base_ := t34_
+												/*line along.go:158*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -1786,42 +1355,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums3_ := sums_[:int64(128)]
 																words3_ := words_[:int64(137)]
 																l3_ := l0
-//line along.go:159
-																s_ := int64(0)
+																/*line along.go:159*/ s_ := int64(0)
 																{
-//line along.go:160
-																	i2_ := b2_all[w].i0_
-//line along.go:160
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:160*/ i2_ := b2_all[w].i0_
+																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:161
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:161
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-//line along.go:162
+																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t35_ float32
-//line along.go:162
-																				var t36_ float32
-//line along.go:162
-																				t35_, t36_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-//line along.go:162
-																				u2_ := t35_
-//line along.go:162
-																				v3_ := t36_
-//line along.go:163
+																				/*line along.go:162*/ var t36_ float32
+																				/*line along.go:162*/ t35_, t36_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:162*/ u2_ := t35_
+																				/*line along.go:162*/ v3_ := t36_
 																				s_ = s_ + gpu_digit_(gpu_exactly(f2_all[w], p2_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-//line along.go:172
-																sums4_all[w] = sums3_
-//line along.go:172
-																words4_all[w] = words3_
-//line along.go:172
-																v4_ = s_
-//line along.go:172
-																at3_ = base_ - gpu_bottom(f2_all[w])
+																/*line along.go:172*/ sums4_all[w] = sums3_
+																/*line along.go:172*/ words4_all[w] = words3_
+																/*line along.go:172*/ v4_ = s_
+																/*line along.go:172*/ at3_ = base_ - gpu_bottom(f2_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1841,8 +1395,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-//line along.go:175
-																	sums4_all[w][l4_] = v4_
+																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1853,30 +1406,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-//line along.go:177
-																	lower2_ := int64(0)
-//line along.go:177
-																	upper2_ := int64(0)
+																	/*line along.go:177*/ lower2_ := int64(0)
+																	/*line along.go:177*/ upper2_ := int64(0)
 																	{
-//line along.go:178
-																		t37_ := n0
-//line along.go:178
-																		k7_ := int64(0)
-//line along.go:178
-																		for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-//line along.go:179
+																		/*line along.go:178*/ t37_ := n0
+																		/*line along.go:178*/ k7_ := int64(0)
+																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-//line along.go:180
 																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:182
-																	local2_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-//line along.go:184
 																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-//line along.go:185
 																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
@@ -1884,8 +1426,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-//line along.go:158
-													base_ = base_ + int64(48)
+													/*line along.go:158*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1893,8 +1434,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-//line along.go:55
-						k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -1902,22 +1442,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-//line along.go:82
-								k8_ := l_
-//line along.go:82
-								for ; k8_ < int64(137); k8_ = k8_ + n_ {
-//line along.go:83
+								/*line along.go:82*/ k8_ := l_
+								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
 						}
 					}
 				}
-//line along.go:46
-				o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:1457
 	}
 	return nil
 }
@@ -1987,21 +1523,14 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line along.go:41
-		n_ := n0
-//line along.go:42
+		/*line along.go:41*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
-//line along.go:43
 		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-//line along.go:44
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-//line along.go:45
 		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
 		{
-//line along.go:46
-			o_ := g1
-//line along.go:46
-			for o_ < outputs_ {
+			/*line along.go:46*/ o_ := g1
+			/*line along.go:46*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -2009,52 +1538,35 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 							var top_ int64
 							l_ := l0
 							{
-//line along.go:47
-								k_ := l_
-//line along.go:47
-								for ; k_ < int64(137); k_ = k_ + n_ {
-//line along.go:48
+								/*line along.go:47*/ k_ := l_
+								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
 									words_[k_] = int64(0)
 								}
 							}
-//line along.go:50
-							b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-//line along.go:51
+							/*line along.go:50*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 							if int64(len(shift_)) != int64(0) {
-//line along.go:52
 								b_all[w].shift_ = shift_[o_]
 							}
-//line along.go:54
 							top_ = int64(0)
 							top_all[w] = top_
 						}
 					}
 				}
 				{
-//line along.go:55
-					k2_ := g0
-//line along.go:55
-					for k2_ < blocks_ {
-//line along.go:56
+					/*line along.go:55*/ k2_ := g0
+					/*line along.go:55*/ for k2_ < blocks_ {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-//line along.go:56
-						t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-//line along.go:56
-									b_all[w].i0_ = t_
-//line along.go:56
-									b_all[w].j0_ = t2_
-//line along.go:57
+									/*line along.go:56*/ b_all[w].i0_ = t_
+									/*line along.go:56*/ b_all[w].j0_ = t2_
 									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-//line along.go:57
-									t4_ := min(b_all[w].j0_+width_, cols_)
-//line along.go:57
-									b_all[w].i1_ = t3_
-//line along.go:57
-									b_all[w].j1_ = t4_
+									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:57*/ b_all[w].i1_ = t3_
+									/*line along.go:57*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -2064,42 +1576,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-//line along.go:58
-										again_ = true
+										/*line along.go:58*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-//line along.go:58
-							for again_all[0] {
+							/*line along.go:58*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-//line along.go:59
-											var t5_ gpu_window
-//line along.go:59
-											var t6_ gpu_digits__
-//line along.go:59
-											t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_)
-//line along.go:59
-											w_all[w] = t5_
-//line along.go:59
-											d_all[w] = t6_
-//line along.go:60
+											/*line along.go:59*/ var t5_ gpu_window
+											/*line along.go:59*/ var t6_ gpu_digits__
+											/*line along.go:59*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_)
+											/*line along.go:59*/ w_all[w] = t5_
+											/*line along.go:59*/ d_all[w] = t6_
 											t7_ := l_
-//line along.go:60
-											t8_ := l_
-//line along.go:60
-											t9_ := w_all[w].hi_
-//line along.go:60
-											t10_ := w_all[w].lo_
-//line along.go:60
-											his_[t7_] = t9_
-//line along.go:60
-											los_[t8_] = t10_
+											/*line along.go:60*/ t8_ := l_
+											/*line along.go:60*/ t9_ := w_all[w].hi_
+											/*line along.go:60*/ t10_ := w_all[w].lo_
+											/*line along.go:60*/ his_[t7_] = t9_
+											/*line along.go:60*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -2110,47 +1609,37 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
 											{
-//line along.go:62
-												t11_ := n_
-//line along.go:62
-												k3_ := int64(0)
-//line along.go:62
-												for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-//line along.go:63
+												/*line along.go:62*/ t11_ := n_
+												/*line along.go:62*/ k3_ := int64(0)
+												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
 													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-//line along.go:63
-													w_all[w] = t12_
+													/*line along.go:63*/ w_all[w] = t12_
 												}
 											}
-//line along.go:65
-											again_ = false
+											/*line along.go:65*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-//line along.go:66
-								var t13_ bool
+								/*line along.go:66*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-//line along.go:66
-											t13_ = gpu_fits_(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t13_ = gpu_fits_(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-//line along.go:66
-								if t13_ {
+								/*line along.go:66*/ if t13_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var at_ int64
 												top_ := top_all[w]
-//line along.go:67
-												at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
+												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
 												at_all[w] = at_
 												top_all[w] = top_
 											}
@@ -2162,16 +1651,13 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
 													var t14_ int64
-//line along.go:68
-													t14_ = gpu_digits_(p_)
+													/*line along.go:68*/ t14_ = gpu_digits_(p_)
 													t14_all[w] = t14_
 												}
 											}
 										}
-//line along.go:68
-										k4_ := int64(0)
-//line along.go:68
-										for k4_ < t14_all[0] {
+										/*line along.go:68*/ k4_ := int64(0)
+										/*line along.go:68*/ for k4_ < t14_all[0] {
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
@@ -2179,12 +1665,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														var v_ int64
 														var at2_ int64
 														at_ := at_all[w]
-//line along.go:172
-//line along.go:172
-//line along.go:172
-														v_ = gpu_digit__(d_all[w], k4_)
-//line along.go:172
-														at2_ = at_
+														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
+														/*line along.go:172*/ at2_ = at_
 														v_all[w] = v_
 														at2_all[w] = at2_
 														at_all[w] = at_
@@ -2206,8 +1688,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															v_ := v_all[w]
 															sums2_ := sums_[:int64(128)]
 															l2_ := l0
-//line along.go:175
-															sums2_[l2_] = v_
+															/*line along.go:175*/ sums2_[l2_] = v_
 															v_all[w] = v_
 														}
 													}
@@ -2220,30 +1701,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
 															l2_ := l0
-//line along.go:177
-															lower_ := int64(0)
-//line along.go:177
-															upper_ := int64(0)
+															/*line along.go:177*/ lower_ := int64(0)
+															/*line along.go:177*/ upper_ := int64(0)
 															{
-//line along.go:178
-																t15_ := n0
-//line along.go:178
-																k5_ := int64(0)
-//line along.go:178
-																for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-//line along.go:179
+																/*line along.go:178*/ t15_ := n0
+																/*line along.go:178*/ k5_ := int64(0)
+																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
 																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-//line along.go:180
 																	upper_ = upper_ + (sums2_[k5_] >> (32))
 																}
 															}
-//line along.go:182
-															local_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
 															if l2_ < int64(4) {
-//line along.go:184
 																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-//line along.go:185
 																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 															}
 															at2_all[w] = at2_
@@ -2256,25 +1726,21 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														at_ := at_all[w]
-//line along.go:70
-														at_ = at_ + (int64(1) - gpu_precision_(f_))
+														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
 														at_all[w] = at_
 													}
 												}
 											}
-//line along.go:68
-											k4_ = k4_ + int64(1)
+											/*line along.go:68*/ k4_ = k4_ + int64(1)
 										}
 									}
 								} else {
-//line along.go:73
-									var t16_ int64
+									/*line along.go:73*/ var t16_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-//line along.go:73
-												t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
 											}
 										}
 									}
@@ -2283,21 +1749,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-//line along.go:73
-												top_ = t16_
+												/*line along.go:73*/ top_ = t16_
 												top_all[w] = top_
 											}
 										}
 									}
-//line along.go:74
-									var t17_ bool
+									/*line along.go:74*/ var t17_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-//line along.go:74
-												t17_ = gpu_fits_(f_, p_, w_all[w], top_)
+												/*line along.go:74*/ t17_ = gpu_fits_(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -2307,28 +1770,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-//line along.go:74
-												again_ = t17_
+												/*line along.go:74*/ again_ = t17_
 												again_all[w] = again_
 											}
 										}
 									}
-//line along.go:75
-									if !again_all[0] {
+									/*line along.go:75*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-//line along.go:134
-													f2_all[w] = f_
-//line along.go:134
-													p2_all[w] = p_
-//line along.go:134
-													b2_all[w] = b_all[w]
-//line along.go:135
-//line along.go:135
-//line along.go:135
-//line along.go:135
+													/*line along.go:134*/ f2_all[w] = f_
+													/*line along.go:134*/ p2_all[w] = p_
+													/*line along.go:134*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2344,70 +1798,41 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums3_ := sums_[:int64(128)]
 														l3_ := l0
-//line along.go:137
-//line along.go:138
-														least_ = int64(1048576)
-//line along.go:138
-														most_ = int64(-1048576)
-//line along.go:138
-														special_ = int64(0)
+														/*line along.go:138*/ least_ = int64(1048576)
+														/*line along.go:138*/ most_ = int64(-1048576)
+														/*line along.go:138*/ special_ = int64(0)
 														{
-//line along.go:139
-															i_ := b2_all[w].i0_
-//line along.go:139
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:139*/ i_ := b2_all[w].i0_
+															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-//line along.go:140
-																	j_ := b2_all[w].j0_ + l3_
-//line along.go:140
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-//line along.go:141
+																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t18_ float64
-//line along.go:141
-																		var t19_ float64
-//line along.go:141
-																		t18_, t19_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-//line along.go:141
-																		u_ := t18_
-//line along.go:141
-																		v2_ := t19_
-//line along.go:142
+																		/*line along.go:141*/ var t19_ float64
+																		/*line along.go:141*/ t18_, t19_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i_, j_)
+																		/*line along.go:141*/ u_ := t18_
+																		/*line along.go:141*/ v2_ := t19_
 																		t20_ := gpu_exactly_(f2_all[w], p2_all[w], u_, v2_)
-//line along.go:143
 																		special_ = special_ | t20_.special_
-//line along.go:144
 																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-//line along.go:145
 																			t21_ := min(least_, t20_.exp_)
-//line along.go:145
-																			t22_ := max(most_, gpu_top(t20_))
-//line along.go:145
-																			least_ = t21_
-//line along.go:145
-																			most_ = t22_
+																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
+																			/*line along.go:145*/ least_ = t21_
+																			/*line along.go:145*/ most_ = t22_
 																		}
 																	}
 																}
 															}
 														}
-//line along.go:149
-														t23_ := l3_
-//line along.go:149
-														t24_ := l3_
-//line along.go:149
-														t25_ := l3_
-//line along.go:149
-														t26_ := int32(most_)
-//line along.go:149
-														t27_ := int32(least_)
-//line along.go:149
-														t28_ := special_
-//line along.go:149
-														his2_[t23_] = t26_
-//line along.go:149
-														los2_[t24_] = t27_
-//line along.go:149
-														sums3_[t25_] = t28_
+														/*line along.go:149*/ t23_ := l3_
+														/*line along.go:149*/ t24_ := l3_
+														/*line along.go:149*/ t25_ := l3_
+														/*line along.go:149*/ t26_ := int32(most_)
+														/*line along.go:149*/ t27_ := int32(least_)
+														/*line along.go:149*/ t28_ := special_
+														/*line along.go:149*/ his2_[t23_] = t26_
+														/*line along.go:149*/ los2_[t24_] = t27_
+														/*line along.go:149*/ sums3_[t25_] = t28_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2427,29 +1852,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														words3_ := words_[:int64(137)]
 														l3_ := l0
 														{
-//line along.go:151
-															t29_ := b2_all[w].step_
-//line along.go:151
-															k6_ := int64(0)
-//line along.go:151
-															for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-//line along.go:152
+															/*line along.go:151*/ t29_ := b2_all[w].step_
+															/*line along.go:151*/ k6_ := int64(0)
+															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
 																t30_ := min(least_, int64(los2_[k6_]))
-//line along.go:152
-																t31_ := max(most_, int64(his2_[k6_]))
-//line along.go:152
-																t32_ := special_ | sums3_[k6_]
-//line along.go:152
-																least_ = t30_
-//line along.go:152
-																most_ = t31_
-//line along.go:152
-																special_ = t32_
+																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
+																/*line along.go:152*/ least_ = t30_
+																/*line along.go:152*/ most_ = t31_
+																/*line along.go:152*/ special_ = t32_
 															}
 														}
-//line along.go:154
-														if l3_ == int64(0) {
-//line along.go:155
+														/*line along.go:154*/ if l3_ == int64(0) {
 															words3_[136] = words3_[136] | special_
 														}
 														least_all[w] = least_
@@ -2458,39 +1872,32 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-//line along.go:157
-											var t33_ int64
+											/*line along.go:157*/ var t33_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-//line along.go:157
-														t33_ = most_
+														/*line along.go:157*/ t33_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-//line along.go:157
-											end_ := t33_
+											/*line along.go:157*/ end_ := t33_
 											{
-//line along.go:158
-												var t34_ int64
+												/*line along.go:158*/ var t34_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-//line along.go:158
-															t34_ = least_
+															/*line along.go:158*/ t34_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-//line along.go:158
-												base_ := t34_
-//line along.go:158
-												for base_ < end_ {
+												/*line along.go:158*/ base_ := t34_
+												/*line along.go:158*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2500,42 +1907,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums3_ := sums_[:int64(128)]
 																words3_ := words_[:int64(137)]
 																l3_ := l0
-//line along.go:159
-																s_ := int64(0)
+																/*line along.go:159*/ s_ := int64(0)
 																{
-//line along.go:160
-																	i2_ := b2_all[w].i0_
-//line along.go:160
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:160*/ i2_ := b2_all[w].i0_
+																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:161
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:161
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-//line along.go:162
+																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t35_ float64
-//line along.go:162
-																				var t36_ float64
-//line along.go:162
-																				t35_, t36_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-//line along.go:162
-																				u2_ := t35_
-//line along.go:162
-																				v3_ := t36_
-//line along.go:163
+																				/*line along.go:162*/ var t36_ float64
+																				/*line along.go:162*/ t35_, t36_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:162*/ u2_ := t35_
+																				/*line along.go:162*/ v3_ := t36_
 																				s_ = s_ + gpu_digit_(gpu_exactly_(f2_all[w], p2_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-//line along.go:172
-																sums4_all[w] = sums3_
-//line along.go:172
-																words4_all[w] = words3_
-//line along.go:172
-																v4_ = s_
-//line along.go:172
-																at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:172*/ sums4_all[w] = sums3_
+																/*line along.go:172*/ words4_all[w] = words3_
+																/*line along.go:172*/ v4_ = s_
+																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2555,8 +1947,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-//line along.go:175
-																	sums4_all[w][l4_] = v4_
+																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2567,30 +1958,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-//line along.go:177
-																	lower2_ := int64(0)
-//line along.go:177
-																	upper2_ := int64(0)
+																	/*line along.go:177*/ lower2_ := int64(0)
+																	/*line along.go:177*/ upper2_ := int64(0)
 																	{
-//line along.go:178
-																		t37_ := n0
-//line along.go:178
-																		k7_ := int64(0)
-//line along.go:178
-																		for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-//line along.go:179
+																		/*line along.go:178*/ t37_ := n0
+																		/*line along.go:178*/ k7_ := int64(0)
+																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-//line along.go:180
 																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:182
-																	local2_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-//line along.go:184
 																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-//line along.go:185
 																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
@@ -2598,8 +1978,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-//line along.go:158
-													base_ = base_ + int64(48)
+													/*line along.go:158*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2607,8 +1986,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-//line along.go:55
-						k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2616,22 +1994,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-//line along.go:82
-								k8_ := l_
-//line along.go:82
-								for ; k8_ < int64(137); k8_ = k8_ + n_ {
-//line along.go:83
+								/*line along.go:82*/ k8_ := l_
+								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
 						}
 					}
 				}
-//line along.go:46
-				o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2635
+//line kernels_tandem.go:2009
 	}
 	return nil
 }
@@ -2701,21 +2075,14 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line along.go:41
-		n_ := n0
-//line along.go:42
+		/*line along.go:41*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
-//line along.go:43
 		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-//line along.go:44
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-//line along.go:45
 		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
 		{
-//line along.go:46
-			o_ := g1
-//line along.go:46
-			for o_ < outputs_ {
+			/*line along.go:46*/ o_ := g1
+			/*line along.go:46*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -2723,52 +2090,35 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 							var top_ int64
 							l_ := l0
 							{
-//line along.go:47
-								k_ := l_
-//line along.go:47
-								for ; k_ < int64(137); k_ = k_ + n_ {
-//line along.go:48
+								/*line along.go:47*/ k_ := l_
+								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
 									words_[k_] = int64(0)
 								}
 							}
-//line along.go:50
-							b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-//line along.go:51
+							/*line along.go:50*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
 							if int64(len(shift_)) != int64(0) {
-//line along.go:52
 								b_all[w].shift_ = shift_[o_]
 							}
-//line along.go:54
 							top_ = int64(0)
 							top_all[w] = top_
 						}
 					}
 				}
 				{
-//line along.go:55
-					k2_ := g0
-//line along.go:55
-					for k2_ < blocks_ {
-//line along.go:56
+					/*line along.go:55*/ k2_ := g0
+					/*line along.go:55*/ for k2_ < blocks_ {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-//line along.go:56
-						t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-//line along.go:56
-									b_all[w].i0_ = t_
-//line along.go:56
-									b_all[w].j0_ = t2_
-//line along.go:57
+									/*line along.go:56*/ b_all[w].i0_ = t_
+									/*line along.go:56*/ b_all[w].j0_ = t2_
 									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-//line along.go:57
-									t4_ := min(b_all[w].j0_+width_, cols_)
-//line along.go:57
-									b_all[w].i1_ = t3_
-//line along.go:57
-									b_all[w].j1_ = t4_
+									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:57*/ b_all[w].i1_ = t3_
+									/*line along.go:57*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -2778,42 +2128,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-//line along.go:58
-										again_ = true
+										/*line along.go:58*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-//line along.go:58
-							for again_all[0] {
+							/*line along.go:58*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-//line along.go:59
-											var t5_ gpu_window
-//line along.go:59
-											var t6_ gpu_digits__
-//line along.go:59
-											t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_)
-//line along.go:59
-											w_all[w] = t5_
-//line along.go:59
-											d_all[w] = t6_
-//line along.go:60
+											/*line along.go:59*/ var t5_ gpu_window
+											/*line along.go:59*/ var t6_ gpu_digits__
+											/*line along.go:59*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_)
+											/*line along.go:59*/ w_all[w] = t5_
+											/*line along.go:59*/ d_all[w] = t6_
 											t7_ := l_
-//line along.go:60
-											t8_ := l_
-//line along.go:60
-											t9_ := w_all[w].hi_
-//line along.go:60
-											t10_ := w_all[w].lo_
-//line along.go:60
-											his_[t7_] = t9_
-//line along.go:60
-											los_[t8_] = t10_
+											/*line along.go:60*/ t8_ := l_
+											/*line along.go:60*/ t9_ := w_all[w].hi_
+											/*line along.go:60*/ t10_ := w_all[w].lo_
+											/*line along.go:60*/ his_[t7_] = t9_
+											/*line along.go:60*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -2824,47 +2161,37 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
 											{
-//line along.go:62
-												t11_ := n_
-//line along.go:62
-												k3_ := int64(0)
-//line along.go:62
-												for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-//line along.go:63
+												/*line along.go:62*/ t11_ := n_
+												/*line along.go:62*/ k3_ := int64(0)
+												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
 													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-//line along.go:63
-													w_all[w] = t12_
+													/*line along.go:63*/ w_all[w] = t12_
 												}
 											}
-//line along.go:65
-											again_ = false
+											/*line along.go:65*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-//line along.go:66
-								var t13_ bool
+								/*line along.go:66*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-//line along.go:66
-											t13_ = gpu_fits__(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t13_ = gpu_fits__(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-//line along.go:66
-								if t13_ {
+								/*line along.go:66*/ if t13_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var at_ int64
 												top_ := top_all[w]
-//line along.go:67
-												at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
+												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
 												at_all[w] = at_
 												top_all[w] = top_
 											}
@@ -2876,16 +2203,13 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
 													var t14_ int64
-//line along.go:68
-													t14_ = gpu_digits___(p_)
+													/*line along.go:68*/ t14_ = gpu_digits___(p_)
 													t14_all[w] = t14_
 												}
 											}
 										}
-//line along.go:68
-										k4_ := int64(0)
-//line along.go:68
-										for k4_ < t14_all[0] {
+										/*line along.go:68*/ k4_ := int64(0)
+										/*line along.go:68*/ for k4_ < t14_all[0] {
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
@@ -2893,12 +2217,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														var v_ int64
 														var at2_ int64
 														at_ := at_all[w]
-//line along.go:172
-//line along.go:172
-//line along.go:172
-														v_ = gpu_digit__(d_all[w], k4_)
-//line along.go:172
-														at2_ = at_
+														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
+														/*line along.go:172*/ at2_ = at_
 														v_all[w] = v_
 														at2_all[w] = at2_
 														at_all[w] = at_
@@ -2920,8 +2240,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															v_ := v_all[w]
 															sums2_ := sums_[:int64(128)]
 															l2_ := l0
-//line along.go:175
-															sums2_[l2_] = v_
+															/*line along.go:175*/ sums2_[l2_] = v_
 															v_all[w] = v_
 														}
 													}
@@ -2934,30 +2253,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
 															l2_ := l0
-//line along.go:177
-															lower_ := int64(0)
-//line along.go:177
-															upper_ := int64(0)
+															/*line along.go:177*/ lower_ := int64(0)
+															/*line along.go:177*/ upper_ := int64(0)
 															{
-//line along.go:178
-																t15_ := n0
-//line along.go:178
-																k5_ := int64(0)
-//line along.go:178
-																for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-//line along.go:179
+																/*line along.go:178*/ t15_ := n0
+																/*line along.go:178*/ k5_ := int64(0)
+																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
 																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-//line along.go:180
 																	upper_ = upper_ + (sums2_[k5_] >> (32))
 																}
 															}
-//line along.go:182
-															local_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
 															if l2_ < int64(4) {
-//line along.go:184
 																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-//line along.go:185
 																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 															}
 															at2_all[w] = at2_
@@ -2970,25 +2278,21 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														at_ := at_all[w]
-//line along.go:70
-														at_ = at_ + (int64(1) - gpu_precision_(f_))
+														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
 														at_all[w] = at_
 													}
 												}
 											}
-//line along.go:68
-											k4_ = k4_ + int64(1)
+											/*line along.go:68*/ k4_ = k4_ + int64(1)
 										}
 									}
 								} else {
-//line along.go:73
-									var t16_ int64
+									/*line along.go:73*/ var t16_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-//line along.go:73
-												t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
 											}
 										}
 									}
@@ -2997,21 +2301,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-//line along.go:73
-												top_ = t16_
+												/*line along.go:73*/ top_ = t16_
 												top_all[w] = top_
 											}
 										}
 									}
-//line along.go:74
-									var t17_ bool
+									/*line along.go:74*/ var t17_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-//line along.go:74
-												t17_ = gpu_fits__(f_, p_, w_all[w], top_)
+												/*line along.go:74*/ t17_ = gpu_fits__(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -3021,28 +2322,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-//line along.go:74
-												again_ = t17_
+												/*line along.go:74*/ again_ = t17_
 												again_all[w] = again_
 											}
 										}
 									}
-//line along.go:75
-									if !again_all[0] {
+									/*line along.go:75*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-//line along.go:134
-													f2_all[w] = f_
-//line along.go:134
-													p2_all[w] = p_
-//line along.go:134
-													b2_all[w] = b_all[w]
-//line along.go:135
-//line along.go:135
-//line along.go:135
-//line along.go:135
+													/*line along.go:134*/ f2_all[w] = f_
+													/*line along.go:134*/ p2_all[w] = p_
+													/*line along.go:134*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -3058,70 +2350,41 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														los2_ := los_[:int64(128)]
 														sums3_ := sums_[:int64(128)]
 														l3_ := l0
-//line along.go:137
-//line along.go:138
-														least_ = int64(1048576)
-//line along.go:138
-														most_ = int64(-1048576)
-//line along.go:138
-														special_ = int64(0)
+														/*line along.go:138*/ least_ = int64(1048576)
+														/*line along.go:138*/ most_ = int64(-1048576)
+														/*line along.go:138*/ special_ = int64(0)
 														{
-//line along.go:139
-															i_ := b2_all[w].i0_
-//line along.go:139
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:139*/ i_ := b2_all[w].i0_
+															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-//line along.go:140
-																	j_ := b2_all[w].j0_ + l3_
-//line along.go:140
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-//line along.go:141
+																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t18_ float64
-//line along.go:141
-																		var t19_ float64
-//line along.go:141
-																		t18_, t19_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-//line along.go:141
-																		u_ := t18_
-//line along.go:141
-																		v2_ := t19_
-//line along.go:142
+																		/*line along.go:141*/ var t19_ float64
+																		/*line along.go:141*/ t18_, t19_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i_, j_)
+																		/*line along.go:141*/ u_ := t18_
+																		/*line along.go:141*/ v2_ := t19_
 																		t20_ := gpu_exactly__(f2_all[w], p2_all[w], u_, v2_)
-//line along.go:143
 																		special_ = special_ | t20_.special_
-//line along.go:144
 																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-//line along.go:145
 																			t21_ := min(least_, t20_.exp_)
-//line along.go:145
-																			t22_ := max(most_, gpu_top(t20_))
-//line along.go:145
-																			least_ = t21_
-//line along.go:145
-																			most_ = t22_
+																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
+																			/*line along.go:145*/ least_ = t21_
+																			/*line along.go:145*/ most_ = t22_
 																		}
 																	}
 																}
 															}
 														}
-//line along.go:149
-														t23_ := l3_
-//line along.go:149
-														t24_ := l3_
-//line along.go:149
-														t25_ := l3_
-//line along.go:149
-														t26_ := int32(most_)
-//line along.go:149
-														t27_ := int32(least_)
-//line along.go:149
-														t28_ := special_
-//line along.go:149
-														his2_[t23_] = t26_
-//line along.go:149
-														los2_[t24_] = t27_
-//line along.go:149
-														sums3_[t25_] = t28_
+														/*line along.go:149*/ t23_ := l3_
+														/*line along.go:149*/ t24_ := l3_
+														/*line along.go:149*/ t25_ := l3_
+														/*line along.go:149*/ t26_ := int32(most_)
+														/*line along.go:149*/ t27_ := int32(least_)
+														/*line along.go:149*/ t28_ := special_
+														/*line along.go:149*/ his2_[t23_] = t26_
+														/*line along.go:149*/ los2_[t24_] = t27_
+														/*line along.go:149*/ sums3_[t25_] = t28_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -3141,29 +2404,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														words3_ := words_[:int64(137)]
 														l3_ := l0
 														{
-//line along.go:151
-															t29_ := b2_all[w].step_
-//line along.go:151
-															k6_ := int64(0)
-//line along.go:151
-															for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-//line along.go:152
+															/*line along.go:151*/ t29_ := b2_all[w].step_
+															/*line along.go:151*/ k6_ := int64(0)
+															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
 																t30_ := min(least_, int64(los2_[k6_]))
-//line along.go:152
-																t31_ := max(most_, int64(his2_[k6_]))
-//line along.go:152
-																t32_ := special_ | sums3_[k6_]
-//line along.go:152
-																least_ = t30_
-//line along.go:152
-																most_ = t31_
-//line along.go:152
-																special_ = t32_
+																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
+																/*line along.go:152*/ least_ = t30_
+																/*line along.go:152*/ most_ = t31_
+																/*line along.go:152*/ special_ = t32_
 															}
 														}
-//line along.go:154
-														if l3_ == int64(0) {
-//line along.go:155
+														/*line along.go:154*/ if l3_ == int64(0) {
 															words3_[136] = words3_[136] | special_
 														}
 														least_all[w] = least_
@@ -3172,39 +2424,32 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													}
 												}
 											}
-//line along.go:157
-											var t33_ int64
+											/*line along.go:157*/ var t33_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-//line along.go:157
-														t33_ = most_
+														/*line along.go:157*/ t33_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-//line along.go:157
-											end_ := t33_
+											/*line along.go:157*/ end_ := t33_
 											{
-//line along.go:158
-												var t34_ int64
+												/*line along.go:158*/ var t34_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-//line along.go:158
-															t34_ = least_
+															/*line along.go:158*/ t34_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-//line along.go:158
-												base_ := t34_
-//line along.go:158
-												for base_ < end_ {
+												/*line along.go:158*/ base_ := t34_
+												/*line along.go:158*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -3214,42 +2459,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																sums3_ := sums_[:int64(128)]
 																words3_ := words_[:int64(137)]
 																l3_ := l0
-//line along.go:159
-																s_ := int64(0)
+																/*line along.go:159*/ s_ := int64(0)
 																{
-//line along.go:160
-																	i2_ := b2_all[w].i0_
-//line along.go:160
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:160*/ i2_ := b2_all[w].i0_
+																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:161
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:161
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-//line along.go:162
+																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t35_ float64
-//line along.go:162
-																				var t36_ float64
-//line along.go:162
-																				t35_, t36_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-//line along.go:162
-																				u2_ := t35_
-//line along.go:162
-																				v3_ := t36_
-//line along.go:163
+																				/*line along.go:162*/ var t36_ float64
+																				/*line along.go:162*/ t35_, t36_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:162*/ u2_ := t35_
+																				/*line along.go:162*/ v3_ := t36_
 																				s_ = s_ + gpu_digit_(gpu_exactly__(f2_all[w], p2_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-//line along.go:172
-																sums4_all[w] = sums3_
-//line along.go:172
-																words4_all[w] = words3_
-//line along.go:172
-																v4_ = s_
-//line along.go:172
-																at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:172*/ sums4_all[w] = sums3_
+																/*line along.go:172*/ words4_all[w] = words3_
+																/*line along.go:172*/ v4_ = s_
+																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3269,8 +2499,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-//line along.go:175
-																	sums4_all[w][l4_] = v4_
+																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3281,30 +2510,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-//line along.go:177
-																	lower2_ := int64(0)
-//line along.go:177
-																	upper2_ := int64(0)
+																	/*line along.go:177*/ lower2_ := int64(0)
+																	/*line along.go:177*/ upper2_ := int64(0)
 																	{
-//line along.go:178
-																		t37_ := n0
-//line along.go:178
-																		k7_ := int64(0)
-//line along.go:178
-																		for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-//line along.go:179
+																		/*line along.go:178*/ t37_ := n0
+																		/*line along.go:178*/ k7_ := int64(0)
+																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-//line along.go:180
 																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:182
-																	local2_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-//line along.go:184
 																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-//line along.go:185
 																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
@@ -3312,8 +2530,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															}
 														}
 													}
-//line along.go:158
-													base_ = base_ + int64(48)
+													/*line along.go:158*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -3321,8 +2538,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-//line along.go:55
-						k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -3330,22 +2546,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-//line along.go:82
-								k8_ := l_
-//line along.go:82
-								for ; k8_ < int64(137); k8_ = k8_ + n_ {
-//line along.go:83
+								/*line along.go:82*/ k8_ := l_
+								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
 						}
 					}
 				}
-//line along.go:46
-				o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3349
+//line kernels_tandem.go:2561
 	}
 	return nil
 }
@@ -3415,21 +2627,14 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line along.go:41
-		n_ := n0
-//line along.go:42
+		/*line along.go:41*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
-//line along.go:43
 		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-//line along.go:44
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-//line along.go:45
 		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
 		{
-//line along.go:46
-			o_ := g1
-//line along.go:46
-			for o_ < outputs_ {
+			/*line along.go:46*/ o_ := g1
+			/*line along.go:46*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -3437,52 +2642,35 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 							var top_ int64
 							l_ := l0
 							{
-//line along.go:47
-								k_ := l_
-//line along.go:47
-								for ; k_ < int64(137); k_ = k_ + n_ {
-//line along.go:48
+								/*line along.go:47*/ k_ := l_
+								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
 									words_[k_] = int64(0)
 								}
 							}
-//line along.go:50
-							b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-//line along.go:51
+							/*line along.go:50*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 							if int64(len(shift_)) != int64(0) {
-//line along.go:52
 								b_all[w].shift_ = shift_[o_]
 							}
-//line along.go:54
 							top_ = int64(0)
 							top_all[w] = top_
 						}
 					}
 				}
 				{
-//line along.go:55
-					k2_ := g0
-//line along.go:55
-					for k2_ < blocks_ {
-//line along.go:56
+					/*line along.go:55*/ k2_ := g0
+					/*line along.go:55*/ for k2_ < blocks_ {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-//line along.go:56
-						t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-//line along.go:56
-									b_all[w].i0_ = t_
-//line along.go:56
-									b_all[w].j0_ = t2_
-//line along.go:57
+									/*line along.go:56*/ b_all[w].i0_ = t_
+									/*line along.go:56*/ b_all[w].j0_ = t2_
 									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-//line along.go:57
-									t4_ := min(b_all[w].j0_+width_, cols_)
-//line along.go:57
-									b_all[w].i1_ = t3_
-//line along.go:57
-									b_all[w].j1_ = t4_
+									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:57*/ b_all[w].i1_ = t3_
+									/*line along.go:57*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -3492,42 +2680,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-//line along.go:58
-										again_ = true
+										/*line along.go:58*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-//line along.go:58
-							for again_all[0] {
+							/*line along.go:58*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-//line along.go:59
-											var t5_ gpu_window
-//line along.go:59
-											var t6_ gpu_digits__
-//line along.go:59
-											t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_)
-//line along.go:59
-											w_all[w] = t5_
-//line along.go:59
-											d_all[w] = t6_
-//line along.go:60
+											/*line along.go:59*/ var t5_ gpu_window
+											/*line along.go:59*/ var t6_ gpu_digits__
+											/*line along.go:59*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_)
+											/*line along.go:59*/ w_all[w] = t5_
+											/*line along.go:59*/ d_all[w] = t6_
 											t7_ := l_
-//line along.go:60
-											t8_ := l_
-//line along.go:60
-											t9_ := w_all[w].hi_
-//line along.go:60
-											t10_ := w_all[w].lo_
-//line along.go:60
-											his_[t7_] = t9_
-//line along.go:60
-											los_[t8_] = t10_
+											/*line along.go:60*/ t8_ := l_
+											/*line along.go:60*/ t9_ := w_all[w].hi_
+											/*line along.go:60*/ t10_ := w_all[w].lo_
+											/*line along.go:60*/ his_[t7_] = t9_
+											/*line along.go:60*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -3538,47 +2713,37 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
 											{
-//line along.go:62
-												t11_ := n_
-//line along.go:62
-												k3_ := int64(0)
-//line along.go:62
-												for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-//line along.go:63
+												/*line along.go:62*/ t11_ := n_
+												/*line along.go:62*/ k3_ := int64(0)
+												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
 													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-//line along.go:63
-													w_all[w] = t12_
+													/*line along.go:63*/ w_all[w] = t12_
 												}
 											}
-//line along.go:65
-											again_ = false
+											/*line along.go:65*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-//line along.go:66
-								var t13_ bool
+								/*line along.go:66*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-//line along.go:66
-											t13_ = gpu_fits___(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t13_ = gpu_fits___(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-//line along.go:66
-								if t13_ {
+								/*line along.go:66*/ if t13_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var at_ int64
 												top_ := top_all[w]
-//line along.go:67
-												at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
+												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
 												at_all[w] = at_
 												top_all[w] = top_
 											}
@@ -3590,16 +2755,13 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
 													var t14_ int64
-//line along.go:68
-													t14_ = gpu_digits____(p_)
+													/*line along.go:68*/ t14_ = gpu_digits____(p_)
 													t14_all[w] = t14_
 												}
 											}
 										}
-//line along.go:68
-										k4_ := int64(0)
-//line along.go:68
-										for k4_ < t14_all[0] {
+										/*line along.go:68*/ k4_ := int64(0)
+										/*line along.go:68*/ for k4_ < t14_all[0] {
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
@@ -3607,12 +2769,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														var v_ int64
 														var at2_ int64
 														at_ := at_all[w]
-//line along.go:172
-//line along.go:172
-//line along.go:172
-														v_ = gpu_digit__(d_all[w], k4_)
-//line along.go:172
-														at2_ = at_
+														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
+														/*line along.go:172*/ at2_ = at_
 														v_all[w] = v_
 														at2_all[w] = at2_
 														at_all[w] = at_
@@ -3634,8 +2792,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															v_ := v_all[w]
 															sums2_ := sums_[:int64(128)]
 															l2_ := l0
-//line along.go:175
-															sums2_[l2_] = v_
+															/*line along.go:175*/ sums2_[l2_] = v_
 															v_all[w] = v_
 														}
 													}
@@ -3648,30 +2805,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
 															l2_ := l0
-//line along.go:177
-															lower_ := int64(0)
-//line along.go:177
-															upper_ := int64(0)
+															/*line along.go:177*/ lower_ := int64(0)
+															/*line along.go:177*/ upper_ := int64(0)
 															{
-//line along.go:178
-																t15_ := n0
-//line along.go:178
-																k5_ := int64(0)
-//line along.go:178
-																for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-//line along.go:179
+																/*line along.go:178*/ t15_ := n0
+																/*line along.go:178*/ k5_ := int64(0)
+																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
 																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-//line along.go:180
 																	upper_ = upper_ + (sums2_[k5_] >> (32))
 																}
 															}
-//line along.go:182
-															local_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
 															if l2_ < int64(4) {
-//line along.go:184
 																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-//line along.go:185
 																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 															}
 															at2_all[w] = at2_
@@ -3684,25 +2830,21 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														at_ := at_all[w]
-//line along.go:70
-														at_ = at_ + (int64(1) - gpu_precision_(f_))
+														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
 														at_all[w] = at_
 													}
 												}
 											}
-//line along.go:68
-											k4_ = k4_ + int64(1)
+											/*line along.go:68*/ k4_ = k4_ + int64(1)
 										}
 									}
 								} else {
-//line along.go:73
-									var t16_ int64
+									/*line along.go:73*/ var t16_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-//line along.go:73
-												t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
 											}
 										}
 									}
@@ -3711,21 +2853,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-//line along.go:73
-												top_ = t16_
+												/*line along.go:73*/ top_ = t16_
 												top_all[w] = top_
 											}
 										}
 									}
-//line along.go:74
-									var t17_ bool
+									/*line along.go:74*/ var t17_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-//line along.go:74
-												t17_ = gpu_fits___(f_, p_, w_all[w], top_)
+												/*line along.go:74*/ t17_ = gpu_fits___(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -3735,28 +2874,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-//line along.go:74
-												again_ = t17_
+												/*line along.go:74*/ again_ = t17_
 												again_all[w] = again_
 											}
 										}
 									}
-//line along.go:75
-									if !again_all[0] {
+									/*line along.go:75*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-//line along.go:134
-													f2_all[w] = f_
-//line along.go:134
-													p2_all[w] = p_
-//line along.go:134
-													b2_all[w] = b_all[w]
-//line along.go:135
-//line along.go:135
-//line along.go:135
-//line along.go:135
+													/*line along.go:134*/ f2_all[w] = f_
+													/*line along.go:134*/ p2_all[w] = p_
+													/*line along.go:134*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -3772,70 +2902,41 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums3_ := sums_[:int64(128)]
 														l3_ := l0
-//line along.go:137
-//line along.go:138
-														least_ = int64(1048576)
-//line along.go:138
-														most_ = int64(-1048576)
-//line along.go:138
-														special_ = int64(0)
+														/*line along.go:138*/ least_ = int64(1048576)
+														/*line along.go:138*/ most_ = int64(-1048576)
+														/*line along.go:138*/ special_ = int64(0)
 														{
-//line along.go:139
-															i_ := b2_all[w].i0_
-//line along.go:139
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:139*/ i_ := b2_all[w].i0_
+															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-//line along.go:140
-																	j_ := b2_all[w].j0_ + l3_
-//line along.go:140
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-//line along.go:141
+																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t18_ float64
-//line along.go:141
-																		var t19_ float64
-//line along.go:141
-																		t18_, t19_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-//line along.go:141
-																		u_ := t18_
-//line along.go:141
-																		v2_ := t19_
-//line along.go:142
+																		/*line along.go:141*/ var t19_ float64
+																		/*line along.go:141*/ t18_, t19_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i_, j_)
+																		/*line along.go:141*/ u_ := t18_
+																		/*line along.go:141*/ v2_ := t19_
 																		t20_ := gpu_exactly___(f2_all[w], p2_all[w], u_, v2_)
-//line along.go:143
 																		special_ = special_ | t20_.special_
-//line along.go:144
 																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-//line along.go:145
 																			t21_ := min(least_, t20_.exp_)
-//line along.go:145
-																			t22_ := max(most_, gpu_top(t20_))
-//line along.go:145
-																			least_ = t21_
-//line along.go:145
-																			most_ = t22_
+																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
+																			/*line along.go:145*/ least_ = t21_
+																			/*line along.go:145*/ most_ = t22_
 																		}
 																	}
 																}
 															}
 														}
-//line along.go:149
-														t23_ := l3_
-//line along.go:149
-														t24_ := l3_
-//line along.go:149
-														t25_ := l3_
-//line along.go:149
-														t26_ := int32(most_)
-//line along.go:149
-														t27_ := int32(least_)
-//line along.go:149
-														t28_ := special_
-//line along.go:149
-														his2_[t23_] = t26_
-//line along.go:149
-														los2_[t24_] = t27_
-//line along.go:149
-														sums3_[t25_] = t28_
+														/*line along.go:149*/ t23_ := l3_
+														/*line along.go:149*/ t24_ := l3_
+														/*line along.go:149*/ t25_ := l3_
+														/*line along.go:149*/ t26_ := int32(most_)
+														/*line along.go:149*/ t27_ := int32(least_)
+														/*line along.go:149*/ t28_ := special_
+														/*line along.go:149*/ his2_[t23_] = t26_
+														/*line along.go:149*/ los2_[t24_] = t27_
+														/*line along.go:149*/ sums3_[t25_] = t28_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -3855,29 +2956,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														words3_ := words_[:int64(137)]
 														l3_ := l0
 														{
-//line along.go:151
-															t29_ := b2_all[w].step_
-//line along.go:151
-															k6_ := int64(0)
-//line along.go:151
-															for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-//line along.go:152
+															/*line along.go:151*/ t29_ := b2_all[w].step_
+															/*line along.go:151*/ k6_ := int64(0)
+															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
 																t30_ := min(least_, int64(los2_[k6_]))
-//line along.go:152
-																t31_ := max(most_, int64(his2_[k6_]))
-//line along.go:152
-																t32_ := special_ | sums3_[k6_]
-//line along.go:152
-																least_ = t30_
-//line along.go:152
-																most_ = t31_
-//line along.go:152
-																special_ = t32_
+																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
+																/*line along.go:152*/ least_ = t30_
+																/*line along.go:152*/ most_ = t31_
+																/*line along.go:152*/ special_ = t32_
 															}
 														}
-//line along.go:154
-														if l3_ == int64(0) {
-//line along.go:155
+														/*line along.go:154*/ if l3_ == int64(0) {
 															words3_[136] = words3_[136] | special_
 														}
 														least_all[w] = least_
@@ -3886,39 +2976,32 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-//line along.go:157
-											var t33_ int64
+											/*line along.go:157*/ var t33_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-//line along.go:157
-														t33_ = most_
+														/*line along.go:157*/ t33_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-//line along.go:157
-											end_ := t33_
+											/*line along.go:157*/ end_ := t33_
 											{
-//line along.go:158
-												var t34_ int64
+												/*line along.go:158*/ var t34_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-//line along.go:158
-															t34_ = least_
+															/*line along.go:158*/ t34_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-//line along.go:158
-												base_ := t34_
-//line along.go:158
-												for base_ < end_ {
+												/*line along.go:158*/ base_ := t34_
+												/*line along.go:158*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -3928,42 +3011,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																sums3_ := sums_[:int64(128)]
 																words3_ := words_[:int64(137)]
 																l3_ := l0
-//line along.go:159
-																s_ := int64(0)
+																/*line along.go:159*/ s_ := int64(0)
 																{
-//line along.go:160
-																	i2_ := b2_all[w].i0_
-//line along.go:160
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:160*/ i2_ := b2_all[w].i0_
+																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:161
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:161
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-//line along.go:162
+																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t35_ float64
-//line along.go:162
-																				var t36_ float64
-//line along.go:162
-																				t35_, t36_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-//line along.go:162
-																				u2_ := t35_
-//line along.go:162
-																				v3_ := t36_
-//line along.go:163
+																				/*line along.go:162*/ var t36_ float64
+																				/*line along.go:162*/ t35_, t36_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:162*/ u2_ := t35_
+																				/*line along.go:162*/ v3_ := t36_
 																				s_ = s_ + gpu_digit_(gpu_exactly___(f2_all[w], p2_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-//line along.go:172
-																sums4_all[w] = sums3_
-//line along.go:172
-																words4_all[w] = words3_
-//line along.go:172
-																v4_ = s_
-//line along.go:172
-																at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:172*/ sums4_all[w] = sums3_
+																/*line along.go:172*/ words4_all[w] = words3_
+																/*line along.go:172*/ v4_ = s_
+																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3983,8 +3051,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-//line along.go:175
-																	sums4_all[w][l4_] = v4_
+																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3995,30 +3062,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-//line along.go:177
-																	lower2_ := int64(0)
-//line along.go:177
-																	upper2_ := int64(0)
+																	/*line along.go:177*/ lower2_ := int64(0)
+																	/*line along.go:177*/ upper2_ := int64(0)
 																	{
-//line along.go:178
-																		t37_ := n0
-//line along.go:178
-																		k7_ := int64(0)
-//line along.go:178
-																		for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-//line along.go:179
+																		/*line along.go:178*/ t37_ := n0
+																		/*line along.go:178*/ k7_ := int64(0)
+																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-//line along.go:180
 																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:182
-																	local2_ := gpu_Place{Step_: int64(1)}
-//line along.go:183
+																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-//line along.go:184
 																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-//line along.go:185
 																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
@@ -4026,8 +3082,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-//line along.go:158
-													base_ = base_ + int64(48)
+													/*line along.go:158*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -4035,8 +3090,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-//line along.go:55
-						k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -4044,22 +3098,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-//line along.go:82
-								k8_ := l_
-//line along.go:82
-								for ; k8_ < int64(137); k8_ = k8_ + n_ {
-//line along.go:83
+								/*line along.go:82*/ k8_ := l_
+								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
 						}
 					}
 				}
-//line along.go:46
-				o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4063
+//line kernels_tandem.go:3113
 	}
 	return nil
 }
@@ -4107,8 +3157,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line fold.go:88
-		n_ := n0
+		/*line fold.go:88*/ n_ := n0
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -4117,28 +3166,17 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 					var di_ int64
 					var j0_ int64
 					var dj_ int64
-//line fold.go:89
-					i0_ = g0
-//line fold.go:89
-					di_ = int64(grid.Groups[0])
-//line fold.go:89
-					j0_ = int64(0)
-//line fold.go:89
-					dj_ = n_
-//line fold.go:90
+					/*line fold.go:89*/ i0_ = g0
+					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+					/*line fold.go:89*/ j0_ = int64(0)
+					/*line fold.go:89*/ dj_ = n_
 					if height_ == int64(1) {
-//line fold.go:91
 						t_ := g0 * n_
-//line fold.go:91
-						t2_ := s0
-//line fold.go:91
-						i0_ = int64(0)
-//line fold.go:91
-						di_ = int64(1)
-//line fold.go:91
-						j0_ = t_
-//line fold.go:91
-						dj_ = t2_
+						/*line fold.go:91*/ t2_ := s0
+						/*line fold.go:91*/ i0_ = int64(0)
+						/*line fold.go:91*/ di_ = int64(1)
+						/*line fold.go:91*/ j0_ = t_
+						/*line fold.go:91*/ dj_ = t2_
 					}
 					i0_all[w] = i0_
 					di_all[w] = di_
@@ -4148,10 +3186,8 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 		}
 		{
-//line fold.go:93
-			o_ := g1
-//line fold.go:93
-			for o_ < outputs_ {
+			/*line fold.go:93*/ o_ := g1
+			/*line fold.go:93*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -4161,40 +3197,26 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 							dj_ := dj_all[w]
 							di_ := di_all[w]
 							l_ := l0
-//line fold.go:94
-							s_all[w] = gpu_no(gpu_sum(f_))
+							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum(f_))
 							{
-//line fold.go:95
-								i_ := i0_
-//line fold.go:95
-								for ; i_ < height_; i_ = i_ + di_ {
+								/*line fold.go:95*/ i_ := i0_
+								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
 									{
-//line fold.go:96
-										j_ := j0_ + l_
-//line fold.go:96
-										for ; j_ < cols_; j_ = j_ + dj_ {
-//line fold.go:97
+										/*line fold.go:96*/ j_ := j0_ + l_
+										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
 											key_ := gpu_key(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-//line fold.go:98
 											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-//line fold.go:98
-											s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
+											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
 										}
 									}
 								}
 							}
-//line fold.go:101
-							t4_ := l_
-//line fold.go:101
-							t5_ := l_
-//line fold.go:101
-							t6_ := s_all[w].key_
-//line fold.go:101
-							t7_ := s_all[w].index_
-//line fold.go:101
-							keys_[t4_] = t6_
-//line fold.go:101
-							indices_[t5_] = t7_
+							/*line fold.go:101*/ t4_ := l_
+							/*line fold.go:101*/ t5_ := l_
+							/*line fold.go:101*/ t6_ := s_all[w].key_
+							/*line fold.go:101*/ t7_ := s_all[w].index_
+							/*line fold.go:101*/ keys_[t4_] = t6_
+							/*line fold.go:101*/ indices_[t5_] = t7_
 							i0_all[w] = i0_
 							j0_all[w] = j0_
 							dj_all[w] = dj_
@@ -4207,40 +3229,28 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-//line fold.go:103
-							if l_ == int64(0) {
+							/*line fold.go:103*/ if l_ == int64(0) {
 								{
-//line fold.go:104
-									k_ := int64(1)
-//line fold.go:104
-									for ; k_ < n_; k_ = k_ + int64(1) {
-//line fold.go:105
+									/*line fold.go:104*/ k_ := int64(1)
+									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
 										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-//line fold.go:105
-										s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
+										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
 									}
 								}
-//line fold.go:107
-								t9_ := ((int64(2) * g0) * outputs_) + o_
-//line fold.go:107
-								t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-//line fold.go:107
-								t11_ := s_all[w].key_
-//line fold.go:107
-								t12_ := s_all[w].index_
-//line fold.go:107
-								parts_[t9_] = t11_
-//line fold.go:107
-								parts_[t10_] = t12_
+								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
+								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+								/*line fold.go:107*/ t11_ := s_all[w].key_
+								/*line fold.go:107*/ t12_ := s_all[w].index_
+								/*line fold.go:107*/ parts_[t9_] = t11_
+								/*line fold.go:107*/ parts_[t10_] = t12_
 							}
 						}
 					}
 				}
-//line fold.go:93
-				o_ = o_ + int64(grid.Groups[1])
+				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4244
+//line kernels_tandem.go:3254
 	}
 	return nil
 }
@@ -4288,8 +3298,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line fold.go:88
-		n_ := n0
+		/*line fold.go:88*/ n_ := n0
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -4298,28 +3307,17 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 					var di_ int64
 					var j0_ int64
 					var dj_ int64
-//line fold.go:89
-					i0_ = g0
-//line fold.go:89
-					di_ = int64(grid.Groups[0])
-//line fold.go:89
-					j0_ = int64(0)
-//line fold.go:89
-					dj_ = n_
-//line fold.go:90
+					/*line fold.go:89*/ i0_ = g0
+					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+					/*line fold.go:89*/ j0_ = int64(0)
+					/*line fold.go:89*/ dj_ = n_
 					if height_ == int64(1) {
-//line fold.go:91
 						t_ := g0 * n_
-//line fold.go:91
-						t2_ := s0
-//line fold.go:91
-						i0_ = int64(0)
-//line fold.go:91
-						di_ = int64(1)
-//line fold.go:91
-						j0_ = t_
-//line fold.go:91
-						dj_ = t2_
+						/*line fold.go:91*/ t2_ := s0
+						/*line fold.go:91*/ i0_ = int64(0)
+						/*line fold.go:91*/ di_ = int64(1)
+						/*line fold.go:91*/ j0_ = t_
+						/*line fold.go:91*/ dj_ = t2_
 					}
 					i0_all[w] = i0_
 					di_all[w] = di_
@@ -4329,10 +3327,8 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 		}
 		{
-//line fold.go:93
-			o_ := g1
-//line fold.go:93
-			for o_ < outputs_ {
+			/*line fold.go:93*/ o_ := g1
+			/*line fold.go:93*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -4342,40 +3338,26 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 							dj_ := dj_all[w]
 							di_ := di_all[w]
 							l_ := l0
-//line fold.go:94
-							s_all[w] = gpu_no(gpu_sum_(f_))
+							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum_(f_))
 							{
-//line fold.go:95
-								i_ := i0_
-//line fold.go:95
-								for ; i_ < height_; i_ = i_ + di_ {
+								/*line fold.go:95*/ i_ := i0_
+								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
 									{
-//line fold.go:96
-										j_ := j0_ + l_
-//line fold.go:96
-										for ; j_ < cols_; j_ = j_ + dj_ {
-//line fold.go:97
+										/*line fold.go:96*/ j_ := j0_ + l_
+										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
 											key_ := gpu_key_(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-//line fold.go:98
 											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-//line fold.go:98
-											s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
+											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
 										}
 									}
 								}
 							}
-//line fold.go:101
-							t4_ := l_
-//line fold.go:101
-							t5_ := l_
-//line fold.go:101
-							t6_ := s_all[w].key_
-//line fold.go:101
-							t7_ := s_all[w].index_
-//line fold.go:101
-							keys_[t4_] = t6_
-//line fold.go:101
-							indices_[t5_] = t7_
+							/*line fold.go:101*/ t4_ := l_
+							/*line fold.go:101*/ t5_ := l_
+							/*line fold.go:101*/ t6_ := s_all[w].key_
+							/*line fold.go:101*/ t7_ := s_all[w].index_
+							/*line fold.go:101*/ keys_[t4_] = t6_
+							/*line fold.go:101*/ indices_[t5_] = t7_
 							i0_all[w] = i0_
 							j0_all[w] = j0_
 							dj_all[w] = dj_
@@ -4388,40 +3370,28 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-//line fold.go:103
-							if l_ == int64(0) {
+							/*line fold.go:103*/ if l_ == int64(0) {
 								{
-//line fold.go:104
-									k_ := int64(1)
-//line fold.go:104
-									for ; k_ < n_; k_ = k_ + int64(1) {
-//line fold.go:105
+									/*line fold.go:104*/ k_ := int64(1)
+									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
 										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-//line fold.go:105
-										s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
+										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
 									}
 								}
-//line fold.go:107
-								t9_ := ((int64(2) * g0) * outputs_) + o_
-//line fold.go:107
-								t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-//line fold.go:107
-								t11_ := s_all[w].key_
-//line fold.go:107
-								t12_ := s_all[w].index_
-//line fold.go:107
-								parts_[t9_] = t11_
-//line fold.go:107
-								parts_[t10_] = t12_
+								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
+								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+								/*line fold.go:107*/ t11_ := s_all[w].key_
+								/*line fold.go:107*/ t12_ := s_all[w].index_
+								/*line fold.go:107*/ parts_[t9_] = t11_
+								/*line fold.go:107*/ parts_[t10_] = t12_
 							}
 						}
 					}
 				}
-//line fold.go:93
-				o_ = o_ + int64(grid.Groups[1])
+				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4425
+//line kernels_tandem.go:3395
 	}
 	return nil
 }
@@ -4469,8 +3439,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line fold.go:88
-		n_ := n0
+		/*line fold.go:88*/ n_ := n0
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -4479,28 +3448,17 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					var di_ int64
 					var j0_ int64
 					var dj_ int64
-//line fold.go:89
-					i0_ = g0
-//line fold.go:89
-					di_ = int64(grid.Groups[0])
-//line fold.go:89
-					j0_ = int64(0)
-//line fold.go:89
-					dj_ = n_
-//line fold.go:90
+					/*line fold.go:89*/ i0_ = g0
+					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+					/*line fold.go:89*/ j0_ = int64(0)
+					/*line fold.go:89*/ dj_ = n_
 					if height_ == int64(1) {
-//line fold.go:91
 						t_ := g0 * n_
-//line fold.go:91
-						t2_ := s0
-//line fold.go:91
-						i0_ = int64(0)
-//line fold.go:91
-						di_ = int64(1)
-//line fold.go:91
-						j0_ = t_
-//line fold.go:91
-						dj_ = t2_
+						/*line fold.go:91*/ t2_ := s0
+						/*line fold.go:91*/ i0_ = int64(0)
+						/*line fold.go:91*/ di_ = int64(1)
+						/*line fold.go:91*/ j0_ = t_
+						/*line fold.go:91*/ dj_ = t2_
 					}
 					i0_all[w] = i0_
 					di_all[w] = di_
@@ -4510,10 +3468,8 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 		}
 		{
-//line fold.go:93
-			o_ := g1
-//line fold.go:93
-			for o_ < outputs_ {
+			/*line fold.go:93*/ o_ := g1
+			/*line fold.go:93*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -4523,40 +3479,26 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 							dj_ := dj_all[w]
 							di_ := di_all[w]
 							l_ := l0
-//line fold.go:94
-							s_all[w] = gpu_no(gpu_sum__(f_))
+							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum__(f_))
 							{
-//line fold.go:95
-								i_ := i0_
-//line fold.go:95
-								for ; i_ < height_; i_ = i_ + di_ {
+								/*line fold.go:95*/ i_ := i0_
+								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
 									{
-//line fold.go:96
-										j_ := j0_ + l_
-//line fold.go:96
-										for ; j_ < cols_; j_ = j_ + dj_ {
-//line fold.go:97
+										/*line fold.go:96*/ j_ := j0_ + l_
+										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
 											key_ := gpu_key__(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-//line fold.go:98
 											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-//line fold.go:98
-											s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
+											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
 										}
 									}
 								}
 							}
-//line fold.go:101
-							t4_ := l_
-//line fold.go:101
-							t5_ := l_
-//line fold.go:101
-							t6_ := s_all[w].key_
-//line fold.go:101
-							t7_ := s_all[w].index_
-//line fold.go:101
-							keys_[t4_] = t6_
-//line fold.go:101
-							indices_[t5_] = t7_
+							/*line fold.go:101*/ t4_ := l_
+							/*line fold.go:101*/ t5_ := l_
+							/*line fold.go:101*/ t6_ := s_all[w].key_
+							/*line fold.go:101*/ t7_ := s_all[w].index_
+							/*line fold.go:101*/ keys_[t4_] = t6_
+							/*line fold.go:101*/ indices_[t5_] = t7_
 							i0_all[w] = i0_
 							j0_all[w] = j0_
 							dj_all[w] = dj_
@@ -4569,40 +3511,28 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-//line fold.go:103
-							if l_ == int64(0) {
+							/*line fold.go:103*/ if l_ == int64(0) {
 								{
-//line fold.go:104
-									k_ := int64(1)
-//line fold.go:104
-									for ; k_ < n_; k_ = k_ + int64(1) {
-//line fold.go:105
+									/*line fold.go:104*/ k_ := int64(1)
+									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
 										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-//line fold.go:105
-										s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
+										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
 									}
 								}
-//line fold.go:107
-								t9_ := ((int64(2) * g0) * outputs_) + o_
-//line fold.go:107
-								t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-//line fold.go:107
-								t11_ := s_all[w].key_
-//line fold.go:107
-								t12_ := s_all[w].index_
-//line fold.go:107
-								parts_[t9_] = t11_
-//line fold.go:107
-								parts_[t10_] = t12_
+								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
+								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+								/*line fold.go:107*/ t11_ := s_all[w].key_
+								/*line fold.go:107*/ t12_ := s_all[w].index_
+								/*line fold.go:107*/ parts_[t9_] = t11_
+								/*line fold.go:107*/ parts_[t10_] = t12_
 							}
 						}
 					}
 				}
-//line fold.go:93
-				o_ = o_ + int64(grid.Groups[1])
+				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4606
+//line kernels_tandem.go:3536
 	}
 	return nil
 }
@@ -4650,8 +3580,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line fold.go:88
-		n_ := n0
+		/*line fold.go:88*/ n_ := n0
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -4660,28 +3589,17 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					var di_ int64
 					var j0_ int64
 					var dj_ int64
-//line fold.go:89
-					i0_ = g0
-//line fold.go:89
-					di_ = int64(grid.Groups[0])
-//line fold.go:89
-					j0_ = int64(0)
-//line fold.go:89
-					dj_ = n_
-//line fold.go:90
+					/*line fold.go:89*/ i0_ = g0
+					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+					/*line fold.go:89*/ j0_ = int64(0)
+					/*line fold.go:89*/ dj_ = n_
 					if height_ == int64(1) {
-//line fold.go:91
 						t_ := g0 * n_
-//line fold.go:91
-						t2_ := s0
-//line fold.go:91
-						i0_ = int64(0)
-//line fold.go:91
-						di_ = int64(1)
-//line fold.go:91
-						j0_ = t_
-//line fold.go:91
-						dj_ = t2_
+						/*line fold.go:91*/ t2_ := s0
+						/*line fold.go:91*/ i0_ = int64(0)
+						/*line fold.go:91*/ di_ = int64(1)
+						/*line fold.go:91*/ j0_ = t_
+						/*line fold.go:91*/ dj_ = t2_
 					}
 					i0_all[w] = i0_
 					di_all[w] = di_
@@ -4691,10 +3609,8 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 		}
 		{
-//line fold.go:93
-			o_ := g1
-//line fold.go:93
-			for o_ < outputs_ {
+			/*line fold.go:93*/ o_ := g1
+			/*line fold.go:93*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -4704,40 +3620,26 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							dj_ := dj_all[w]
 							di_ := di_all[w]
 							l_ := l0
-//line fold.go:94
-							s_all[w] = gpu_no(gpu_sum___(f_))
+							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum___(f_))
 							{
-//line fold.go:95
-								i_ := i0_
-//line fold.go:95
-								for ; i_ < height_; i_ = i_ + di_ {
+								/*line fold.go:95*/ i_ := i0_
+								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
 									{
-//line fold.go:96
-										j_ := j0_ + l_
-//line fold.go:96
-										for ; j_ < cols_; j_ = j_ + dj_ {
-//line fold.go:97
+										/*line fold.go:96*/ j_ := j0_ + l_
+										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
 											key_ := gpu_key___(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-//line fold.go:98
 											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-//line fold.go:98
-											s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
+											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
 										}
 									}
 								}
 							}
-//line fold.go:101
-							t4_ := l_
-//line fold.go:101
-							t5_ := l_
-//line fold.go:101
-							t6_ := s_all[w].key_
-//line fold.go:101
-							t7_ := s_all[w].index_
-//line fold.go:101
-							keys_[t4_] = t6_
-//line fold.go:101
-							indices_[t5_] = t7_
+							/*line fold.go:101*/ t4_ := l_
+							/*line fold.go:101*/ t5_ := l_
+							/*line fold.go:101*/ t6_ := s_all[w].key_
+							/*line fold.go:101*/ t7_ := s_all[w].index_
+							/*line fold.go:101*/ keys_[t4_] = t6_
+							/*line fold.go:101*/ indices_[t5_] = t7_
 							i0_all[w] = i0_
 							j0_all[w] = j0_
 							dj_all[w] = dj_
@@ -4750,40 +3652,28 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-//line fold.go:103
-							if l_ == int64(0) {
+							/*line fold.go:103*/ if l_ == int64(0) {
 								{
-//line fold.go:104
-									k_ := int64(1)
-//line fold.go:104
-									for ; k_ < n_; k_ = k_ + int64(1) {
-//line fold.go:105
+									/*line fold.go:104*/ k_ := int64(1)
+									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
 										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-//line fold.go:105
-										s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
+										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
 									}
 								}
-//line fold.go:107
-								t9_ := ((int64(2) * g0) * outputs_) + o_
-//line fold.go:107
-								t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-//line fold.go:107
-								t11_ := s_all[w].key_
-//line fold.go:107
-								t12_ := s_all[w].index_
-//line fold.go:107
-								parts_[t9_] = t11_
-//line fold.go:107
-								parts_[t10_] = t12_
+								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
+								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+								/*line fold.go:107*/ t11_ := s_all[w].key_
+								/*line fold.go:107*/ t12_ := s_all[w].index_
+								/*line fold.go:107*/ parts_[t9_] = t11_
+								/*line fold.go:107*/ parts_[t10_] = t12_
 							}
 						}
 					}
 				}
-//line fold.go:93
-				o_ = o_ + int64(grid.Groups[1])
+				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4787
+//line kernels_tandem.go:3677
 	}
 	return nil
 }
@@ -4831,8 +3721,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line fold.go:88
-		n_ := n0
+		/*line fold.go:88*/ n_ := n0
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
@@ -4841,28 +3730,17 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					var di_ int64
 					var j0_ int64
 					var dj_ int64
-//line fold.go:89
-					i0_ = g0
-//line fold.go:89
-					di_ = int64(grid.Groups[0])
-//line fold.go:89
-					j0_ = int64(0)
-//line fold.go:89
-					dj_ = n_
-//line fold.go:90
+					/*line fold.go:89*/ i0_ = g0
+					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+					/*line fold.go:89*/ j0_ = int64(0)
+					/*line fold.go:89*/ dj_ = n_
 					if height_ == int64(1) {
-//line fold.go:91
 						t_ := g0 * n_
-//line fold.go:91
-						t2_ := s0
-//line fold.go:91
-						i0_ = int64(0)
-//line fold.go:91
-						di_ = int64(1)
-//line fold.go:91
-						j0_ = t_
-//line fold.go:91
-						dj_ = t2_
+						/*line fold.go:91*/ t2_ := s0
+						/*line fold.go:91*/ i0_ = int64(0)
+						/*line fold.go:91*/ di_ = int64(1)
+						/*line fold.go:91*/ j0_ = t_
+						/*line fold.go:91*/ dj_ = t2_
 					}
 					i0_all[w] = i0_
 					di_all[w] = di_
@@ -4872,10 +3750,8 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 		}
 		{
-//line fold.go:93
-			o_ := g1
-//line fold.go:93
-			for o_ < outputs_ {
+			/*line fold.go:93*/ o_ := g1
+			/*line fold.go:93*/ for o_ < outputs_ {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
@@ -4885,40 +3761,26 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							dj_ := dj_all[w]
 							di_ := di_all[w]
 							l_ := l0
-//line fold.go:94
-							s_all[w] = gpu_no(gpu_sum____(f_))
+							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum____(f_))
 							{
-//line fold.go:95
-								i_ := i0_
-//line fold.go:95
-								for ; i_ < height_; i_ = i_ + di_ {
+								/*line fold.go:95*/ i_ := i0_
+								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
 									{
-//line fold.go:96
-										j_ := j0_ + l_
-//line fold.go:96
-										for ; j_ < cols_; j_ = j_ + dj_ {
-//line fold.go:97
+										/*line fold.go:96*/ j_ := j0_ + l_
+										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
 											key_ := gpu_key____(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-//line fold.go:98
 											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-//line fold.go:98
-											s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
+											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
 										}
 									}
 								}
 							}
-//line fold.go:101
-							t4_ := l_
-//line fold.go:101
-							t5_ := l_
-//line fold.go:101
-							t6_ := s_all[w].key_
-//line fold.go:101
-							t7_ := s_all[w].index_
-//line fold.go:101
-							keys_[t4_] = t6_
-//line fold.go:101
-							indices_[t5_] = t7_
+							/*line fold.go:101*/ t4_ := l_
+							/*line fold.go:101*/ t5_ := l_
+							/*line fold.go:101*/ t6_ := s_all[w].key_
+							/*line fold.go:101*/ t7_ := s_all[w].index_
+							/*line fold.go:101*/ keys_[t4_] = t6_
+							/*line fold.go:101*/ indices_[t5_] = t7_
 							i0_all[w] = i0_
 							j0_all[w] = j0_
 							dj_all[w] = dj_
@@ -4931,40 +3793,28 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-//line fold.go:103
-							if l_ == int64(0) {
+							/*line fold.go:103*/ if l_ == int64(0) {
 								{
-//line fold.go:104
-									k_ := int64(1)
-//line fold.go:104
-									for ; k_ < n_; k_ = k_ + int64(1) {
-//line fold.go:105
+									/*line fold.go:104*/ k_ := int64(1)
+									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
 										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-//line fold.go:105
-										s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
+										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
 									}
 								}
-//line fold.go:107
-								t9_ := ((int64(2) * g0) * outputs_) + o_
-//line fold.go:107
-								t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-//line fold.go:107
-								t11_ := s_all[w].key_
-//line fold.go:107
-								t12_ := s_all[w].index_
-//line fold.go:107
-								parts_[t9_] = t11_
-//line fold.go:107
-								parts_[t10_] = t12_
+								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
+								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+								/*line fold.go:107*/ t11_ := s_all[w].key_
+								/*line fold.go:107*/ t12_ := s_all[w].index_
+								/*line fold.go:107*/ parts_[t9_] = t11_
+								/*line fold.go:107*/ parts_[t10_] = t12_
 							}
 						}
 					}
 				}
-//line fold.go:93
-				o_ = o_ + int64(grid.Groups[1])
+				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4968
+//line kernels_tandem.go:3818
 	}
 	return nil
 }
@@ -5005,44 +3855,32 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line fold.go:120
-							o_ := i0
+							/*line fold.go:120*/ o_ := i0
 							{
-//line fold.go:121
-								s_ := gpu_no(gpu_sum(f_))
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum(f_))
 								{
-//line fold.go:122
-									i_ := g1
-//line fold.go:122
-									h1 := x_.Rows_
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-										t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-//line fold.go:123
-										s_ = gpu_merge(s_, gpu_sum(f_), t_)
+										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
 									}
 								}
-//line fold.go:125
-								t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-//line fold.go:125
-								t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-//line fold.go:125
-								t4_ := s_.key_
-//line fold.go:125
-								t5_ := s_.index_
-//line fold.go:125
-								parts_[t2_] = t4_
-//line fold.go:125
-								parts_[t3_] = t5_
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5046
+//line kernels_tandem.go:3884
 	}
 	return nil
 }
@@ -5083,44 +3921,32 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line fold.go:120
-							o_ := i0
+							/*line fold.go:120*/ o_ := i0
 							{
-//line fold.go:121
-								s_ := gpu_no(gpu_sum_(f_))
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum_(f_))
 								{
-//line fold.go:122
-									i_ := g1
-//line fold.go:122
-									h1 := x_.Rows_
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-										t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-//line fold.go:123
-										s_ = gpu_merge(s_, gpu_sum_(f_), t_)
+										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
 									}
 								}
-//line fold.go:125
-								t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-//line fold.go:125
-								t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-//line fold.go:125
-								t4_ := s_.key_
-//line fold.go:125
-								t5_ := s_.index_
-//line fold.go:125
-								parts_[t2_] = t4_
-//line fold.go:125
-								parts_[t3_] = t5_
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5124
+//line kernels_tandem.go:3950
 	}
 	return nil
 }
@@ -5161,44 +3987,32 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line fold.go:120
-							o_ := i0
+							/*line fold.go:120*/ o_ := i0
 							{
-//line fold.go:121
-								s_ := gpu_no(gpu_sum__(f_))
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum__(f_))
 								{
-//line fold.go:122
-									i_ := g1
-//line fold.go:122
-									h1 := x_.Rows_
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-										t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-//line fold.go:123
-										s_ = gpu_merge(s_, gpu_sum__(f_), t_)
+										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
 									}
 								}
-//line fold.go:125
-								t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-//line fold.go:125
-								t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-//line fold.go:125
-								t4_ := s_.key_
-//line fold.go:125
-								t5_ := s_.index_
-//line fold.go:125
-								parts_[t2_] = t4_
-//line fold.go:125
-								parts_[t3_] = t5_
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5202
+//line kernels_tandem.go:4016
 	}
 	return nil
 }
@@ -5239,44 +4053,32 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line fold.go:120
-							o_ := i0
+							/*line fold.go:120*/ o_ := i0
 							{
-//line fold.go:121
-								s_ := gpu_no(gpu_sum___(f_))
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum___(f_))
 								{
-//line fold.go:122
-									i_ := g1
-//line fold.go:122
-									h1 := x_.Rows_
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-										t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-//line fold.go:123
-										s_ = gpu_merge(s_, gpu_sum___(f_), t_)
+										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
 									}
 								}
-//line fold.go:125
-								t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-//line fold.go:125
-								t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-//line fold.go:125
-								t4_ := s_.key_
-//line fold.go:125
-								t5_ := s_.index_
-//line fold.go:125
-								parts_[t2_] = t4_
-//line fold.go:125
-								parts_[t3_] = t5_
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5280
+//line kernels_tandem.go:4082
 	}
 	return nil
 }
@@ -5317,44 +4119,32 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						{
-//line fold.go:120
-							o_ := i0
+							/*line fold.go:120*/ o_ := i0
 							{
-//line fold.go:121
-								s_ := gpu_no(gpu_sum____(f_))
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum____(f_))
 								{
-//line fold.go:122
-									i_ := g1
-//line fold.go:122
-									h1 := x_.Rows_
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-										t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-//line fold.go:123
-										s_ = gpu_merge(s_, gpu_sum____(f_), t_)
+										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
 									}
 								}
-//line fold.go:125
-								t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-//line fold.go:125
-								t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-//line fold.go:125
-								t4_ := s_.key_
-//line fold.go:125
-								t5_ := s_.index_
-//line fold.go:125
-								parts_[t2_] = t4_
-//line fold.go:125
-								parts_[t3_] = t5_
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5358
+//line kernels_tandem.go:4148
 	}
 	return nil
 }
@@ -5395,33 +4185,22 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
 								}
 							}
@@ -5430,7 +4209,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5434
+//line kernels_tandem.go:4213
 	}
 	return nil
 }
@@ -5471,33 +4250,22 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
 								}
 							}
@@ -5506,7 +4274,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5510
+//line kernels_tandem.go:4278
 	}
 	return nil
 }
@@ -5547,33 +4315,22 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
 								}
 							}
@@ -5582,7 +4339,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5586
+//line kernels_tandem.go:4343
 	}
 	return nil
 }
@@ -5623,33 +4380,22 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
 								}
 							}
@@ -5658,7 +4404,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5662
+//line kernels_tandem.go:4408
 	}
 	return nil
 }
@@ -5699,33 +4445,22 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
 								}
 							}
@@ -5734,7 +4469,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5738
+//line kernels_tandem.go:4473
 	}
 	return nil
 }
@@ -5775,33 +4510,22 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line fold.go:170
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:170*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line fold.go:171
-							o_ := i0
+							/*line fold.go:171*/ o_ := i0
 							{
-//line fold.go:172
-								s_ := gpu_no(sum_)
+								/*line fold.go:172*/ s_ := gpu_no(sum_)
 								{
-//line fold.go:173
-									t_ := count_
-//line fold.go:173
-									p_ := int64(0)
-//line fold.go:173
-									for ; p_ < t_; p_ = p_ + int64(1) {
-//line fold.go:174
+									/*line fold.go:173*/ t_ := count_
+									/*line fold.go:173*/ p_ := int64(0)
+									/*line fold.go:173*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-//line fold.go:174
-										s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:174*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-//line fold.go:176
-								if c_.Cols_ == int64(1) {
-//line fold.go:177
+								/*line fold.go:176*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
 								} else {
-//line fold.go:179
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
 								}
 							}
@@ -5810,7 +4534,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5814
+//line kernels_tandem.go:4538
 	}
 	return nil
 }
@@ -5853,68 +4577,43 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line round.go:16
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line round.go:17
-							o_ := i0
+							/*line round.go:17*/ o_ := i0
 							{
-//line round.go:18
-								special_ := parts_[(int64(136)*outputs_)+o_]
+								/*line round.go:18*/ special_ := parts_[(int64(136)*outputs_)+o_]
 								{
-//line round.go:19
-									p_ := int64(1)
-//line round.go:19
-									for ; p_ < count_; p_ = p_ + int64(1) {
-//line round.go:20
+									/*line round.go:19*/ p_ := int64(1)
+									/*line round.go:19*/ for ; p_ < count_; p_ = p_ + int64(1) {
 										special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
 										{
-//line round.go:21
-											t_ := words_
-//line round.go:21
-											k_ := int64(0)
-//line round.go:21
-											for ; k_ < t_; k_ = k_ + int64(1) {
-//line round.go:22
+											/*line round.go:21*/ t_ := words_
+											/*line round.go:21*/ k_ := int64(0)
+											/*line round.go:21*/ for ; k_ < t_; k_ = k_ + int64(1) {
 												parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
 											}
 										}
 									}
 								}
-//line round.go:25
-								t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-//line round.go:25
-								t3_ := gpu_Top(parts_, t2_, bottom_)
-//line round.go:25
-								v_ := t3_
-//line round.go:26
+								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
+								/*line round.go:25*/ v_ := t3_
 								if over_ > uint64(1) {
-//line round.go:27
 									v_ = gpu_Over(v_, over_)
 								}
-//line round.go:29
 								if root_ {
-//line round.go:30
 									v_ = gpu_Root(v_)
 								}
-//line round.go:32
 								x_ := gpu_round(f_, v_)
-//line round.go:33
 								if over_ == uint64(0) {
-//line round.go:34
 									special_ = int64(1)
 								}
-//line round.go:36
 								if special_ != int64(0) {
-//line round.go:37
 									x_ = gpu_value(f_, special_)
 								}
-//line round.go:39
 								if c_.Cols_ == int64(1) {
-//line round.go:40
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
 								} else {
-//line round.go:42
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
 								}
 							}
@@ -5923,7 +4622,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5927
+//line kernels_tandem.go:4626
 	}
 	return nil
 }
@@ -5966,68 +4665,43 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-//line round.go:16
-						outputs_ := c_.Rows_ * c_.Cols_
+						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-//line round.go:17
-							o_ := i0
+							/*line round.go:17*/ o_ := i0
 							{
-//line round.go:18
-								special_ := parts_[(int64(136)*outputs_)+o_]
+								/*line round.go:18*/ special_ := parts_[(int64(136)*outputs_)+o_]
 								{
-//line round.go:19
-									p_ := int64(1)
-//line round.go:19
-									for ; p_ < count_; p_ = p_ + int64(1) {
-//line round.go:20
+									/*line round.go:19*/ p_ := int64(1)
+									/*line round.go:19*/ for ; p_ < count_; p_ = p_ + int64(1) {
 										special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
 										{
-//line round.go:21
-											t_ := words_
-//line round.go:21
-											k_ := int64(0)
-//line round.go:21
-											for ; k_ < t_; k_ = k_ + int64(1) {
-//line round.go:22
+											/*line round.go:21*/ t_ := words_
+											/*line round.go:21*/ k_ := int64(0)
+											/*line round.go:21*/ for ; k_ < t_; k_ = k_ + int64(1) {
 												parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
 											}
 										}
 									}
 								}
-//line round.go:25
-								t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-//line round.go:25
-								t3_ := gpu_Top(parts_, t2_, bottom_)
-//line round.go:25
-								v_ := t3_
-//line round.go:26
+								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
+								/*line round.go:25*/ v_ := t3_
 								if over_ > uint64(1) {
-//line round.go:27
 									v_ = gpu_Over(v_, over_)
 								}
-//line round.go:29
 								if root_ {
-//line round.go:30
 									v_ = gpu_Root(v_)
 								}
-//line round.go:32
 								x_ := gpu_round_(f_, v_)
-//line round.go:33
 								if over_ == uint64(0) {
-//line round.go:34
 									special_ = int64(1)
 								}
-//line round.go:36
 								if special_ != int64(0) {
-//line round.go:37
 									x_ = gpu_value_(f_, special_)
 								}
-//line round.go:39
 								if c_.Cols_ == int64(1) {
-//line round.go:40
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
 								} else {
-//line round.go:42
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
 								}
 							}
@@ -6036,2385 +4710,1550 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6040
+//line kernels_tandem.go:4714
 	}
 	return nil
 }
 
 func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
 	{
-//line across.go:70
-		t_ := int64(0)
-//line across.go:70
-		for ; t_ < int64(2); t_ = t_ + int64(1) {
-//line across.go:71
+		/*line across.go:70*/ t_ := int64(0)
+		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
 			s_ := gpu_scale(f_, top_)
-//line across.go:72
 			w_ := gpu_anywhere()
-//line across.go:73
 			var d_ gpu_digits
 			{
-//line across.go:74
-				i_ := c_.i0_
-//line across.go:74
-				for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-//line across.go:75
+				/*line across.go:74*/ i_ := c_.i0_
+				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at(f_, p_, c_, i_)
-//line across.go:75
-					u_ := t2_
-//line across.go:76
+					/*line across.go:75*/ u_ := t2_
 					w_ = gpu_with(w_, gpu_head(f_, gpu_rounded(p_, u_, u_)))
-//line across.go:77
 					d_ = gpu_plus(f_, p_, d_, u_, u_, s_)
 				}
 			}
-//line across.go:79
-			if gpu_fits(f_, p_, w_, top_) {
-//line across.go:80
+			/*line across.go:79*/ if gpu_fits(f_, p_, w_, top_) {
 				d_ = gpu_without(d_, int32((c_.i1_-c_.i0_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line across.go:81
 				base_ := gpu_unit(f_, top_) - gpu_bottom(f_)
 				{
-//line across.go:82
-					t3_ := gpu_digits_(p_)
-//line across.go:82
-					k_ := int64(0)
-//line across.go:82
-					for ; k_ < t3_; k_ = k_ + int64(1) {
-//line across.go:83
+					/*line across.go:82*/ t3_ := gpu_digits_(p_)
+					/*line across.go:82*/ k_ := int64(0)
+					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
 						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision(f_))), gpu_digit(d_, k_))
 					}
 				}
-//line across.go:85
-				return top_
+				/*line across.go:85*/ return top_
 			}
-//line across.go:87
 			top_ = gpu_field(f_, w_.hi_) + int64(1)
 		}
 	}
-//line across.go:89
-	least_ := int64(1048576)
-//line across.go:89
-	most_ := int64(-1048576)
+	/*line across.go:89*/ least_ := int64(1048576)
+	/*line across.go:89*/ most_ := int64(-1048576)
 	{
-//line across.go:90
-		i2_ := c_.i0_
-//line across.go:90
-		for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-//line across.go:91
+		/*line across.go:90*/ i2_ := c_.i0_
+		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at(f_, p_, c_, i2_)
-//line across.go:91
-			u2_ := t4_
-//line across.go:92
+			/*line across.go:91*/ u2_ := t4_
 			t5_ := gpu_exactly(f_, p_, u2_, u2_)
-//line across.go:93
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-//line across.go:94
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-//line across.go:95
 				t6_ := min(least_, t5_.exp_)
-//line across.go:95
-				t7_ := max(most_, gpu_top(t5_))
-//line across.go:95
-				least_ = t6_
-//line across.go:95
-				most_ = t7_
+				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:95*/ least_ = t6_
+				/*line across.go:95*/ most_ = t7_
 			}
 		}
 	}
 	{
-//line across.go:98
-		base2_ := least_
-//line across.go:98
-		for ; base2_ < most_; base2_ = base2_ + int64(48) {
-//line across.go:99
+		/*line across.go:98*/ base2_ := least_
+		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
 			s2_ := int64(0)
 			{
-//line across.go:100
-				i3_ := c_.i0_
-//line across.go:100
-				for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-//line across.go:101
+				/*line across.go:100*/ i3_ := c_.i0_
+				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at(f_, p_, c_, i3_)
-//line across.go:101
-					u3_ := t8_
-//line across.go:102
+					/*line across.go:101*/ u3_ := t8_
 					s2_ = s2_ + gpu_digit_(gpu_exactly(f_, p_, u3_, u3_), base2_)
 				}
 			}
-//line across.go:104
-			gpu_addParts(parts_, words_, base2_-gpu_bottom(f_), s2_)
+			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom(f_), s2_)
 		}
 	}
-//line across.go:106
-	return top_
-//line kernels_tandem.go:6152
+	/*line across.go:106*/ return top_
+//line kernels_tandem.go:4783
 }
 
 func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
 	{
-//line across.go:70
-		t_ := int64(0)
-//line across.go:70
-		for ; t_ < int64(2); t_ = t_ + int64(1) {
-//line across.go:71
+		/*line across.go:70*/ t_ := int64(0)
+		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
 			s_ := gpu_scale_(f_, top_)
-//line across.go:72
 			w_ := gpu_anywhere()
-//line across.go:73
 			var d_ gpu_digits__
 			{
-//line across.go:74
-				i_ := c_.i0_
-//line across.go:74
-				for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-//line across.go:75
+				/*line across.go:74*/ i_ := c_.i0_
+				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at_(f_, p_, c_, i_)
-//line across.go:75
-					u_ := t2_
-//line across.go:76
+					/*line across.go:75*/ u_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded_(p_, u_, u_)))
-//line across.go:77
 					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
 				}
 			}
-//line across.go:79
-			if gpu_fits_(f_, p_, w_, top_) {
-//line across.go:80
+			/*line across.go:79*/ if gpu_fits_(f_, p_, w_, top_) {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line across.go:81
 				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
 				{
-//line across.go:82
-					t3_ := gpu_digits_(p_)
-//line across.go:82
-					k_ := int64(0)
-//line across.go:82
-					for ; k_ < t3_; k_ = k_ + int64(1) {
-//line across.go:83
+					/*line across.go:82*/ t3_ := gpu_digits_(p_)
+					/*line across.go:82*/ k_ := int64(0)
+					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
 						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
 					}
 				}
-//line across.go:85
-				return top_
+				/*line across.go:85*/ return top_
 			}
-//line across.go:87
 			top_ = gpu_field_(f_, w_.hi_) + int64(1)
 		}
 	}
-//line across.go:89
-	least_ := int64(1048576)
-//line across.go:89
-	most_ := int64(-1048576)
+	/*line across.go:89*/ least_ := int64(1048576)
+	/*line across.go:89*/ most_ := int64(-1048576)
 	{
-//line across.go:90
-		i2_ := c_.i0_
-//line across.go:90
-		for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-//line across.go:91
+		/*line across.go:90*/ i2_ := c_.i0_
+		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at_(f_, p_, c_, i2_)
-//line across.go:91
-			u2_ := t4_
-//line across.go:92
+			/*line across.go:91*/ u2_ := t4_
 			t5_ := gpu_exactly_(f_, p_, u2_, u2_)
-//line across.go:93
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-//line across.go:94
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-//line across.go:95
 				t6_ := min(least_, t5_.exp_)
-//line across.go:95
-				t7_ := max(most_, gpu_top(t5_))
-//line across.go:95
-				least_ = t6_
-//line across.go:95
-				most_ = t7_
+				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:95*/ least_ = t6_
+				/*line across.go:95*/ most_ = t7_
 			}
 		}
 	}
 	{
-//line across.go:98
-		base2_ := least_
-//line across.go:98
-		for ; base2_ < most_; base2_ = base2_ + int64(48) {
-//line across.go:99
+		/*line across.go:98*/ base2_ := least_
+		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
 			s2_ := int64(0)
 			{
-//line across.go:100
-				i3_ := c_.i0_
-//line across.go:100
-				for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-//line across.go:101
+				/*line across.go:100*/ i3_ := c_.i0_
+				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at_(f_, p_, c_, i3_)
-//line across.go:101
-					u3_ := t8_
-//line across.go:102
+					/*line across.go:101*/ u3_ := t8_
 					s2_ = s2_ + gpu_digit_(gpu_exactly_(f_, p_, u3_, u3_), base2_)
 				}
 			}
-//line across.go:104
-			gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
 		}
 	}
-//line across.go:106
-	return top_
-//line kernels_tandem.go:6262
+	/*line across.go:106*/ return top_
+//line kernels_tandem.go:4850
 }
 
 func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
 	{
-//line across.go:70
-		t_ := int64(0)
-//line across.go:70
-		for ; t_ < int64(2); t_ = t_ + int64(1) {
-//line across.go:71
+		/*line across.go:70*/ t_ := int64(0)
+		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
 			s_ := gpu_scale_(f_, top_)
-//line across.go:72
 			w_ := gpu_anywhere()
-//line across.go:73
 			var d_ gpu_digits__
 			{
-//line across.go:74
-				i_ := c_.i0_
-//line across.go:74
-				for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-//line across.go:75
+				/*line across.go:74*/ i_ := c_.i0_
+				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at__(f_, p_, c_, i_)
-//line across.go:75
-					u_ := t2_
-//line across.go:76
+					/*line across.go:75*/ u_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded__(p_, u_, u_)))
-//line across.go:77
 					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
 				}
 			}
-//line across.go:79
-			if gpu_fits__(f_, p_, w_, top_) {
-//line across.go:80
+			/*line across.go:79*/ if gpu_fits__(f_, p_, w_, top_) {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line across.go:81
 				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
 				{
-//line across.go:82
-					t3_ := gpu_digits___(p_)
-//line across.go:82
-					k_ := int64(0)
-//line across.go:82
-					for ; k_ < t3_; k_ = k_ + int64(1) {
-//line across.go:83
+					/*line across.go:82*/ t3_ := gpu_digits___(p_)
+					/*line across.go:82*/ k_ := int64(0)
+					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
 						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
 					}
 				}
-//line across.go:85
-				return top_
+				/*line across.go:85*/ return top_
 			}
-//line across.go:87
 			top_ = gpu_field_(f_, w_.hi_) + int64(1)
 		}
 	}
-//line across.go:89
-	least_ := int64(1048576)
-//line across.go:89
-	most_ := int64(-1048576)
+	/*line across.go:89*/ least_ := int64(1048576)
+	/*line across.go:89*/ most_ := int64(-1048576)
 	{
-//line across.go:90
-		i2_ := c_.i0_
-//line across.go:90
-		for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-//line across.go:91
+		/*line across.go:90*/ i2_ := c_.i0_
+		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at__(f_, p_, c_, i2_)
-//line across.go:91
-			u2_ := t4_
-//line across.go:92
+			/*line across.go:91*/ u2_ := t4_
 			t5_ := gpu_exactly__(f_, p_, u2_, u2_)
-//line across.go:93
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-//line across.go:94
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-//line across.go:95
 				t6_ := min(least_, t5_.exp_)
-//line across.go:95
-				t7_ := max(most_, gpu_top(t5_))
-//line across.go:95
-				least_ = t6_
-//line across.go:95
-				most_ = t7_
+				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:95*/ least_ = t6_
+				/*line across.go:95*/ most_ = t7_
 			}
 		}
 	}
 	{
-//line across.go:98
-		base2_ := least_
-//line across.go:98
-		for ; base2_ < most_; base2_ = base2_ + int64(48) {
-//line across.go:99
+		/*line across.go:98*/ base2_ := least_
+		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
 			s2_ := int64(0)
 			{
-//line across.go:100
-				i3_ := c_.i0_
-//line across.go:100
-				for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-//line across.go:101
+				/*line across.go:100*/ i3_ := c_.i0_
+				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at__(f_, p_, c_, i3_)
-//line across.go:101
-					u3_ := t8_
-//line across.go:102
+					/*line across.go:101*/ u3_ := t8_
 					s2_ = s2_ + gpu_digit_(gpu_exactly__(f_, p_, u3_, u3_), base2_)
 				}
 			}
-//line across.go:104
-			gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
 		}
 	}
-//line across.go:106
-	return top_
-//line kernels_tandem.go:6372
+	/*line across.go:106*/ return top_
+//line kernels_tandem.go:4917
 }
 
 func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
 	{
-//line across.go:70
-		t_ := int64(0)
-//line across.go:70
-		for ; t_ < int64(2); t_ = t_ + int64(1) {
-//line across.go:71
+		/*line across.go:70*/ t_ := int64(0)
+		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
 			s_ := gpu_scale_(f_, top_)
-//line across.go:72
 			w_ := gpu_anywhere()
-//line across.go:73
 			var d_ gpu_digits__
 			{
-//line across.go:74
-				i_ := c_.i0_
-//line across.go:74
-				for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-//line across.go:75
+				/*line across.go:74*/ i_ := c_.i0_
+				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at___(f_, p_, c_, i_)
-//line across.go:75
-					u_ := t2_
-//line across.go:76
+					/*line across.go:75*/ u_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded___(p_, u_, u_)))
-//line across.go:77
 					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
 				}
 			}
-//line across.go:79
-			if gpu_fits___(f_, p_, w_, top_) {
-//line across.go:80
+			/*line across.go:79*/ if gpu_fits___(f_, p_, w_, top_) {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line across.go:81
 				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
 				{
-//line across.go:82
-					t3_ := gpu_digits____(p_)
-//line across.go:82
-					k_ := int64(0)
-//line across.go:82
-					for ; k_ < t3_; k_ = k_ + int64(1) {
-//line across.go:83
+					/*line across.go:82*/ t3_ := gpu_digits____(p_)
+					/*line across.go:82*/ k_ := int64(0)
+					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
 						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
 					}
 				}
-//line across.go:85
-				return top_
+				/*line across.go:85*/ return top_
 			}
-//line across.go:87
 			top_ = gpu_field_(f_, w_.hi_) + int64(1)
 		}
 	}
-//line across.go:89
-	least_ := int64(1048576)
-//line across.go:89
-	most_ := int64(-1048576)
+	/*line across.go:89*/ least_ := int64(1048576)
+	/*line across.go:89*/ most_ := int64(-1048576)
 	{
-//line across.go:90
-		i2_ := c_.i0_
-//line across.go:90
-		for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-//line across.go:91
+		/*line across.go:90*/ i2_ := c_.i0_
+		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at___(f_, p_, c_, i2_)
-//line across.go:91
-			u2_ := t4_
-//line across.go:92
+			/*line across.go:91*/ u2_ := t4_
 			t5_ := gpu_exactly___(f_, p_, u2_, u2_)
-//line across.go:93
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-//line across.go:94
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-//line across.go:95
 				t6_ := min(least_, t5_.exp_)
-//line across.go:95
-				t7_ := max(most_, gpu_top(t5_))
-//line across.go:95
-				least_ = t6_
-//line across.go:95
-				most_ = t7_
+				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:95*/ least_ = t6_
+				/*line across.go:95*/ most_ = t7_
 			}
 		}
 	}
 	{
-//line across.go:98
-		base2_ := least_
-//line across.go:98
-		for ; base2_ < most_; base2_ = base2_ + int64(48) {
-//line across.go:99
+		/*line across.go:98*/ base2_ := least_
+		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
 			s2_ := int64(0)
 			{
-//line across.go:100
-				i3_ := c_.i0_
-//line across.go:100
-				for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-//line across.go:101
+				/*line across.go:100*/ i3_ := c_.i0_
+				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at___(f_, p_, c_, i3_)
-//line across.go:101
-					u3_ := t8_
-//line across.go:102
+					/*line across.go:101*/ u3_ := t8_
 					s2_ = s2_ + gpu_digit_(gpu_exactly___(f_, p_, u3_, u3_), base2_)
 				}
 			}
-//line across.go:104
-			gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
 		}
 	}
-//line across.go:106
-	return top_
-//line kernels_tandem.go:6482
+	/*line across.go:106*/ return top_
+//line kernels_tandem.go:4984
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits) {
-//line along.go:116
-	s_ := gpu_scale(f_, top_)
-//line along.go:117
+	/*line along.go:116*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits
-//line along.go:118
 	w_ := gpu_anywhere()
 	{
-//line along.go:119
-		i_ := b_.i0_
-//line along.go:119
-		for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:119*/ i_ := b_.i0_
+		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-//line along.go:120
-				j_ := b_.j0_ + l_
-//line along.go:120
-				for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-//line along.go:121
+				/*line along.go:120*/ j_ := b_.j0_ + l_
+				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-//line along.go:121
-					var t2_ float32
-//line along.go:121
-					t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-//line along.go:121
-					u_ := t_
-//line along.go:121
-					v_ := t2_
-//line along.go:122
+					/*line along.go:121*/ var t2_ float32
+					/*line along.go:121*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:121*/ u_ := t_
+					/*line along.go:121*/ v_ := t2_
 					w_ = gpu_with(w_, gpu_head(f_, gpu_rounded(p_, u_, v_)))
-//line along.go:123
 					d_ = gpu_plus(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-//line along.go:126
-	count_ := int32(0)
-//line along.go:127
+	/*line along.go:126*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
-//line along.go:128
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
-//line along.go:130
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6529
+//line kernels_tandem.go:5013
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-//line terms.go:53
-	hi_ := gpu_field(f_, w_.hi_)
-//line terms.go:53
-	lo_ := gpu_field(f_, w_.lo_)
-//line terms.go:54
+	/*line terms.go:53*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:53*/ lo_ := gpu_field(f_, w_.lo_)
 	span_ := gpu_precision(f_) - int64(3)
-//line terms.go:54
-	least_ := int64(1)
-//line terms.go:55
+	/*line terms.go:54*/ least_ := int64(1)
 	if gpu_product(p_) {
-//line terms.go:56
 		t_ := gpu_precision(f_) - int64(5)
-//line terms.go:56
-		t2_ := gpu_precision(f_) + int64(2)
-//line terms.go:56
-		span_ = t_
-//line terms.go:56
-		least_ = t2_
+		/*line terms.go:56*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:56*/ span_ = t_
+		/*line terms.go:56*/ least_ = t2_
 	}
-//line terms.go:58
 	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6554
+//line kernels_tandem.go:5028
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-//line terms.go:68
-	return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6560
+	/*line terms.go:68*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:5033
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
-//line format.go:37
-	return int64(-384)
-//line kernels_tandem.go:6566
+	/*line format.go:37*/ return int64(-384)
+//line kernels_tandem.go:5038
 }
 
 func gpu_digits_(t_ gpu_one) int64 {
-//line terms.go:24
-	return int64(2)
-//line kernels_tandem.go:6572
+	/*line terms.go:24*/ return int64(2)
+//line kernels_tandem.go:5043
 }
 
 func gpu_digit(d_ gpu_digits, k_ int64) int64 {
 	{
-//line terms.go:103
-		t_ := k_
-//line terms.go:104
+		/*line terms.go:103*/ t_ := k_
 		if t_ == int64(0) {
-//line terms.go:105
 			return int64(d_.a_)
 		} else {
-//line terms.go:106
-			if t_ == int64(1) {
-//line terms.go:107
+			/*line terms.go:106*/ if t_ == int64(1) {
 				return int64(d_.b_)
 			}
 		}
 	}
-//line terms.go:109
-	return int64(d_.c_)
-//line kernels_tandem.go:6593
+	/*line terms.go:109*/ return int64(d_.c_)
+//line kernels_tandem.go:5058
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-//line ../../../internal/superacc/superacc.go:24
-	m_ := uint64(max(v_, -v_))
-//line ../../../internal/superacc/superacc.go:24
-	s_ := (p_ & int64(31)) - (int64(32) * k_)
-//line ../../../internal/superacc/superacc.go:25
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
 	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-//line ../../../internal/superacc/superacc.go:26
 	if v_ < int64(0) {
-//line ../../../internal/superacc/superacc.go:27
 		m_ = -m_
 	}
-//line ../../../internal/superacc/superacc.go:29
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6610
+//line kernels_tandem.go:5069
 }
 
 func gpu_precision(t_ gpu_single) int64 {
-//line format.go:34
-	return int64(24)
-//line kernels_tandem.go:6616
+	/*line format.go:34*/ return int64(24)
+//line kernels_tandem.go:5074
 }
 
 func gpu_field(t_ gpu_single, head_ int32) int64 {
-//line format.go:44
-	return int64((head_ >> (23)))
-//line kernels_tandem.go:6622
+	/*line format.go:44*/ return int64((head_ >> (23)))
+//line kernels_tandem.go:5079
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-//line along.go:99
-	var u_ float32
-//line along.go:99
-	var v_ float32
-//line along.go:101
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-//line along.go:102
+	/*line along.go:99*/ var u_ float32
+	/*line along.go:99*/ var v_ float32
+	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
-//line along.go:103
 		t_ := x_ - b_.shift_
-//line along.go:103
-		t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-//line along.go:103
-		u_ = t_
-//line along.go:103
-		v_ = t2_
-//line along.go:104
+		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:103*/ u_ = t_
+		/*line along.go:103*/ v_ = t2_
 		if gpu_exact(p_) {
-//line along.go:105
 			return float32(u_ * v_), float32(1)
 		}
-//line along.go:107
 		return u_, v_
 	}
-//line along.go:109
 	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:6652
+//line kernels_tandem.go:5097
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-//line terms.go:122
-	var t_ uint64
-//line terms.go:122
-	var t2_ int64
-//line terms.go:122
-	var t3_ bool
-//line terms.go:122
-	t_, t2_, t3_ = gpu_split(f_, x_)
-//line terms.go:122
-	m_ := t_
-//line terms.go:122
-	e_ := t2_
-//line terms.go:122
-	finite_ := t3_
-//line terms.go:123
+	/*line terms.go:122*/ var t_ uint64
+	/*line terms.go:122*/ var t2_ int64
+	/*line terms.go:122*/ var t3_ bool
+	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:122*/ m_ := t_
+	/*line terms.go:122*/ e_ := t2_
+	/*line terms.go:122*/ finite_ := t3_
 	if !gpu_product(p_) {
-//line terms.go:124
 		if !finite_ {
-//line terms.go:125
 			t4_ := gpu_wide{special_: gpu_Special(x_)}
-//line terms.go:125
-			return t4_
+			/*line terms.go:125*/ return t4_
 		}
-//line terms.go:127
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-//line terms.go:127
-		return t5_
+		/*line terms.go:127*/ return t5_
 	}
-//line terms.go:129
 	var t6_ uint64
-//line terms.go:129
-	var t7_ int64
-//line terms.go:129
-	var t8_ bool
-//line terms.go:129
-	t6_, t7_, t8_ = gpu_split(f_, y_)
-//line terms.go:129
-	n_ := t6_
-//line terms.go:129
-	g_ := t7_
-//line terms.go:129
-	finite2_ := t8_
-//line terms.go:130
+	/*line terms.go:129*/ var t7_ int64
+	/*line terms.go:129*/ var t8_ bool
+	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split(f_, y_)
+	/*line terms.go:129*/ n_ := t6_
+	/*line terms.go:129*/ g_ := t7_
+	/*line terms.go:129*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
-//line terms.go:131
 		t9_ := gpu_wide{special_: gpu_Special(float32(x_ * y_))}
-//line terms.go:131
-		return t9_
+		/*line terms.go:131*/ return t9_
 	}
-//line terms.go:133
 	t10_ := support.MulHi(m_, n_)
-//line terms.go:133
-	t11_ := m_ * n_
-//line terms.go:133
-	hi_ := t10_
-//line terms.go:133
-	lo_ := t11_
-//line terms.go:134
+	/*line terms.go:133*/ t11_ := m_ * n_
+	/*line terms.go:133*/ hi_ := t10_
+	/*line terms.go:133*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-//line terms.go:134
-	return t12_
-//line kernels_tandem.go:6717
+	/*line terms.go:134*/ return t12_
+//line kernels_tandem.go:5133
 }
 
 func gpu_top(w_ gpu_wide) int64 {
-//line terms.go:139
-	if w_.hi_ != uint64(0) {
-//line terms.go:140
+	/*line terms.go:139*/ if w_.hi_ != uint64(0) {
 		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
 	}
-//line terms.go:142
 	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:6728
+//line kernels_tandem.go:5141
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64) int64 {
-//line terms.go:150
-	up_ := uint64((w_.exp_ - base_))
-//line terms.go:150
-	down_ := uint64((base_ - w_.exp_))
-//line terms.go:151
+	/*line terms.go:150*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:150*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & uint64(281474976710655)))
-//line terms.go:152
 	if w_.neg_ {
-//line terms.go:153
 		return -d_
 	}
-//line terms.go:155
 	return d_
-//line kernels_tandem.go:6745
+//line kernels_tandem.go:5152
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-//line along.go:116
-	s_ := gpu_scale_(f_, top_)
-//line along.go:117
+	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits__
-//line along.go:118
 	w_ := gpu_anywhere()
 	{
-//line along.go:119
-		i_ := b_.i0_
-//line along.go:119
-		for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:119*/ i_ := b_.i0_
+		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-//line along.go:120
-				j_ := b_.j0_ + l_
-//line along.go:120
-				for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-//line along.go:121
+				/*line along.go:120*/ j_ := b_.j0_ + l_
+				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-//line along.go:121
-					var t2_ float64
-//line along.go:121
-					t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-//line along.go:121
-					u_ := t_
-//line along.go:121
-					v_ := t2_
-//line along.go:122
+					/*line along.go:121*/ var t2_ float64
+					/*line along.go:121*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:121*/ u_ := t_
+					/*line along.go:121*/ v_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded_(p_, u_, v_)))
-//line along.go:123
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-//line along.go:126
-	count_ := int64(0)
-//line along.go:127
+	/*line along.go:126*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
-//line along.go:128
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-//line along.go:130
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6792
+//line kernels_tandem.go:5181
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-//line terms.go:53
-	hi_ := gpu_field_(f_, w_.hi_)
-//line terms.go:53
-	lo_ := gpu_field_(f_, w_.lo_)
-//line terms.go:54
+	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
 	span_ := gpu_precision_(f_) - int64(3)
-//line terms.go:54
-	least_ := int64(1)
-//line terms.go:55
+	/*line terms.go:54*/ least_ := int64(1)
 	if gpu_product(p_) {
-//line terms.go:56
 		t_ := gpu_precision_(f_) - int64(5)
-//line terms.go:56
-		t2_ := gpu_precision_(f_) + int64(2)
-//line terms.go:56
-		span_ = t_
-//line terms.go:56
-		least_ = t2_
+		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:56*/ span_ = t_
+		/*line terms.go:56*/ least_ = t2_
 	}
-//line terms.go:58
 	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6817
+//line kernels_tandem.go:5196
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-//line terms.go:68
-	return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6823
+	/*line terms.go:68*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:5201
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
-//line format.go:53
-	return int64(-2176)
-//line kernels_tandem.go:6829
+	/*line format.go:53*/ return int64(-2176)
+//line kernels_tandem.go:5206
 }
 
 func gpu_digit__(d_ gpu_digits__, k_ int64) int64 {
 	{
-//line terms.go:103
-		t_ := k_
-//line terms.go:104
+		/*line terms.go:103*/ t_ := k_
 		if t_ == int64(0) {
-//line terms.go:105
 			return d_.a_
 		} else {
-//line terms.go:106
-			if t_ == int64(1) {
-//line terms.go:107
+			/*line terms.go:106*/ if t_ == int64(1) {
 				return d_.b_
 			}
 		}
 	}
-//line terms.go:109
-	return d_.c_
-//line kernels_tandem.go:6850
+	/*line terms.go:109*/ return d_.c_
+//line kernels_tandem.go:5221
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
-//line format.go:50
-	return int64(53)
-//line kernels_tandem.go:6856
+	/*line format.go:50*/ return int64(53)
+//line kernels_tandem.go:5226
 }
 
 func gpu_field_(t_ gpu_double, head_ int32) int64 {
-//line format.go:60
-	return int64((head_ >> (20)))
-//line kernels_tandem.go:6862
+	/*line format.go:60*/ return int64((head_ >> (20)))
+//line kernels_tandem.go:5231
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-//line along.go:99
-	var u_ float64
-//line along.go:99
-	var v_ float64
-//line along.go:101
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-//line along.go:102
+	/*line along.go:99*/ var u_ float64
+	/*line along.go:99*/ var v_ float64
+	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
-//line along.go:103
 		t_ := x_ - b_.shift_
-//line along.go:103
-		t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-//line along.go:103
-		u_ = t_
-//line along.go:103
-		v_ = t2_
-//line along.go:104
+		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:103*/ u_ = t_
+		/*line along.go:103*/ v_ = t2_
 		if gpu_exact(p_) {
-//line along.go:105
 			return float64(u_ * v_), float64(1)
 		}
-//line along.go:107
 		return u_, v_
 	}
-//line along.go:109
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:6892
+//line kernels_tandem.go:5249
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-//line terms.go:122
-	var t_ uint64
-//line terms.go:122
-	var t2_ int64
-//line terms.go:122
-	var t3_ bool
-//line terms.go:122
-	t_, t2_, t3_ = gpu_split_(f_, x_)
-//line terms.go:122
-	m_ := t_
-//line terms.go:122
-	e_ := t2_
-//line terms.go:122
-	finite_ := t3_
-//line terms.go:123
+	/*line terms.go:122*/ var t_ uint64
+	/*line terms.go:122*/ var t2_ int64
+	/*line terms.go:122*/ var t3_ bool
+	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:122*/ m_ := t_
+	/*line terms.go:122*/ e_ := t2_
+	/*line terms.go:122*/ finite_ := t3_
 	if !gpu_product(p_) {
-//line terms.go:124
 		if !finite_ {
-//line terms.go:125
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-//line terms.go:125
-			return t4_
+			/*line terms.go:125*/ return t4_
 		}
-//line terms.go:127
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-//line terms.go:127
-		return t5_
+		/*line terms.go:127*/ return t5_
 	}
-//line terms.go:129
 	var t6_ uint64
-//line terms.go:129
-	var t7_ int64
-//line terms.go:129
-	var t8_ bool
-//line terms.go:129
-	t6_, t7_, t8_ = gpu_split_(f_, y_)
-//line terms.go:129
-	n_ := t6_
-//line terms.go:129
-	g_ := t7_
-//line terms.go:129
-	finite2_ := t8_
-//line terms.go:130
+	/*line terms.go:129*/ var t7_ int64
+	/*line terms.go:129*/ var t8_ bool
+	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:129*/ n_ := t6_
+	/*line terms.go:129*/ g_ := t7_
+	/*line terms.go:129*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
-//line terms.go:131
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-//line terms.go:131
-		return t9_
+		/*line terms.go:131*/ return t9_
 	}
-//line terms.go:133
 	t10_ := support.MulHi(m_, n_)
-//line terms.go:133
-	t11_ := m_ * n_
-//line terms.go:133
-	hi_ := t10_
-//line terms.go:133
-	lo_ := t11_
-//line terms.go:134
+	/*line terms.go:133*/ t11_ := m_ * n_
+	/*line terms.go:133*/ hi_ := t10_
+	/*line terms.go:133*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-//line terms.go:134
-	return t12_
-//line kernels_tandem.go:6957
+	/*line terms.go:134*/ return t12_
+//line kernels_tandem.go:5285
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-//line along.go:116
-	s_ := gpu_scale_(f_, top_)
-//line along.go:117
+	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits__
-//line along.go:118
 	w_ := gpu_anywhere()
 	{
-//line along.go:119
-		i_ := b_.i0_
-//line along.go:119
-		for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:119*/ i_ := b_.i0_
+		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-//line along.go:120
-				j_ := b_.j0_ + l_
-//line along.go:120
-				for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-//line along.go:121
+				/*line along.go:120*/ j_ := b_.j0_ + l_
+				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-//line along.go:121
-					var t2_ float64
-//line along.go:121
-					t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-//line along.go:121
-					u_ := t_
-//line along.go:121
-					v_ := t2_
-//line along.go:122
+					/*line along.go:121*/ var t2_ float64
+					/*line along.go:121*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:121*/ u_ := t_
+					/*line along.go:121*/ v_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded__(p_, u_, v_)))
-//line along.go:123
 					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-//line along.go:126
-	count_ := int64(0)
-//line along.go:127
+	/*line along.go:126*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
-//line along.go:128
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-//line along.go:130
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:7004
+//line kernels_tandem.go:5314
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
-//line terms.go:53
-	hi_ := gpu_field_(f_, w_.hi_)
-//line terms.go:53
-	lo_ := gpu_field_(f_, w_.lo_)
-//line terms.go:54
+	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
 	span_ := gpu_precision_(f_) - int64(3)
-//line terms.go:54
-	least_ := int64(1)
-//line terms.go:55
+	/*line terms.go:54*/ least_ := int64(1)
 	if gpu_product_(p_) {
-//line terms.go:56
 		t_ := gpu_precision_(f_) - int64(5)
-//line terms.go:56
-		t2_ := gpu_precision_(f_) + int64(2)
-//line terms.go:56
-		span_ = t_
-//line terms.go:56
-		least_ = t2_
+		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:56*/ span_ = t_
+		/*line terms.go:56*/ least_ = t2_
 	}
-//line terms.go:58
 	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7029
+//line kernels_tandem.go:5329
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
-//line terms.go:27
-	return int64(2)
-//line kernels_tandem.go:7035
+	/*line terms.go:27*/ return int64(2)
+//line kernels_tandem.go:5334
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-//line along.go:99
-	var u_ float64
-//line along.go:99
-	var v_ float64
-//line along.go:101
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-//line along.go:102
+	/*line along.go:99*/ var u_ float64
+	/*line along.go:99*/ var v_ float64
+	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product_(p_) || gpu_exact_(p_) {
-//line along.go:103
 		t_ := float64((x_ - b_.shift_))
-//line along.go:103
-		t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
-//line along.go:103
-		u_ = t_
-//line along.go:103
-		v_ = t2_
-//line along.go:104
+		/*line along.go:103*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
+		/*line along.go:103*/ u_ = t_
+		/*line along.go:103*/ v_ = t2_
 		if gpu_exact_(p_) {
-//line along.go:105
 			return float64(u_ * v_), float64(1)
 		}
-//line along.go:107
 		return u_, v_
 	}
-//line along.go:109
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:7065
+//line kernels_tandem.go:5352
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-//line terms.go:122
-	var t_ uint64
-//line terms.go:122
-	var t2_ int64
-//line terms.go:122
-	var t3_ bool
-//line terms.go:122
-	t_, t2_, t3_ = gpu_split_(f_, x_)
-//line terms.go:122
-	m_ := t_
-//line terms.go:122
-	e_ := t2_
-//line terms.go:122
-	finite_ := t3_
-//line terms.go:123
+	/*line terms.go:122*/ var t_ uint64
+	/*line terms.go:122*/ var t2_ int64
+	/*line terms.go:122*/ var t3_ bool
+	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:122*/ m_ := t_
+	/*line terms.go:122*/ e_ := t2_
+	/*line terms.go:122*/ finite_ := t3_
 	if !gpu_product_(p_) {
-//line terms.go:124
 		if !finite_ {
-//line terms.go:125
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-//line terms.go:125
-			return t4_
+			/*line terms.go:125*/ return t4_
 		}
-//line terms.go:127
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-//line terms.go:127
-		return t5_
+		/*line terms.go:127*/ return t5_
 	}
-//line terms.go:129
 	var t6_ uint64
-//line terms.go:129
-	var t7_ int64
-//line terms.go:129
-	var t8_ bool
-//line terms.go:129
-	t6_, t7_, t8_ = gpu_split_(f_, y_)
-//line terms.go:129
-	n_ := t6_
-//line terms.go:129
-	g_ := t7_
-//line terms.go:129
-	finite2_ := t8_
-//line terms.go:130
+	/*line terms.go:129*/ var t7_ int64
+	/*line terms.go:129*/ var t8_ bool
+	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:129*/ n_ := t6_
+	/*line terms.go:129*/ g_ := t7_
+	/*line terms.go:129*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
-//line terms.go:131
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-//line terms.go:131
-		return t9_
+		/*line terms.go:131*/ return t9_
 	}
-//line terms.go:133
 	t10_ := support.MulHi(m_, n_)
-//line terms.go:133
-	t11_ := m_ * n_
-//line terms.go:133
-	hi_ := t10_
-//line terms.go:133
-	lo_ := t11_
-//line terms.go:134
+	/*line terms.go:133*/ t11_ := m_ * n_
+	/*line terms.go:133*/ hi_ := t10_
+	/*line terms.go:133*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-//line terms.go:134
-	return t12_
-//line kernels_tandem.go:7130
+	/*line terms.go:134*/ return t12_
+//line kernels_tandem.go:5388
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-//line along.go:116
-	s_ := gpu_scale_(f_, top_)
-//line along.go:117
+	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits__
-//line along.go:118
 	w_ := gpu_anywhere()
 	{
-//line along.go:119
-		i_ := b_.i0_
-//line along.go:119
-		for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:119*/ i_ := b_.i0_
+		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-//line along.go:120
-				j_ := b_.j0_ + l_
-//line along.go:120
-				for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-//line along.go:121
+				/*line along.go:120*/ j_ := b_.j0_ + l_
+				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-//line along.go:121
-					var t2_ float64
-//line along.go:121
-					t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-//line along.go:121
-					u_ := t_
-//line along.go:121
-					v_ := t2_
-//line along.go:122
+					/*line along.go:121*/ var t2_ float64
+					/*line along.go:121*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:121*/ u_ := t_
+					/*line along.go:121*/ v_ := t2_
 					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded___(p_, u_, v_)))
-//line along.go:123
 					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-//line along.go:126
-	count_ := int64(0)
-//line along.go:127
+	/*line along.go:126*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
-//line along.go:128
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-//line along.go:130
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7177
+//line kernels_tandem.go:5417
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
-//line terms.go:53
-	hi_ := gpu_field_(f_, w_.hi_)
-//line terms.go:53
-	lo_ := gpu_field_(f_, w_.lo_)
-//line terms.go:54
+	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
 	span_ := gpu_precision_(f_) - int64(3)
-//line terms.go:54
-	least_ := int64(1)
-//line terms.go:55
+	/*line terms.go:54*/ least_ := int64(1)
 	if gpu_product__(p_) {
-//line terms.go:56
 		t_ := gpu_precision_(f_) - int64(5)
-//line terms.go:56
-		t2_ := gpu_precision_(f_) + int64(2)
-//line terms.go:56
-		span_ = t_
-//line terms.go:56
-		least_ = t2_
+		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:56*/ span_ = t_
+		/*line terms.go:56*/ least_ = t2_
 	}
-//line terms.go:58
 	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7202
+//line kernels_tandem.go:5432
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
-//line terms.go:30
-	return int64(3)
-//line kernels_tandem.go:7208
+	/*line terms.go:30*/ return int64(3)
+//line kernels_tandem.go:5437
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-//line along.go:99
-	var u_ float64
-//line along.go:99
-	var v_ float64
-//line along.go:101
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-//line along.go:102
+	/*line along.go:99*/ var u_ float64
+	/*line along.go:99*/ var v_ float64
+	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product__(p_) || gpu_exact__(p_) {
-//line along.go:103
 		t_ := x_ - b_.shift_
-//line along.go:103
-		t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-//line along.go:103
-		u_ = t_
-//line along.go:103
-		v_ = t2_
-//line along.go:104
+		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:103*/ u_ = t_
+		/*line along.go:103*/ v_ = t2_
 		if gpu_exact__(p_) {
-//line along.go:105
 			return float64(u_ * v_), float64(1)
 		}
-//line along.go:107
 		return u_, v_
 	}
-//line along.go:109
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:7238
+//line kernels_tandem.go:5455
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-//line terms.go:122
-	var t_ uint64
-//line terms.go:122
-	var t2_ int64
-//line terms.go:122
-	var t3_ bool
-//line terms.go:122
-	t_, t2_, t3_ = gpu_split_(f_, x_)
-//line terms.go:122
-	m_ := t_
-//line terms.go:122
-	e_ := t2_
-//line terms.go:122
-	finite_ := t3_
-//line terms.go:123
+	/*line terms.go:122*/ var t_ uint64
+	/*line terms.go:122*/ var t2_ int64
+	/*line terms.go:122*/ var t3_ bool
+	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:122*/ m_ := t_
+	/*line terms.go:122*/ e_ := t2_
+	/*line terms.go:122*/ finite_ := t3_
 	if !gpu_product__(p_) {
-//line terms.go:124
 		if !finite_ {
-//line terms.go:125
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-//line terms.go:125
-			return t4_
+			/*line terms.go:125*/ return t4_
 		}
-//line terms.go:127
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-//line terms.go:127
-		return t5_
+		/*line terms.go:127*/ return t5_
 	}
-//line terms.go:129
 	var t6_ uint64
-//line terms.go:129
-	var t7_ int64
-//line terms.go:129
-	var t8_ bool
-//line terms.go:129
-	t6_, t7_, t8_ = gpu_split_(f_, y_)
-//line terms.go:129
-	n_ := t6_
-//line terms.go:129
-	g_ := t7_
-//line terms.go:129
-	finite2_ := t8_
-//line terms.go:130
+	/*line terms.go:129*/ var t7_ int64
+	/*line terms.go:129*/ var t8_ bool
+	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:129*/ n_ := t6_
+	/*line terms.go:129*/ g_ := t7_
+	/*line terms.go:129*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
-//line terms.go:131
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-//line terms.go:131
-		return t9_
+		/*line terms.go:131*/ return t9_
 	}
-//line terms.go:133
 	t10_ := support.MulHi(m_, n_)
-//line terms.go:133
-	t11_ := m_ * n_
-//line terms.go:133
-	hi_ := t10_
-//line terms.go:133
-	lo_ := t11_
-//line terms.go:134
+	/*line terms.go:133*/ t11_ := m_ * n_
+	/*line terms.go:133*/ hi_ := t10_
+	/*line terms.go:133*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-//line terms.go:134
-	return t12_
-//line kernels_tandem.go:7303
+	/*line terms.go:134*/ return t12_
+//line kernels_tandem.go:5491
 }
 
 func gpu_no(sum_ bool) gpu_state {
-//line fold.go:63
-	if sum_ {
-//line fold.go:64
+	/*line fold.go:63*/ if sum_ {
 		t_ := gpu_state{}
-//line fold.go:64
-		return t_
+		/*line fold.go:64*/ return t_
 	}
-//line fold.go:66
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
-//line fold.go:66
-	return t2_
-//line kernels_tandem.go:7318
+	/*line fold.go:66*/ return t2_
+//line kernels_tandem.go:5501
 }
 
 func gpu_sum(t_ gpu_most32) bool {
-//line fold.go:27
-	return false
-//line kernels_tandem.go:7324
+	/*line fold.go:27*/ return false
+//line kernels_tandem.go:5506
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
-//line fold.go:42
-	if x_ != x_ {
-//line fold.go:43
+	/*line fold.go:42*/ if x_ != x_ {
 		return int64(9223372036854775807)
 	}
-//line fold.go:45
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
-//line fold.go:46
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7337
+//line kernels_tandem.go:5515
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 	{
-//line fold.go:71
-		if sum_ {
-//line fold.go:72
+		/*line fold.go:71*/ if sum_ {
 			t2_ := gpu_state{key_: s_.key_ + t_.key_}
-//line fold.go:72
-			return t2_
+			/*line fold.go:72*/ return t2_
 		} else {
-//line fold.go:73
-			if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
-//line fold.go:74
+			/*line fold.go:73*/ if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
 				return t_
 			}
 		}
 	}
-//line fold.go:76
-	return s_
-//line kernels_tandem.go:7358
+	/*line fold.go:76*/ return s_
+//line kernels_tandem.go:5530
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
-//line fold.go:28
-	return false
-//line kernels_tandem.go:7364
+	/*line fold.go:28*/ return false
+//line kernels_tandem.go:5535
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
-//line fold.go:50
-	if x_ != x_ {
-//line fold.go:51
+	/*line fold.go:50*/ if x_ != x_ {
 		return int64(9223372036854775807)
 	}
-//line fold.go:53
 	b_ := int64(math.Float64bits(x_)) & mask_
-//line fold.go:54
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7377
+//line kernels_tandem.go:5544
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
-//line fold.go:29
-	return false
-//line kernels_tandem.go:7383
+	/*line fold.go:29*/ return false
+//line kernels_tandem.go:5549
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
-//line fold.go:30
-	return int64(x_) ^ flip_
-//line kernels_tandem.go:7389
+	/*line fold.go:30*/ return int64(x_) ^ flip_
+//line kernels_tandem.go:5554
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
-//line fold.go:24
-	return true
-//line kernels_tandem.go:7395
+	/*line fold.go:24*/ return true
+//line kernels_tandem.go:5559
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
-//line fold.go:25
-	return int64(x_)
-//line kernels_tandem.go:7401
+	/*line fold.go:25*/ return int64(x_)
+//line kernels_tandem.go:5564
 }
 
 func gpu_sum____(t_ gpu_count) bool {
-//line fold.go:26
-	return true
-//line kernels_tandem.go:7407
+	/*line fold.go:26*/ return true
+//line kernels_tandem.go:5569
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
-//line fold.go:33
-	if x_ {
-//line fold.go:34
+	/*line fold.go:33*/ if x_ {
 		return int64(1)
 	}
-//line fold.go:36
 	return int64(0)
-//line kernels_tandem.go:7418
+//line kernels_tandem.go:5577
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
-//line fold.go:144
-	if s_.key_ == int64(9223372036854775807) {
-//line fold.go:145
+	/*line fold.go:144*/ if s_.key_ == int64(9223372036854775807) {
 		return math.Float32frombits(uint32(2143289344))
 	}
-//line fold.go:147
 	b_ := s_.key_ ^ flip_
-//line fold.go:148
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7431
+//line kernels_tandem.go:5586
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
-//line fold.go:152
-	if s_.key_ == int64(9223372036854775807) {
-//line fold.go:153
+	/*line fold.go:152*/ if s_.key_ == int64(9223372036854775807) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
-//line fold.go:155
 	b_ := s_.key_ ^ flip_
-//line fold.go:156
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7444
+//line kernels_tandem.go:5595
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
-//line fold.go:159
-	return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7450
+	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
+//line kernels_tandem.go:5600
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-//line fold.go:160
-	return int32(s_.index_)
-//line kernels_tandem.go:7456
+	/*line fold.go:160*/ return int32(s_.index_)
+//line kernels_tandem.go:5605
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-//line fold.go:161
-	return int32(s_.key_)
-//line kernels_tandem.go:7462
+	/*line fold.go:161*/ return int32(s_.key_)
+//line kernels_tandem.go:5610
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
-//line fold.go:162
-	return s_.key_ >= least_
-//line kernels_tandem.go:7468
+	/*line fold.go:162*/ return s_.key_ >= least_
+//line kernels_tandem.go:5615
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-//line ../../../internal/superacc/value.go:17
-	gpu_Carry(w_, at_)
-//line ../../../internal/superacc/value.go:18
+	/*line ../../../internal/superacc/value.go:17*/ gpu_Carry(w_, at_)
 	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
-//line ../../../internal/superacc/value.go:19
 	if v_.Neg_ {
 		{
-//line ../../../internal/superacc/value.go:20
-			t_ := at_.N_
-//line ../../../internal/superacc/value.go:20
-			k_ := int64(0)
-//line ../../../internal/superacc/value.go:20
-			for ; k_ < t_; k_ = k_ + int64(1) {
-//line ../../../internal/superacc/value.go:21
+			/*line ../../../internal/superacc/value.go:20*/ t_ := at_.N_
+			/*line ../../../internal/superacc/value.go:20*/ k_ := int64(0)
+			/*line ../../../internal/superacc/value.go:20*/ for ; k_ < t_; k_ = k_ + int64(1) {
 				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
 			}
 		}
-//line ../../../internal/superacc/value.go:23
-		gpu_Carry(w_, at_)
+		/*line ../../../internal/superacc/value.go:23*/ gpu_Carry(w_, at_)
 	}
-//line ../../../internal/superacc/value.go:25
 	k2_ := at_.N_ - int64(1)
-//line ../../../internal/superacc/value.go:26
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
-//line ../../../internal/superacc/value.go:27
 		k2_ = k2_ - int64(1)
 	}
-//line ../../../internal/superacc/value.go:29
 	t2_ := gpu_digit___(w_, at_, k2_)
-//line ../../../internal/superacc/value.go:29
-	t3_ := gpu_digit___(w_, at_, k2_-int64(1))
-//line ../../../internal/superacc/value.go:29
-	t4_ := gpu_digit___(w_, at_, k2_-int64(2))
-//line ../../../internal/superacc/value.go:29
-	t5_ := gpu_digit___(w_, at_, k2_-int64(3))
-//line ../../../internal/superacc/value.go:29
-	t6_ := gpu_digit___(w_, at_, k2_-int64(4))
-//line ../../../internal/superacc/value.go:29
-	a_ := t2_
-//line ../../../internal/superacc/value.go:29
-	b_ := t3_
-//line ../../../internal/superacc/value.go:29
-	c_ := t4_
-//line ../../../internal/superacc/value.go:29
-	d_ := t5_
-//line ../../../internal/superacc/value.go:29
-	e_ := t6_
-//line ../../../internal/superacc/value.go:30
+	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit___(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit___(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit___(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit___(w_, at_, k2_-int64(4))
+	/*line ../../../internal/superacc/value.go:29*/ a_ := t2_
+	/*line ../../../internal/superacc/value.go:29*/ b_ := t3_
+	/*line ../../../internal/superacc/value.go:29*/ c_ := t4_
+	/*line ../../../internal/superacc/value.go:29*/ d_ := t5_
+	/*line ../../../internal/superacc/value.go:29*/ e_ := t6_
 	if a_ == uint64(0) {
-//line ../../../internal/superacc/value.go:31
 		return v_
 	}
-//line ../../../internal/superacc/value.go:33
 	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
-//line ../../../internal/superacc/value.go:34
 	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
-//line ../../../internal/superacc/value.go:35
 	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
-//line ../../../internal/superacc/value.go:36
 	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
-//line ../../../internal/superacc/value.go:37
 	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
 	{
-//line ../../../internal/superacc/value.go:38
-		i_ := int64(0)
-//line ../../../internal/superacc/value.go:38
-		for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-//line ../../../internal/superacc/value.go:39
+		/*line ../../../internal/superacc/value.go:38*/ i_ := int64(0)
+		/*line ../../../internal/superacc/value.go:38*/ for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
 			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 		}
 	}
-//line ../../../internal/superacc/value.go:41
-	return v_
-//line kernels_tandem.go:7545
+	/*line ../../../internal/superacc/value.go:41*/ return v_
+//line kernels_tandem.go:5660
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
-//line ../../../internal/superacc/value.go:61
-	if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
-//line ../../../internal/superacc/value.go:62
+	/*line ../../../internal/superacc/value.go:61*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
 		return v_
 	}
-//line ../../../internal/superacc/value.go:64
 	known_ := int64(bits.Len64(n_)) - int64(1)
-//line ../../../internal/superacc/value.go:65
 	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
-//line ../../../internal/superacc/value.go:65
-	lo_ := v_.Lo_ << (uint64(known_))
-//line ../../../internal/superacc/value.go:65
-	rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
-//line ../../../internal/superacc/value.go:66
+	/*line ../../../internal/superacc/value.go:65*/ lo_ := v_.Lo_ << (uint64(known_))
+	/*line ../../../internal/superacc/value.go:65*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
 	qhi_ := uint64(0)
-//line ../../../internal/superacc/value.go:66
-	qlo_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:66*/ qlo_ := uint64(0)
 	{
-//line ../../../internal/superacc/value.go:67
-		t_ := int64(0)
-//line ../../../internal/superacc/value.go:67
-		for ; t_ < int64(120); t_ = t_ + int64(1) {
-//line ../../../internal/superacc/value.go:68
+		/*line ../../../internal/superacc/value.go:67*/ t_ := int64(0)
+		/*line ../../../internal/superacc/value.go:67*/ for ; t_ < int64(120); t_ = t_ + int64(1) {
 			rem_ = (rem_ << (1)) | (hi_ >> (63))
-//line ../../../internal/superacc/value.go:69
 			t2_ := (hi_ << (1)) | (lo_ >> (63))
-//line ../../../internal/superacc/value.go:69
-			t3_ := lo_ << (1)
-//line ../../../internal/superacc/value.go:69
-			hi_ = t2_
-//line ../../../internal/superacc/value.go:69
-			lo_ = t3_
-//line ../../../internal/superacc/value.go:70
+			/*line ../../../internal/superacc/value.go:69*/ t3_ := lo_ << (1)
+			/*line ../../../internal/superacc/value.go:69*/ hi_ = t2_
+			/*line ../../../internal/superacc/value.go:69*/ lo_ = t3_
 			t4_ := (qhi_ << (1)) | (qlo_ >> (63))
-//line ../../../internal/superacc/value.go:70
-			t5_ := qlo_ << (1)
-//line ../../../internal/superacc/value.go:70
-			qhi_ = t4_
-//line ../../../internal/superacc/value.go:70
-			qlo_ = t5_
-//line ../../../internal/superacc/value.go:71
+			/*line ../../../internal/superacc/value.go:70*/ t5_ := qlo_ << (1)
+			/*line ../../../internal/superacc/value.go:70*/ qhi_ = t4_
+			/*line ../../../internal/superacc/value.go:70*/ qlo_ = t5_
 			if rem_ >= n_ {
-//line ../../../internal/superacc/value.go:72
 				rem_ = rem_ - n_
-//line ../../../internal/superacc/value.go:73
 				qlo_ = qlo_ | uint64(1)
 			}
 		}
 	}
-//line ../../../internal/superacc/value.go:76
-	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7600
+	/*line ../../../internal/superacc/value.go:76*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:5692
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
-//line ../../../internal/superacc/value.go:81
-	if v_.Hi_ == uint64(0) {
-//line ../../../internal/superacc/value.go:82
+	/*line ../../../internal/superacc/value.go:81*/ if v_.Hi_ == uint64(0) {
 		return v_
 	}
-//line ../../../internal/superacc/value.go:84
 	hi_ := v_.Hi_
-//line ../../../internal/superacc/value.go:84
-	lo_ := v_.Lo_
-//line ../../../internal/superacc/value.go:85
+	/*line ../../../internal/superacc/value.go:84*/ lo_ := v_.Lo_
 	if (v_.Exp_ & int64(1)) != int64(0) {
-//line ../../../internal/superacc/value.go:86
 		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
-//line ../../../internal/superacc/value.go:87
 		t_ := hi_ >> (1)
-//line ../../../internal/superacc/value.go:87
-		t2_ := (lo_ >> (1)) | (hi_ << (63))
-//line ../../../internal/superacc/value.go:87
-		hi_ = t_
-//line ../../../internal/superacc/value.go:87
-		lo_ = t2_
-//line ../../../internal/superacc/value.go:88
+		/*line ../../../internal/superacc/value.go:87*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
+		/*line ../../../internal/superacc/value.go:87*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:87*/ lo_ = t2_
 		v_.Exp_ = v_.Exp_ + int64(1)
 	}
-//line ../../../internal/superacc/value.go:90
 	rem_ := uint64(0)
-//line ../../../internal/superacc/value.go:90
-	root_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:90*/ root_ := uint64(0)
 	{
-//line ../../../internal/superacc/value.go:91
-		t3_ := int64(0)
-//line ../../../internal/superacc/value.go:91
-		for ; t3_ < int64(58); t3_ = t3_ + int64(1) {
-//line ../../../internal/superacc/value.go:92
+		/*line ../../../internal/superacc/value.go:91*/ t3_ := int64(0)
+		/*line ../../../internal/superacc/value.go:91*/ for ; t3_ < int64(58); t3_ = t3_ + int64(1) {
 			rem_ = (rem_ << (2)) | (hi_ >> (62))
-//line ../../../internal/superacc/value.go:93
 			t4_ := (hi_ << (2)) | (lo_ >> (62))
-//line ../../../internal/superacc/value.go:93
-			t5_ := lo_ << (2)
-//line ../../../internal/superacc/value.go:93
-			hi_ = t4_
-//line ../../../internal/superacc/value.go:93
-			lo_ = t5_
-//line ../../../internal/superacc/value.go:94
+			/*line ../../../internal/superacc/value.go:93*/ t5_ := lo_ << (2)
+			/*line ../../../internal/superacc/value.go:93*/ hi_ = t4_
+			/*line ../../../internal/superacc/value.go:93*/ lo_ = t5_
 			t6_ := (root_ << (2)) | uint64(1)
-//line ../../../internal/superacc/value.go:95
 			root_ = root_ << (1)
-//line ../../../internal/superacc/value.go:96
 			if rem_ >= t6_ {
-//line ../../../internal/superacc/value.go:97
 				rem_ = rem_ - t6_
-//line ../../../internal/superacc/value.go:98
 				root_ = root_ | uint64(1)
 			}
 		}
 	}
-//line ../../../internal/superacc/value.go:101
-	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7662
+	/*line ../../../internal/superacc/value.go:101*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:5728
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-//line format.go:46
-	return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7668
+	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:5733
 }
 
 func gpu_value(f_ gpu_single, special_ int64) float32 {
-//line round.go:49
-	inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	/*line round.go:49*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
 	{
-//line round.go:50
-		t_ := special_
-//line round.go:51
+		/*line round.go:50*/ t_ := special_
 		if t_ == int64(2) {
-//line round.go:52
 			return inf_
 		} else {
-//line round.go:53
-			if t_ == int64(4) {
-//line round.go:54
+			/*line round.go:53*/ if t_ == int64(4) {
 				return -inf_
 			}
 		}
 	}
-//line round.go:56
-	return inf_ - inf_
-//line kernels_tandem.go:7691
+	/*line round.go:56*/ return inf_ - inf_
+//line kernels_tandem.go:5749
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-//line format.go:62
-	return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7697
+	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:5754
 }
 
 func gpu_value_(f_ gpu_double, special_ int64) float64 {
-//line round.go:49
-	inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	/*line round.go:49*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
 	{
-//line round.go:50
-		t_ := special_
-//line round.go:51
+		/*line round.go:50*/ t_ := special_
 		if t_ == int64(2) {
-//line round.go:52
 			return inf_
 		} else {
-//line round.go:53
-			if t_ == int64(4) {
-//line round.go:54
+			/*line round.go:53*/ if t_ == int64(4) {
 				return -inf_
 			}
 		}
 	}
-//line round.go:56
-	return inf_ - inf_
-//line kernels_tandem.go:7720
+	/*line round.go:56*/ return inf_ - inf_
+//line kernels_tandem.go:5770
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-//line terms.go:63
-	return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:7726
+	/*line terms.go:63*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:5775
 }
 
 func gpu_anywhere() gpu_window {
-//line terms.go:44
-	t_ := gpu_window{lo_: int32(2147483647)}
-//line terms.go:44
-	return t_
-//line kernels_tandem.go:7734
+	/*line terms.go:44*/ t_ := gpu_window{lo_: int32(2147483647)}
+	/*line terms.go:44*/ return t_
+//line kernels_tandem.go:5781
 }
 
 func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
-//line across.go:55
-	x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
-//line across.go:57
 		if gpu_exact(p_) {
-//line across.go:58
 			return float32((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-//line across.go:59
-			if gpu_product(p_) {
-//line across.go:60
+			/*line across.go:59*/ if gpu_product(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-//line across.go:62
-	return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7755
+	/*line across.go:62*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
+//line kernels_tandem.go:5796
 }
 
 func gpu_with(w_ gpu_window, head_ int32) gpu_window {
-//line terms.go:47
-	t_ := gpu_window{hi_: max(w_.hi_, head_), lo_: min(w_.lo_, head_)}
-//line terms.go:47
-	return t_
-//line kernels_tandem.go:7763
+	/*line terms.go:47*/ t_ := gpu_window{hi_: max(w_.hi_, head_), lo_: min(w_.lo_, head_)}
+	/*line terms.go:47*/ return t_
+//line kernels_tandem.go:5802
 }
 
 func gpu_head(t_ gpu_single, x_ float32) int32 {
-//line format.go:43
-	return int32((math.Float32bits(x_) & uint32(2147483647)))
-//line kernels_tandem.go:7769
+	/*line format.go:43*/ return int32((math.Float32bits(x_) & uint32(2147483647)))
+//line kernels_tandem.go:5807
 }
 
 func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
-//line terms.go:34
-	if gpu_product(p_) {
-//line terms.go:35
+	/*line terms.go:34*/ if gpu_product(p_) {
 		return float32(x_ * y_)
 	}
-//line terms.go:37
 	return x_
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:5815
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, scale_ float32) gpu_digits {
-//line terms.go:79
-	term_ := gpu_rounded(p_, x_, y_)
-//line terms.go:80
+	/*line terms.go:79*/ term_ := gpu_rounded(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
-//line terms.go:81
 	z_ := upper_ + gpu_magic(f_)
-//line terms.go:82
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-//line terms.go:83
 	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
-//line terms.go:84
 	if gpu_product(p_) {
-//line terms.go:85
 		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
-//line terms.go:86
 		z_ = lower_ + gpu_magic(f_)
-//line terms.go:87
 		d_.b_ = d_.b_ + gpu_bits(f_, z_)
-//line terms.go:88
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
-//line terms.go:90
 	return d_
-//line kernels_tandem.go:7807
+//line kernels_tandem.go:5831
 }
 
 func gpu_without(d_ gpu_digits, magic_ int32, product_ bool) gpu_digits {
-//line terms.go:95
-	if product_ {
-//line terms.go:96
+	/*line terms.go:95*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-//line terms.go:96
-		return t_
+		/*line terms.go:96*/ return t_
 	}
-//line terms.go:98
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-//line terms.go:98
-	return t2_
-//line kernels_tandem.go:7822
+	/*line terms.go:98*/ return t2_
+//line kernels_tandem.go:5841
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
-//line format.go:40
-	return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7828
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:5846
 }
 
 func gpu_magic(t_ gpu_single) float32 {
-//line format.go:38
-	return float32(1.2582912e+07)
-//line kernels_tandem.go:7834
+	/*line format.go:38*/ return float32(1.2582912e+07)
+//line kernels_tandem.go:5851
 }
 
 func gpu_product(t_ gpu_one) bool {
-//line terms.go:23
-	return false
-//line kernels_tandem.go:7840
+	/*line terms.go:23*/ return false
+//line kernels_tandem.go:5856
 }
 
 func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
 	{
-//line across.go:110
-		k_ := int64(0)
-//line across.go:110
-		for ; k_ < int64(3); k_ = k_ + int64(1) {
-//line across.go:111
+		/*line across.go:110*/ k_ := int64(0)
+		/*line across.go:110*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, p_, v_, k_)
 		}
 	}
-//line kernels_tandem.go:7853
+//line kernels_tandem.go:5866
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-//line terms.go:63
-	return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:7859
+	/*line terms.go:63*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:5871
 }
 
 func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
-//line across.go:55
-	x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
-//line across.go:57
 		if gpu_exact(p_) {
-//line across.go:58
 			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-//line across.go:59
-			if gpu_product(p_) {
-//line across.go:60
+			/*line across.go:59*/ if gpu_product(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-//line across.go:62
-	return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7880
+	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:5886
 }
 
 func gpu_head_(t_ gpu_double, x_ float64) int32 {
-//line format.go:59
-	return int32(((math.Float64bits(x_) >> (32)) & uint64(2147483647)))
-//line kernels_tandem.go:7886
+	/*line format.go:59*/ return int32(((math.Float64bits(x_) >> (32)) & uint64(2147483647)))
+//line kernels_tandem.go:5891
 }
 
 func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
-//line terms.go:34
-	if gpu_product(p_) {
-//line terms.go:35
+	/*line terms.go:34*/ if gpu_product(p_) {
 		return float64(x_ * y_)
 	}
-//line terms.go:37
 	return x_
-//line kernels_tandem.go:7897
+//line kernels_tandem.go:5899
 }
 
 func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-//line terms.go:79
-	term_ := gpu_rounded_(p_, x_, y_)
-//line terms.go:80
+	/*line terms.go:79*/ term_ := gpu_rounded_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
-//line terms.go:81
 	z_ := upper_ + gpu_magic_(f_)
-//line terms.go:82
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-//line terms.go:83
 	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-//line terms.go:84
 	if gpu_product(p_) {
-//line terms.go:85
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-//line terms.go:86
 		z_ = lower_ + gpu_magic_(f_)
-//line terms.go:87
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-//line terms.go:88
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
-//line terms.go:90
 	return d_
-//line kernels_tandem.go:7924
+//line kernels_tandem.go:5915
 }
 
 func gpu_without_(d_ gpu_digits__, magic_ int64, product_ bool) gpu_digits__ {
-//line terms.go:95
-	if product_ {
-//line terms.go:96
+	/*line terms.go:95*/ if product_ {
 		t_ := gpu_digits__{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-//line terms.go:96
-		return t_
+		/*line terms.go:96*/ return t_
 	}
-//line terms.go:98
 	t2_ := gpu_digits__{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-//line terms.go:98
-	return t2_
-//line kernels_tandem.go:7939
+	/*line terms.go:98*/ return t2_
+//line kernels_tandem.go:5925
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-//line format.go:56
-	return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7945
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:5930
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
-//line format.go:54
-	return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7951
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:5935
 }
 
 func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
-//line across.go:55
-	x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
-//line across.go:57
 		if gpu_exact_(p_) {
-//line across.go:58
 			return float64(float64((x_ - c_.shift_)) * float64((x_ - c_.shift_)))
 		} else {
-//line across.go:59
-			if gpu_product_(p_) {
-//line across.go:60
+			/*line across.go:59*/ if gpu_product_(p_) {
 				return float64((x_ - c_.shift_))
 			}
 		}
 	}
-//line across.go:62
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:7972
+	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
+//line kernels_tandem.go:5950
 }
 
 func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-//line terms.go:34
-	if gpu_product_(p_) {
-//line terms.go:35
+	/*line terms.go:34*/ if gpu_product_(p_) {
 		return float64(x_ * y_)
 	}
-//line terms.go:37
 	return x_
-//line kernels_tandem.go:7983
+//line kernels_tandem.go:5958
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-//line terms.go:79
-	term_ := gpu_rounded__(p_, x_, y_)
-//line terms.go:80
+	/*line terms.go:79*/ term_ := gpu_rounded__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
-//line terms.go:81
 	z_ := upper_ + gpu_magic_(f_)
-//line terms.go:82
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-//line terms.go:83
 	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-//line terms.go:84
 	if gpu_product_(p_) {
-//line terms.go:85
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-//line terms.go:86
 		z_ = lower_ + gpu_magic_(f_)
-//line terms.go:87
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-//line terms.go:88
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
-//line terms.go:90
 	return d_
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:5974
 }
 
 func gpu_product_(t_ gpu_pair) bool {
-//line terms.go:26
-	return false
-//line kernels_tandem.go:8016
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:5979
 }
 
 func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
-//line across.go:55
-	x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
-//line across.go:57
 		if gpu_exact__(p_) {
-//line across.go:58
 			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-//line across.go:59
-			if gpu_product__(p_) {
-//line across.go:60
+			/*line across.go:59*/ if gpu_product__(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-//line across.go:62
-	return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:8037
+	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:5994
 }
 
 func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
-//line terms.go:34
-	if gpu_product__(p_) {
-//line terms.go:35
+	/*line terms.go:34*/ if gpu_product__(p_) {
 		return float64(x_ * y_)
 	}
-//line terms.go:37
 	return x_
-//line kernels_tandem.go:8048
+//line kernels_tandem.go:6002
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-//line terms.go:79
-	term_ := gpu_rounded___(p_, x_, y_)
-//line terms.go:80
+	/*line terms.go:79*/ term_ := gpu_rounded___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
-//line terms.go:81
 	z_ := upper_ + gpu_magic_(f_)
-//line terms.go:82
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-//line terms.go:83
 	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-//line terms.go:84
 	if gpu_product__(p_) {
-//line terms.go:85
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-//line terms.go:86
 		z_ = lower_ + gpu_magic_(f_)
-//line terms.go:87
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-//line terms.go:88
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
-//line terms.go:90
 	return d_
-//line kernels_tandem.go:8075
+//line kernels_tandem.go:6018
 }
 
 func gpu_product__(t_ gpu_two) bool {
-//line terms.go:29
-	return true
-//line kernels_tandem.go:8081
+	/*line terms.go:29*/ return true
+//line kernels_tandem.go:6023
 }
 
 func gpu_bias(t_ gpu_single) int64 {
-//line format.go:35
-	return int64(127)
-//line kernels_tandem.go:8087
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:6028
 }
 
 func gpu_exact(t_ gpu_one) bool {
-//line terms.go:22
-	return false
-//line kernels_tandem.go:8093
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:6033
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
-//line format.go:41
-	return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8099
+	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:6038
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-//line format.go:45
-	var t2_ uint64
-//line format.go:45
-	var t3_ int64
-//line format.go:45
-	var t4_ bool
-//line format.go:45
-	t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-//line format.go:45
-	return t2_, t3_, t4_
-//line kernels_tandem.go:8113
+	/*line format.go:45*/ var t2_ uint64
+	/*line format.go:45*/ var t3_ int64
+	/*line format.go:45*/ var t4_ bool
+	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6047
 }
 
 func gpu_Special(x_ float32) int64 {
 	{
-//line ../../../internal/superacc/superacc.go:53
-		if x_ != x_ {
-//line ../../../internal/superacc/superacc.go:54
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
 			return int64(1)
 		} else {
-//line ../../../internal/superacc/superacc.go:55
-			if x_ > float32(0) {
-//line ../../../internal/superacc/superacc.go:56
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
 				return int64(2)
 			}
 		}
 	}
-//line ../../../internal/superacc/superacc.go:58
-	return int64(4)
-//line kernels_tandem.go:8132
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:6061
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
-//line format.go:51
-	return int64(1023)
-//line kernels_tandem.go:8138
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:6066
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
-//line format.go:57
-	return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8144
+	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:6071
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-//line format.go:61
-	var t2_ uint64
-//line format.go:61
-	var t3_ int64
-//line format.go:61
-	var t4_ bool
-//line format.go:61
-	t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-//line format.go:61
-	return t2_, t3_, t4_
-//line kernels_tandem.go:8158
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6080
 }
 
 func gpu_Special_(x_ float64) int64 {
 	{
-//line ../../../internal/superacc/superacc.go:53
-		if x_ != x_ {
-//line ../../../internal/superacc/superacc.go:54
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
 			return int64(1)
 		} else {
-//line ../../../internal/superacc/superacc.go:55
-			if x_ > float64(0) {
-//line ../../../internal/superacc/superacc.go:56
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
 				return int64(2)
 			}
 		}
 	}
-//line ../../../internal/superacc/superacc.go:58
-	return int64(4)
-//line kernels_tandem.go:8177
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:6094
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
-//line terms.go:25
-	return true
-//line kernels_tandem.go:8183
+	/*line terms.go:25*/ return true
+//line kernels_tandem.go:6099
 }
 
 func gpu_exact__(t_ gpu_two) bool {
-//line terms.go:28
-	return false
-//line kernels_tandem.go:8189
+	/*line terms.go:28*/ return false
+//line kernels_tandem.go:6104
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
-//line ../../../internal/superacc/superacc.go:34
-	c_ := int64(0)
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
 	{
-//line ../../../internal/superacc/superacc.go:35
-		t_ := at_.N_ - int64(1)
-//line ../../../internal/superacc/superacc.go:35
-		k_ := int64(0)
-//line ../../../internal/superacc/superacc.go:35
-		for ; k_ < t_; k_ = k_ + int64(1) {
-//line ../../../internal/superacc/superacc.go:36
+		/*line ../../../internal/superacc/superacc.go:35*/ t_ := at_.N_ - int64(1)
+		/*line ../../../internal/superacc/superacc.go:35*/ k_ := int64(0)
+		/*line ../../../internal/superacc/superacc.go:35*/ for ; k_ < t_; k_ = k_ + int64(1) {
 			v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-//line ../../../internal/superacc/superacc.go:37
 			c_ = v_ >> (32)
-//line ../../../internal/superacc/superacc.go:38
 			w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 		}
 	}
-//line ../../../internal/superacc/superacc.go:40
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8212
+	/*line ../../../internal/superacc/superacc.go:40*/ w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:6119
 }
 
 func gpu_digit___(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-//line ../../../internal/superacc/value.go:46
-	if k_ < int64(0) {
-//line ../../../internal/superacc/value.go:47
+	/*line ../../../internal/superacc/value.go:46*/ if k_ < int64(0) {
 		return uint64(0)
 	}
-//line ../../../internal/superacc/value.go:49
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8223
+//line kernels_tandem.go:6127
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
-//line ../../../internal/superacc/value.go:106
-	if hi_ == uint64(0) {
-//line ../../../internal/superacc/value.go:107
+	/*line ../../../internal/superacc/value.go:106*/ if hi_ == uint64(0) {
 		t_ := lo_
-//line ../../../internal/superacc/value.go:107
-		t2_ := exp_ - int64(64)
-//line ../../../internal/superacc/value.go:107
-		hi_ = t_
-//line ../../../internal/superacc/value.go:107
-		lo_ = uint64(0)
-//line ../../../internal/superacc/value.go:107
-		exp_ = t2_
+		/*line ../../../internal/superacc/value.go:107*/ t2_ := exp_ - int64(64)
+		/*line ../../../internal/superacc/value.go:107*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:107*/ lo_ = uint64(0)
+		/*line ../../../internal/superacc/value.go:107*/ exp_ = t2_
 	}
-//line ../../../internal/superacc/value.go:109
 	z_ := int64(bits.LeadingZeros64(hi_))
-//line ../../../internal/superacc/value.go:110
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
-//line ../../../internal/superacc/value.go:110
-	return t3_
-//line kernels_tandem.go:8246
+	/*line ../../../internal/superacc/value.go:110*/ return t3_
+//line kernels_tandem.go:6141
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
-//line ../../../internal/superacc/value.go:117
-	return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8252
+	/*line ../../../internal/superacc/value.go:117*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
+//line kernels_tandem.go:6146
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
-//line format.go:42
-	return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8258
+	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:6151
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
-//line ../../../internal/superacc/value.go:114
-	return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8264
+	/*line ../../../internal/superacc/value.go:114*/ return gpu_round__(v_, int64(53), uint64(2047))
+//line kernels_tandem.go:6156
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
-//line format.go:58
-	return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8270
+	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:6161
 }
 
 func gpu_down(t_ gpu_single) float32 {
-//line format.go:39
-	return float32(8.388608e+06)
-//line kernels_tandem.go:8276
+	/*line format.go:39*/ return float32(8.388608e+06)
+//line kernels_tandem.go:6166
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-//line ../../../internal/superacc/superacc.go:24
-	m_ := uint64(max(v_, -v_))
-//line ../../../internal/superacc/superacc.go:24
-	s_ := (p_ & int64(31)) - (int64(32) * k_)
-//line ../../../internal/superacc/superacc.go:25
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
 	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-//line ../../../internal/superacc/superacc.go:26
 	if v_ < int64(0) {
-//line ../../../internal/superacc/superacc.go:27
 		m_ = -m_
 	}
-//line ../../../internal/superacc/superacc.go:29
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8293
+//line kernels_tandem.go:6177
 }
 
 func gpu_down_(t_ gpu_double) float64 {
-//line format.go:55
-	return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8299
+	/*line format.go:55*/ return float64(4.503599627370496e+15)
+//line kernels_tandem.go:6182
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
-//line ../../../internal/superacc/value.go:150
-	var m_ uint64
+	/*line ../../../internal/superacc/value.go:150*/ var m_ uint64
 	_ = m_
-//line ../../../internal/superacc/value.go:150
-	var exp_ int64
+	/*line ../../../internal/superacc/value.go:150*/ var exp_ int64
 	_ = exp_
-//line ../../../internal/superacc/value.go:150
-	var finite_ bool
+	/*line ../../../internal/superacc/value.go:150*/ var finite_ bool
 	_ = finite_
-//line ../../../internal/superacc/value.go:150
-	var t_ uint64
-//line ../../../internal/superacc/value.go:150
-	var t2_ int64
-//line ../../../internal/superacc/value.go:150
-	var t3_ bool
-//line ../../../internal/superacc/value.go:150
-	t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
-//line ../../../internal/superacc/value.go:150
-	return t_, t2_, t3_
-//line kernels_tandem.go:8322
+	/*line ../../../internal/superacc/value.go:150*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:150*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:150*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:150*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:150*/ return t_, t2_, t3_
+//line kernels_tandem.go:6197
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
-//line ../../../internal/superacc/value.go:147
-	var m_ uint64
+	/*line ../../../internal/superacc/value.go:147*/ var m_ uint64
 	_ = m_
-//line ../../../internal/superacc/value.go:147
-	var exp_ int64
+	/*line ../../../internal/superacc/value.go:147*/ var exp_ int64
 	_ = exp_
-//line ../../../internal/superacc/value.go:147
-	var finite_ bool
+	/*line ../../../internal/superacc/value.go:147*/ var finite_ bool
 	_ = finite_
-//line ../../../internal/superacc/value.go:147
-	var t_ uint64
-//line ../../../internal/superacc/value.go:147
-	var t2_ int64
-//line ../../../internal/superacc/value.go:147
-	var t3_ bool
-//line ../../../internal/superacc/value.go:147
-	t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
-//line ../../../internal/superacc/value.go:147
-	return t_, t2_, t3_
-//line kernels_tandem.go:8345
+	/*line ../../../internal/superacc/value.go:147*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:147*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:147*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:147*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
+	/*line ../../../internal/superacc/value.go:147*/ return t_, t2_, t3_
+//line kernels_tandem.go:6212
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
-//line ../../../internal/superacc/value.go:122
-	if v_.Hi_ == uint64(0) {
-//line ../../../internal/superacc/value.go:123
+	/*line ../../../internal/superacc/value.go:122*/ if v_.Hi_ == uint64(0) {
 		return uint64(0)
 	}
-//line ../../../internal/superacc/value.go:125
 	exp_ := v_.Exp_ + int64(64)
-//line ../../../internal/superacc/value.go:125
-	least_ := gpu_lowest(precision_, inf_)
-//line ../../../internal/superacc/value.go:126
+	/*line ../../../internal/superacc/value.go:125*/ least_ := gpu_lowest(precision_, inf_)
 	drop_ := max(int64(64)-precision_, least_-exp_)
-//line ../../../internal/superacc/value.go:127
 	keep_ := uint64(0)
-//line ../../../internal/superacc/value.go:128
 	if drop_ <= int64(64) {
-//line ../../../internal/superacc/value.go:129
 		keep_ = v_.Hi_ >> (uint64(drop_))
-//line ../../../internal/superacc/value.go:130
 		below_ := v_.Hi_ << (uint64((int64(64) - drop_)))
-//line ../../../internal/superacc/value.go:131
 		if (below_ > uint64(9223372036854775808)) || ((below_ == uint64(9223372036854775808)) && ((((keep_ & uint64(1)) != uint64(0)) || (v_.Lo_ != uint64(0))) || v_.Rest_)) {
-//line ../../../internal/superacc/value.go:132
 			keep_ = keep_ + uint64(1)
 		}
-//line ../../../internal/superacc/value.go:134
 		keep_ = keep_ + (uint64(((exp_ + drop_) - least_)) << (uint64((precision_ - int64(1)))))
 	}
-//line ../../../internal/superacc/value.go:136
 	keep_ = min(keep_, inf_<<(uint64((precision_ - int64(1)))))
-//line ../../../internal/superacc/value.go:137
 	if v_.Neg_ {
-//line ../../../internal/superacc/value.go:138
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
-//line ../../../internal/superacc/value.go:140
 	return keep_
-//line kernels_tandem.go:8385
+//line kernels_tandem.go:6236
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
-//line ../../../internal/superacc/value.go:152
-	var m_ uint64
-//line ../../../internal/superacc/value.go:152
-	var exp_ int64
+	/*line ../../../internal/superacc/value.go:152*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:152*/ var exp_ int64
 	_ = exp_
-//line ../../../internal/superacc/value.go:152
-	var finite_ bool
+	/*line ../../../internal/superacc/value.go:152*/ var finite_ bool
 	_ = finite_
-//line ../../../internal/superacc/value.go:153
-	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
-//line ../../../internal/superacc/value.go:154
+	/*line ../../../internal/superacc/value.go:153*/ one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
 	t_ := b_ & (one_ - uint64(1))
-//line ../../../internal/superacc/value.go:154
-	t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
-//line ../../../internal/superacc/value.go:154
-	m_ = t_
-//line ../../../internal/superacc/value.go:154
-	field_ := t2_
-//line ../../../internal/superacc/value.go:155
+	/*line ../../../internal/superacc/value.go:154*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
+	/*line ../../../internal/superacc/value.go:154*/ m_ = t_
+	/*line ../../../internal/superacc/value.go:154*/ field_ := t2_
 	if field_ == uint64(0) {
-//line ../../../internal/superacc/value.go:156
 		return m_, gpu_lowest(precision_, inf_), true
 	}
-//line ../../../internal/superacc/value.go:158
 	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:8414
+//line kernels_tandem.go:6254
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
-//line ../../../internal/superacc/value.go:144
-	return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8420
+	/*line ../../../internal/superacc/value.go:144*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
+//line kernels_tandem.go:6259
 }

@@ -992,12 +992,11 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:11
-					out_[i0] = int32(i0)
+					/*line kernels.go:11*/ out_[i0] = int32(i0)
 				}
 			}
 		}
-//line kernels_tandem.go:1001
+//line kernels_tandem.go:1000
 	}
 	return nil
 }
@@ -1027,19 +1026,15 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:15
-					i_ := i0
-//line kernels.go:16
+					/*line kernels.go:15*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:17
 						i_ = int64(len(out_)) + int64(2)
 					}
-//line kernels.go:19
 					out_[i_] = float32(7)
 				}
 			}
 		}
-//line kernels_tandem.go:1043
+//line kernels_tandem.go:1038
 	}
 	return nil
 }
@@ -1069,19 +1064,15 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:15
-					i_ := i0
-//line kernels.go:16
+					/*line kernels.go:15*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:17
 						i_ = int64(len(out_)) + int64(2)
 					}
-//line kernels.go:19
 					out_[i_] = int64(7)
 				}
 			}
 		}
-//line kernels_tandem.go:1085
+//line kernels_tandem.go:1076
 	}
 	return nil
 }
@@ -1112,14 +1103,12 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:24
-					i_ := i0
-//line kernels.go:25
+					/*line kernels.go:24*/ i_ := i0
 					out_[i_] = x_[out_[i_]]
 				}
 			}
 		}
-//line kernels_tandem.go:1123
+//line kernels_tandem.go:1112
 	}
 	return nil
 }
@@ -1151,18 +1140,15 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line kernels.go:30
-						i_ := i0
-//line kernels.go:30
-						if i_ == int64(5) {
-//line kernels.go:31
+						/*line kernels.go:30*/ i_ := i0
+						/*line kernels.go:30*/ if i_ == int64(5) {
 							out_[i_] = x_[0]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1166
+//line kernels_tandem.go:1152
 	}
 	return nil
 }
@@ -1195,21 +1181,16 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:37
-					i_ := i0
-//line kernels.go:38
+					/*line kernels.go:37*/ i_ := i0
 					row_ := i_ / int64(4)
-//line kernels.go:39
 					if i_ == int64(5) {
-//line kernels.go:40
 						row_ = m_.Rows_
 					}
-//line kernels.go:42
 					m_.Data_[(row_*m_.Stride_)+(i_%int64(4))] = int32(7)
 				}
 			}
 		}
-//line kernels_tandem.go:1213
+//line kernels_tandem.go:1194
 	}
 	return nil
 }
@@ -1243,17 +1224,14 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:47
-					i_ := i0
-//line kernels.go:48
+					/*line kernels.go:47*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:49
 						out_[i_] = m_.Data_[(int64(0)*m_.Stride_)+m_.Cols_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1257
+//line kernels_tandem.go:1235
 	}
 	return nil
 }
@@ -1281,9 +1259,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
-//line kernels.go:56
-//line kernels.go:57
-					s_[(i_+int64(1))%int64(8)] = int32(i_)
+					/*line kernels.go:57*/ s_[(i_+int64(1))%int64(8)] = int32(i_)
 				}
 			}
 		}
@@ -1292,34 +1268,28 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
 					var v_ int32
-//line kernels.go:59
-					v_ = int32(0)
+					/*line kernels.go:59*/ v_ = int32(0)
 					v_all[w] = v_
 				}
 			}
 		}
 		{
-//line kernels.go:60
-			j_ := int64(0)
-//line kernels.go:60
-			for j_ < int64(3) {
+			/*line kernels.go:60*/ j_ := int64(0)
+			/*line kernels.go:60*/ for j_ < int64(3) {
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							v_ := v_all[w]
 							i_ := b0 + l0
-//line kernels.go:61
-							if i_ == int64(5) {
-//line kernels.go:62
+							/*line kernels.go:61*/ if i_ == int64(5) {
 								v_ = v_ + s_[(i_+j_)+int64(1)]
 							}
 							v_all[w] = v_
 						}
 					}
 				}
-//line kernels.go:60
-				j_ = j_ + int64(1)
+				/*line kernels.go:60*/ j_ = j_ + int64(1)
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -1328,13 +1298,12 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					w := (l2*n1+l1)*n0 + l0
 					v_ := v_all[w]
 					i_ := b0 + l0
-//line kernels.go:66
-					out_[i_] = v_
+					/*line kernels.go:66*/ out_[i_] = v_
 					v_all[w] = v_
 				}
 			}
 		}
-//line kernels_tandem.go:1338
+//line kernels_tandem.go:1307
 	}
 	return nil
 }
@@ -1364,30 +1333,21 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:71
-					var a_ [4][2]int32
-//line kernels.go:72
+					/*line kernels.go:71*/ var a_ [4][2]int32
 					i_ := i0
-//line kernels.go:73
 					n_ := min(i_%int64(4), int64(2))
-//line kernels.go:74
 					if i_ == int64(5) {
-//line kernels.go:75
 						n_ = int64(2)
 					}
-//line kernels.go:77
 					a_[i_/int64(2)][n_&int64(1)] = int32(1)
-//line kernels.go:78
 					if i_ == int64(5) {
-//line kernels.go:79
 						a_[3][n_] = int32(2)
 					}
-//line kernels.go:81
 					out_[i_] = a_[3][0]
 				}
 			}
 		}
-//line kernels_tandem.go:1391
+//line kernels_tandem.go:1351
 	}
 	return nil
 }
@@ -1418,19 +1378,15 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:86
-					i_ := i0
-//line kernels.go:87
+					/*line kernels.go:86*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:88
 						part_ := x_[int64(3) : int64(len(x_))+int64(1)]
-//line kernels.go:89
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1434
+//line kernels_tandem.go:1390
 	}
 	return nil
 }
@@ -1461,19 +1417,15 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:95
-					i_ := i0
-//line kernels.go:96
+					/*line kernels.go:95*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:97
 						part_ := x_[i_:int64(2)]
-//line kernels.go:98
 						out_[i_] = part_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1477
+//line kernels_tandem.go:1429
 	}
 	return nil
 }
@@ -1505,14 +1457,12 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:104
-					i_ := i0
-//line kernels.go:105
+					/*line kernels.go:104*/ i_ := i0
 					out_[i_] = support.Div(int32(100), int32(i_)-int32(5))
 				}
 			}
 		}
-//line kernels_tandem.go:1516
+//line kernels_tandem.go:1466
 	}
 	return nil
 }
@@ -1543,24 +1493,18 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:112
-					i_ := i0
-//line kernels.go:113
+					/*line kernels.go:112*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:114
 						n_ := int64(0)
-//line kernels.go:115
 						for x_[n_] != int32(0) {
-//line kernels.go:116
 							n_ = n_ + int64(1)
 						}
-//line kernels.go:118
 						out_[i_] = int32(n_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1564
+//line kernels_tandem.go:1508
 	}
 	return nil
 }
@@ -1590,22 +1534,17 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:124
-					i_ := i0
-//line kernels.go:125
+					/*line kernels.go:124*/ i_ := i0
 					n_ := int64(0)
-//line kernels.go:126
 					if i_ == int64(5) {
-//line kernels.go:127
 						n_ = int64(9)
 					}
-//line kernels.go:129
 					t_ := gpu.AtomicAdd(&out_[n_], int32(1))
 					_ = t_
 				}
 			}
 		}
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1548
 	}
 	return nil
 }
@@ -1636,23 +1575,17 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:145
-					i_ := i0
-//line kernels.go:146
+					/*line kernels.go:145*/ i_ := i0
 					axis_ := int64(0)
-//line kernels.go:147
 					if i_ == int64(5) {
-//line kernels.go:148
 						axis_ = int64(3)
 					}
-//line kernels.go:150
 					t_ := gpu_move(&s_[i_], axis_, i_)
-//line kernels.go:150
-					out_[i_] = t_
+					/*line kernels.go:150*/ out_[i_] = t_
 				}
 			}
 		}
-//line kernels_tandem.go:1656
+//line kernels_tandem.go:1589
 	}
 	return nil
 }
@@ -1682,19 +1615,15 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:155
-					i_ := i0
-//line kernels.go:156
+					/*line kernels.go:155*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:157
 						t_ := gpu_second(out_, int64(8))
-//line kernels.go:157
-						out_[i_] = t_
+						/*line kernels.go:157*/ out_[i_] = t_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1698
+//line kernels_tandem.go:1627
 	}
 	return nil
 }
@@ -1724,14 +1653,12 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:165
-					i_ := i0
-//line kernels.go:166
+					/*line kernels.go:165*/ i_ := i0
 					out_[i_+int64(4)] = int32(7)
 				}
 			}
 		}
-//line kernels_tandem.go:1735
+//line kernels_tandem.go:1662
 	}
 	return nil
 }
@@ -1757,20 +1684,18 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line kernels.go:175
-					s_[l0] = int32(1)
+					/*line kernels.go:175*/ s_[l0] = int32(1)
 				}
 			}
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line kernels.go:177
-					out_[b0+l0] = s_[int64(3)-l0]
+					/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 				}
 			}
 		}
-//line kernels_tandem.go:1774
+//line kernels_tandem.go:1699
 	}
 	return nil
 }
@@ -1797,9 +1722,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
-//line kernels.go:185
-//line kernels.go:186
-					s_[i_*int64(1000)] = int32(i_)
+					/*line kernels.go:186*/ s_[i_*int64(1000)] = int32(i_)
 				}
 			}
 		}
@@ -1807,12 +1730,11 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
-//line kernels.go:188
-					out_[i_] = s_[(i_^int64(1))*int64(1000)]
+					/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 				}
 			}
 		}
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:1738
 	}
 	return nil
 }
@@ -1843,12 +1765,11 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:195
-					a_[i0] = a_[i0] + float32(b_[i0])
+					/*line kernels.go:195*/ a_[i0] = a_[i0] + float32(b_[i0])
 				}
 			}
 		}
-//line kernels_tandem.go:1852
+//line kernels_tandem.go:1773
 	}
 	return nil
 }
@@ -1879,12 +1800,11 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:195
-					a_[i0] = a_[i0] + support.Int[int32](b_[i0])
+					/*line kernels.go:195*/ a_[i0] = a_[i0] + support.Int[int32](b_[i0])
 				}
 			}
 		}
-//line kernels_tandem.go:1888
+//line kernels_tandem.go:1808
 	}
 	return nil
 }
@@ -1914,12 +1834,11 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:201
-					x_[i0] = x_[i0] + int64(1)
+					/*line kernels.go:201*/ x_[i0] = x_[i0] + int64(1)
 				}
 			}
 		}
-//line kernels_tandem.go:1923
+//line kernels_tandem.go:1842
 	}
 	return nil
 }
@@ -1950,19 +1869,15 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:207
-					i_ := i0
-//line kernels.go:208
+					/*line kernels.go:207*/ i_ := i0
 					if i_ == int64(5) {
-//line kernels.go:209
 						part_ := out_[:int64(len(x_))]
-//line kernels.go:210
 						part_[0] = int32(1)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:1881
 	}
 	return nil
 }
@@ -1994,39 +1909,26 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					{
-//line kernels.go:218
-						i_ := i0
+						/*line kernels.go:218*/ i_ := i0
 						{
-//line kernels.go:219
-							t_ := int64(4) * i_
-//line kernels.go:219
-							t2_ := (int64(4) * i_) + int64(1)
-//line kernels.go:219
-							t3_ := int64(support.Int[int32](x_[i_]))
-//line kernels.go:219
-							t4_ := int64(support.Int[uint8](x_[i_]))
-//line kernels.go:219
-							out_[t_] = t3_
-//line kernels.go:219
-							out_[t2_] = t4_
-//line kernels.go:220
+							/*line kernels.go:219*/ t_ := int64(4) * i_
+							/*line kernels.go:219*/ t2_ := (int64(4) * i_) + int64(1)
+							/*line kernels.go:219*/ t3_ := int64(support.Int[int32](x_[i_]))
+							/*line kernels.go:219*/ t4_ := int64(support.Int[uint8](x_[i_]))
+							/*line kernels.go:219*/ out_[t_] = t3_
+							/*line kernels.go:219*/ out_[t2_] = t4_
 							t5_ := (int64(4) * i_) + int64(2)
-//line kernels.go:220
-							t6_ := (int64(4) * i_) + int64(3)
-//line kernels.go:220
-							t7_ := support.Int[int64](x_[i_])
-//line kernels.go:220
-							t8_ := int64((support.Int[uint64](x_[i_]) >> (1)))
-//line kernels.go:220
-							out_[t5_] = t7_
-//line kernels.go:220
-							out_[t6_] = t8_
+							/*line kernels.go:220*/ t6_ := (int64(4) * i_) + int64(3)
+							/*line kernels.go:220*/ t7_ := support.Int[int64](x_[i_])
+							/*line kernels.go:220*/ t8_ := int64((support.Int[uint64](x_[i_]) >> (1)))
+							/*line kernels.go:220*/ out_[t5_] = t7_
+							/*line kernels.go:220*/ out_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2030
+//line kernels_tandem.go:1932
 	}
 	return nil
 }
@@ -2058,15 +1960,10 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					var at_ int64
 					var found_ bool
 					i_ := b0 + l0
-//line kernels.go:228
-//line kernels.go:229
-					at_ = i_
-//line kernels.go:230
+					/*line kernels.go:229*/ at_ = i_
 					if i_ == int64(5) {
-//line kernels.go:231
 						at_ = int64(8)
 					}
-//line kernels.go:233
 					found_ = false
 					at_all[w] = at_
 					found_all[w] = found_
@@ -2074,26 +1971,21 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 		}
 	b2:
-//line kernels.go:234
-		for {
-//line kernels.go:234
-			var t_ bool
+		/*line kernels.go:234*/ for {
+			/*line kernels.go:234*/ var t_ bool
 			for l2 := int64(0); l2 < n2; l2++ {
 				for l1 := int64(0); l1 < n1; l1++ {
 					for l0 := int64(0); l0 < n0; l0++ {
 						w := (l2*n1+l1)*n0 + l0
 						found_ := found_all[w]
-//line kernels.go:234
-						if found_ {
-//line kernels.go:234
-							t_ = true
+						/*line kernels.go:234*/ if found_ {
+							/*line kernels.go:234*/ t_ = true
 						}
 						found_all[w] = found_
 					}
 				}
 			}
-//line kernels.go:234
-			if t_ {
+			/*line kernels.go:234*/ if t_ {
 				break b2
 			}
 			for l2 := int64(0); l2 < n2; l2++ {
@@ -2102,8 +1994,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						w := (l2*n1+l1)*n0 + l0
 						var found_ bool
 						at_ := at_all[w]
-//line kernels.go:235
-						found_ = (x_[at_] % int32(4)) == int32(2)
+						/*line kernels.go:235*/ found_ = (x_[at_] % int32(4)) == int32(2)
 						found_all[w] = found_
 						at_all[w] = at_
 					}
@@ -2114,12 +2005,11 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					i_ := b0 + l0
-//line kernels.go:237
-					out_[i_] = int32(1)
+					/*line kernels.go:237*/ out_[i_] = int32(1)
 				}
 			}
 		}
-//line kernels_tandem.go:2123
+//line kernels_tandem.go:2013
 	}
 	return nil
 }
@@ -2149,28 +2039,23 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line kernels.go:244
-					i_ := i0
-//line kernels.go:245
+					/*line kernels.go:244*/ i_ := i0
 					out_[i_/int64(2)] = int32(max(i_, int64(2)))
 				}
 			}
 		}
-//line kernels_tandem.go:2160
+//line kernels_tandem.go:2048
 	}
 	return nil
 }
 
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
-//line kernels.go:139
-	(*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
-//line kernels.go:140
+	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:2170
+//line kernels_tandem.go:2056
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
-//line other.go:4
-	return x_[i_]
-//line kernels_tandem.go:2176
+	/*line other.go:4*/ return x_[i_]
+//line kernels_tandem.go:2061
 }
