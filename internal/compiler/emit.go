@@ -171,9 +171,9 @@ func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
 	}
 }
 
-// inlineLines puts //line directives before what they speak of, as /*line*/, where gofmt leaves them
-// there, and drops those that say what is so without them. Those that come from no kernel line name
-// the generated file again.
+// inlineLines puts //line directives before what they speak of, as /*line*/, where gofmt leaves
+// them there, and drops those that say what is so without them. Those that come from no kernel line
+// name the generated file again.
 func inlineLines(text []byte) []byte {
 	type place struct {
 		file string
@@ -361,7 +361,8 @@ func (e *emitter) packedSource(k *kernelDecl, n *kernel, params, compiled, plain
 	if n.group != [3]int{} {
 		group = fmt.Sprintf(".Group(%d, %d, %d)", n.group[0], n.group[1], n.group[2])
 	}
-	e.line("var %s = %s%s.Source(%s)\n", e.sourceName(k, n), e.names.give("kernelsPacked"), group, strings.Join(args, ", "))
+	e.line("var %s = %s%s.Source(%s)\n", e.sourceName(k, n), e.names.give("kernelsPacked"), group,
+		strings.Join(args, ", "))
 }
 
 // prebuild makes the PTX of a kernel.
