@@ -112,7 +112,7 @@ arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
 	$(ON_ARM64) -run '/cpu' -skip '^(TestStale|TestPTXAssembles|TestCheckedWithoutNVRTC)$$' \
-		./kernels ./examples/kernels ./examples/seeds ./array ./internal/compiler/mistakes
+		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./internal/compiler/mistakes
 
 setup:
 	@command -v apt-get >/dev/null || { \

@@ -79,7 +79,7 @@ digest: 90704950f2c284ee2ef510db72db7c25f84cce9e006264053ca00fcb754b3f82
 	if err != nil || bytes.Count(svg, []byte("L")) < 1499 { // from point to point
 		t.Errorf("a plot of %d bytes: %v", len(svg), err)
 	}
-	*plotFile = "loss.unknown"
+	*plotFile = filepath.Join(t.TempDir(), "loss.unknown")
 	if err := run(io.Discard, "cpu", 1, network); err == nil || !strings.HasPrefix(err.Error(), "network of 1: ") {
 		t.Errorf("a plot of an unknown format: %v", err)
 	}
