@@ -609,36 +609,29 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 }, nil, nil)
 
 func gpu_bell(x_ float32) float32 {
-//line blur.go:34
-	return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:615
+	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
+//line kernels_tandem.go:614
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
-//line heat.go:30
-	return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:621
+	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
+//line kernels_tandem.go:619
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
-//line logistic.go:33
-	return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:627
+	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
+//line kernels_tandem.go:624
 }
 
 func gpu_gain(z_ float32) float32 {
-//line montecarlo.go:29
-	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:633
+	/*line montecarlo.go:29*/ return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
+//line kernels_tandem.go:629
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
-//line network.go:62
-	if unit_ > float32(0) {
-//line network.go:63
+	/*line network.go:62*/ if unit_ > float32(0) {
 		return slope_
 	}
-//line network.go:65
 	return float32(0)
-//line kernels_tandem.go:644
+//line kernels_tandem.go:637
 }
