@@ -130,6 +130,7 @@ var rules = []rule{
 	}},
 	{pkg: "conformance/internal/functions", may: []string{"gpu"}},
 
+	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
 	// any operation, by its regions: it knows nothing of arrays and sessions
 	{pkg: "internal/outofcore", may: []string{"backend", "element", "internal/npy", "internal/tiles"}},
@@ -143,7 +144,7 @@ var rules = []rule{
 	},
 	{
 		pkg:  "linalg/gonumblas",
-		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/tuning"},
+		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/solve", "internal/tuning"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	// what NumPy has for arrays

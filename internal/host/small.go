@@ -209,33 +209,56 @@ func column64(solve, upper, unit bool, n int, alpha float64, e []float64, eRow, 
 		columns64(solve, upper, unit, n, alpha, e, eCol, b)
 		return
 	}
+	if !solve {
+		multiplyColumn64(upper, unit, n, alpha, e, eRow, eCol, b, bRow)
+		return
+	}
 	for p := range n {
 		i := p
-		if upper == solve {
+		if upper {
 			i = n - 1 - p
 		}
-		acc, sign := b[i*bRow], 1.0
-		if solve {
-			acc, sign = alpha*acc, -1
-		} else if !unit {
-			acc *= e[i*(eRow+eCol)]
-		}
+		acc := alpha * b[i*bRow]
 		switch contiguous := eCol == 1 && bRow == 1; {
 		case contiguous && upper:
-			acc = chainDown64(sign, acc, e[i*eRow:][i+1:n], b[i+1:n])
+			acc = chainDown64(acc, e[i*eRow:][i+1:n], b[i+1:n])
 		case contiguous:
-			acc = chainUp64(sign, acc, e[i*eRow:][:i], b[:i])
+			acc = chainUp64(-1, acc, e[i*eRow:][:i], b[:i])
 		case upper:
-			acc = chain64(n-1-i, sign, acc, e, i*eRow+(n-1)*eCol, -eCol, b, (n-1)*bRow, -bRow)
+			acc = chain64(n-1-i, -1, acc, e, i*eRow+(n-1)*eCol, -eCol, b, (n-1)*bRow, -bRow)
 		default:
-			acc = chain64(i, sign, acc, e, i*eRow, eCol, b, 0, bRow)
+			acc = chain64(i, -1, acc, e, i*eRow, eCol, b, 0, bRow)
 		}
-		if !solve {
-			acc *= alpha
-		} else if !unit {
+		if !unit {
 			acc /= e[i*(eRow+eCol)]
 		}
 		b[i*bRow] = acc
+	}
+}
+
+// multiplyColumn64 is [MultiplyTriangle] for E and one column of B.
+func multiplyColumn64(upper, unit bool, n int, alpha float64, e []float64, eRow, eCol int, b []float64, bRow int) {
+	for p := range n {
+		i, first, count := n-1-p, 0, n-1-p // the columns of E beside the diagonal
+		if upper {
+			i, first, count = p, p+1, n-1-p
+		}
+		d, acc := 1.0, 0.0
+		if !unit {
+			d = e[i*(eRow+eCol)]
+		}
+		if upper {
+			acc = math.FMA(d, b[i*bRow], acc)
+		}
+		if eCol == 1 && bRow == 1 {
+			acc = chainUp64(1, acc, e[i*eRow:][first:first+count], b[first:first+count])
+		} else {
+			acc = chain64(count, 1, acc, e, i*eRow+first*eCol, eCol, b, first*bRow, bRow)
+		}
+		if !upper {
+			acc = math.FMA(d, b[i*bRow], acc)
+		}
+		b[i*bRow] = alpha * acc
 	}
 }
 
@@ -248,11 +271,11 @@ func chainUp64(sign, acc float64, x, y []float64) float64 {
 	return acc
 }
 
-// chainDown64 is chainUp64 from the last on.
-func chainDown64(sign, acc float64, x, y []float64) float64 {
+// chainDown64 subtracts the products, from the last on.
+func chainDown64(acc float64, x, y []float64) float64 {
 	y = y[:len(x)]
 	for k := len(x) - 1; k >= 0; k-- {
-		acc = math.FMA(sign*x[k], y[k], acc)
+		acc = math.FMA(-x[k], y[k], acc)
 	}
 	return acc
 }
@@ -273,33 +296,39 @@ const smallColumn = 6
 // columns64 is column64 where the columns of E and that of B are contiguous: as soon as what row k
 // gives the others is known, they all take it.
 func columns64(solve, upper, unit bool, n int, alpha float64, e []float64, eCol int, b []float64) {
-	var memory [MaxTriangle]float64
 	b = b[:n]
-	x := memory[:copy(memory[:], b)]
-	for i := range b {
-		if solve {
-			b[i] *= alpha
-		} else if !unit {
-			b[i] *= e[i*(1+eCol)]
+	if !solve {
+		var memory [MaxTriangle]float64
+		x := memory[:copy(memory[:], b)]
+		clear(b)
+		for k, v := range x {
+			col, lo, hi := e[k*eCol:][:n], k, n
+			if upper {
+				lo, hi = 0, k+1
+			}
+			if unit { // the diagonal is an end of lo to hi
+				b[k] = math.FMA(1, v, b[k])
+				if upper {
+					hi--
+				} else {
+					lo++
+				}
+			}
+			axpyF64(v, col[lo:hi], b[lo:hi])
 		}
+		scaleRow(alpha, b)
+		return
 	}
+	scaleRow(alpha, b)
 	for p := range n {
 		k, lo, hi := p, p+1, n
 		if upper {
 			k, lo, hi = n-1-p, 0, n-1-p
 		}
-		col, v := e[k*eCol:][:n], x[k]
-		if solve {
-			if !unit {
-				b[k] /= col[k]
-			}
-			v = -b[k]
+		col := e[k*eCol:][:n]
+		if !unit {
+			b[k] /= col[k]
 		}
-		axpyF64(v, col[lo:hi], b[lo:hi])
-	}
-	if !solve {
-		for i := range b {
-			b[i] *= alpha
-		}
+		axpyF64(-b[k], col[lo:hi], b[lo:hi])
 	}
 }

@@ -17,9 +17,8 @@ const MaxTriangle = 32
 // Element (i, k) of E is e[i*eRow+k*eCol], so that it may be a transposed matrix in memory. Nothing
 // but the triangle is read, and with unit not the diagonal either, which is then 1.
 //
-// Row i of a lower triangle is acc = e[i,i]*b[i], rounded, or b[i] with unit; then acc =
-// fma(e[i,k], b[k], acc) for k = 0 ... i-1; and alpha*acc. An upper triangle is a lower one with
-// its rows and columns in reverse order: k = n-1 ... i+1. B and E do not overlap.
+// Row i is the chain acc = fma(e[i,k], b[k], acc) from +0, for k = 0 ... i in a lower triangle and
+// for k = i ... n-1 in an upper one; and alpha*acc. With unit e[i,i] is 1. B and E do not overlap.
 func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
 	if n > 0 && cols > 0 {
 		t := triangles[T](cols)
@@ -31,7 +30,8 @@ func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, uppe
 // [MultiplyTriangle].
 //
 // Row i of a lower triangle is acc = alpha*b[i], rounded; then acc = fma(-e[i,k], x[k], acc) for k
-// = 0 ... i-1; and acc/e[i,i], or acc with unit.
+// = 0 ... i-1; and acc/e[i,i], or acc with unit. In an upper triangle rows become known from the
+// last on, and k = n-1 ... i+1.
 func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
 	if n > 0 && cols > 0 {
 		t := triangles[T](cols)
@@ -40,7 +40,7 @@ func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, 
 }
 
 // A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each
-// other towards lower addresses.
+// other towards lower addresses. Where B's do, E is an upper triangle in reverse order.
 type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 
 // call checks the arguments and calls f for E and B, in reverse order where E is upper triangular.
@@ -87,6 +87,20 @@ func triangleSets[T Float]() []*triangleSet[T] {
 	return *list.(*[]*triangleSet[T])
 }
 
+// Axpy is y[i] = fma(a, x[i], y[i]) for the elements of x.
+func Axpy[T Float](a T, x, y []T) {
+	if unsafe.Sizeof(a) == 8 {
+		axpyF64(float64(a), float64s(x), float64s(y))
+		return
+	}
+	axpyF32(float32(a), float32s(x), float32s(y))
+}
+
+// float32s is x, whose elements are float32.
+func float32s[T Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
 // An axpy is y = fma(a, x, y).
 type axpy[T Float] func(a T, x, y []T)
 
@@ -111,13 +125,27 @@ func at[T Float](p *T, i, n int) []T {
 
 func multiplyGo[T Float](axpy axpy[T]) triangleFunc[T] {
 	return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+		s, x := Take[T](cols)
+		defer s.Give()
 		for i := n - 1; i >= 0; i-- {
-			y := at(b, i*bRow, cols)
+			y, d := at(b, i*bRow, cols), T(1)
 			if !unit {
-				scaleRow(at(e, i*(eRow+eCol), 1)[0], y)
+				d = at(e, i*(eRow+eCol), 1)[0]
 			}
-			for k := range i {
+			copy(x, y)
+			clear(y)
+			if bRow < 0 {
+				axpy(d, x, y)
+			}
+			for p := range i {
+				k := p
+				if bRow < 0 {
+					k = i - 1 - p
+				}
 				axpy(at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
+			}
+			if bRow >= 0 {
+				axpy(d, x, y)
 			}
 			scaleRow(alpha, y)
 		}

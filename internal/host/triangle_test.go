@@ -10,30 +10,43 @@ import (
 // whole matrix E.
 func triangleReference[T Float](solve bool, alpha T, e func(i, k int) T, upper, unit bool, b matrix[T]) matrix[T] {
 	x := b.clone()
-	turn := func(i int) int {
-		if upper {
-			return b.rows - 1 - i
+	diagonal := func(i int) T {
+		if unit {
+			return 1
 		}
-		return i
+		return e(i, i)
 	}
 	for j := range b.cols {
-		for i := range b.rows {
-			acc, sign, of := b.data[turn(i)*b.ld+j], T(1), b
-			if solve {
-				acc, sign, of = Mul(alpha, acc), -1, x
-			} else if !unit {
-				acc = Mul(e(turn(i), turn(i)), acc)
+		at := func(m matrix[T], i int) *T { return &m.data[i*m.ld+j] }
+		for r := range b.rows {
+			i, first, last := r, 0, r // the columns that a product takes
+			if upper {
+				first, last = r, b.rows-1
 			}
-			for k := range i {
-				acc = FMA(sign*e(turn(i), turn(k)), of.data[turn(k)*b.ld+j], acc)
+			if !solve {
+				var acc T
+				for k := first; k <= last; k++ {
+					v := diagonal(i)
+					if k != i {
+						v = e(i, k)
+					}
+					acc = FMA(v, *at(b, k), acc)
+				}
+				*at(x, i) = Mul(alpha, acc)
+				continue
 			}
-			switch {
-			case !solve:
-				acc = Mul(alpha, acc)
-			case !unit:
-				acc /= e(turn(i), turn(i))
+			turn := func(i int) int {
+				if upper {
+					return b.rows - 1 - i
+				}
+				return i
 			}
-			x.data[turn(i)*b.ld+j] = acc
+			i = turn(r)
+			acc := Mul(alpha, *at(b, i))
+			for k := range r {
+				acc = FMA(-e(i, turn(k)), *at(x, turn(k)), acc)
+			}
+			*at(x, i) = acc / diagonal(i)
 		}
 	}
 	return x

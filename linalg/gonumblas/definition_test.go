@@ -47,7 +47,7 @@ func TestTriangularDefinition(t *testing.T) {
 				} else {
 					blas64.Trmm(blas.Left, blas.NoTrans, alpha, a, column)
 				}
-				definition{a, solve}.apply(0, n, alpha, want)
+				definition{a, solve}.apply(alpha, want)
 				for i := range want {
 					if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
 						t.Errorf("%d rows, lower %t, solve %t: row %d is %x, want %x",
@@ -68,64 +68,31 @@ type definition struct {
 
 func (d definition) at(i, k int) float64 { return d.a.Data[i*d.a.Stride+k] }
 
-// apply is for the rows and columns lo to hi-1 of A.
-func (d definition) apply(lo, hi int, alpha float64, b []float64) {
-	n := hi - lo
-	if n <= 32 {
-		d.block(lo, hi, alpha, b)
-		return
-	}
-	split := lo + (n/2+31)/32*32
-	type part struct{ lo, hi int }
-	first, second := part{lo, split}, part{split, hi}
-	if d.a.Uplo == blas.Upper {
-		first, second = second, first
-	}
-	factor, old := alpha, 1.0
-	if d.solve {
-		factor, old = -1, alpha
-		d.apply(first.lo, first.hi, alpha, b)
-	} else {
-		d.apply(second.lo, second.hi, alpha, b)
-	}
-	for i := second.lo; i < second.hi; i++ {
-		acc := 0.0
-		for k := first.lo; k < first.hi; k++ {
-			acc = math.FMA(d.at(i, k), b[k], acc)
-		}
-		b[i] = math.FMA(factor, acc, float64(old*b[i]))
-	}
-	if d.solve {
-		d.apply(second.lo, second.hi, 1, b)
-	} else {
-		d.apply(first.lo, first.hi, alpha, b)
-	}
-}
-
-// block is apply for rows that are not split.
-func (d definition) block(lo, hi int, alpha float64, b []float64) {
-	n := hi - lo
-	row := func(i int) int { // an upper triangle has its rows and columns in reverse order
-		if d.a.Uplo == blas.Upper {
-			return hi - 1 - i
-		}
-		return lo + i
-	}
-	if d.solve {
-		for i := range n {
-			acc := alpha * b[row(i)]
-			for k := range i {
-				acc = math.FMA(-d.at(row(i), row(k)), b[row(k)], acc)
+func (d definition) apply(alpha float64, b []float64) {
+	n, upper, old := d.a.N, d.a.Uplo == blas.Upper, slices.Clone(b)
+	for r := range n {
+		if !d.solve {
+			first, last, acc := 0, r, 0.0
+			if upper {
+				first, last = r, n-1
 			}
-			b[row(i)] = acc / d.at(row(i), row(i))
+			for k := first; k <= last; k++ {
+				acc = math.FMA(d.at(r, k), old[k], acc)
+			}
+			b[r] = alpha * acc
+			continue
 		}
-		return
-	}
-	for i := n - 1; i >= 0; i-- {
-		acc := d.at(row(i), row(i)) * b[row(i)]
-		for k := range i {
-			acc = math.FMA(d.at(row(i), row(k)), b[row(k)], acc)
+		turn := func(i int) int { // an upper triangle is solved from its last row on
+			if upper {
+				return n - 1 - i
+			}
+			return i
 		}
-		b[row(i)] = alpha * acc
+		i := turn(r)
+		acc := alpha * b[i]
+		for k := range r {
+			acc = math.FMA(-d.at(i, turn(k)), b[turn(k)], acc)
+		}
+		b[i] = acc / d.at(i, i)
 	}
 }

@@ -26,26 +26,26 @@
 //   - symm is one product with the whole symmetric matrix, which is put together first; syrk is a
 //     product of which one triangle is kept, and syr2k the sum of two: the first with beta, the
 //     second with 1 in its place. Their bits are those of gemm.
-//   - trmm and trsm split a triangular matrix of n rows behind its first h, h being half of n
-//     rounded down and then up to a multiple of 32, and each part again, until it has 32 rows or
-//     fewer. What ties the parts of a lower triangle together is a product, which sums by ascending
-//     k as all do: B2 = alpha*A21*B1 + B2 in trmm, after B2 was multiplied by A22; B2 = -A21*X1 +
-//     alpha*B2 in trsm, after B1 was solved for X1. An upper triangle is split behind the same row,
-//     and the parts change places: B1 = alpha*A12*B2 + B1, after B1 was multiplied by A11; B1 =
-//     -A12*X2 + alpha*B1, after B2 was solved for X2.
-//   - In the blocks of 32 rows or fewer, every element is a chain of fused multiply-adds. For row i
-//     of a lower triangle, trmm starts from a[i,i]*b[i], rounded, or b[i] where the diagonal is a
-//     unit's; it adds a[i,k]*b[k] by ascending k, and multiplies the sum by alpha. trsm starts from
-//     alpha*b[i], rounded; it subtracts a[i,k]*x[k] by ascending k, and divides by a[i,i]. In an
-//     upper triangle k descends, from the block's last column. A matrix at the right side is the
+//   - trmm and trsm are chains over the triangle. Row i of trmm is the chain of a[i,k]*b[k] by
+//     ascending k from +0, and then times alpha. Row i of trsm starts from alpha*b[i], rounded,
+//     subtracts a[i,k]*x[k] for the rows k that are known before it, ascending in a lower triangle
+//     and descending in an upper one, and is divided by a[i,i]. A matrix at the right side is the
 //     transpose of one at the left.
+//
+// In package lapack64 these are Tandem's own: Getrf, Getrs, Getri and Gecon (LU), Potrf, Potrs,
+// Potri and Pocon (Cholesky), Trtri, Trtrs and Trcon (triangles). So are, through them, LU,
+// Cholesky, Dense.Solve, Dense.Inverse, Det and TriDense.InverseTri of package mat. They are the
+// chains of the numerics contract, whose large parts are products. An inverse is the solution of
+// A*X = I. Condition numbers are estimated after Hager and Higham, with right sides that are
+// multiplied by the norm, so that they do not overflow where the inverse does.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have
 // the same bits on every machine.
 //
 // Level 1 and level 2 (dot products, products of a matrix and a vector) stay gonum's, as do the
-// complex types; the parts of a factorization that use them may differ between processor
-// architectures, as they do without this package.
+// complex types and the rest of lapack64: QR, LQ, SVD, eigenvalues, band matrices, PivotedCholesky.
+// The parts of those that use them may differ between processor architectures, as they do without
+// this package.
 //
 // # What differs from gonum
 //
@@ -56,7 +56,9 @@
 //     from gonum's in the last bits.
 //   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0
 //     does not read C, and alpha == 0 reads neither A nor B.
-//   - trsm divides by the diagonal; in some cases gonum multiplies by its reciprocal.
+//   - trsm and LU divide by the diagonal; in some cases gonum multiplies by its reciprocal.
+//   - A NaN is a pivot of LU before all numbers.
+//   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - Some calls with few elements take longer than gonum's, up to 2.6 times as long: an element is
 //     one chain of fused multiply-adds, which the processor cannot begin in several places. Such
 //     are syrk of up to 6 rows with more columns than rows, syr2k of up to 8 rows, symm of up to 3

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
+	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -39,8 +41,9 @@ var installed struct {
 	float32 blas.Float32
 }
 
-// Use makes gonum's blas64 and blas32 run their level 3 functions on s, until [Restore]. Used
-// again, it replaces the session and the options. It panics where s is nil.
+// Use makes gonum's blas64 and blas32 run their level 3 functions on s, and lapack64 what the
+// package lists, until [Restore]. Used again, it replaces the session and the options. It panics
+// where s is nil.
 //
 // The session must stay open until Restore; a closed one is a failure of the device like any other.
 // It may have other uses at the same time.
@@ -64,10 +67,12 @@ func Use(s *linalg.Session, options ...Option) {
 	i := &implementation{e: e}
 	blas64.Use(i)
 	blas32.Use(i)
+	lapack64.Use(factorizer{e: e})
 }
 
 // Restore puts back what blas64 and blas32 used before the first [Use]: gonum's own implementation,
-// unless the program had installed another. It does nothing where Use has nothing installed.
+// unless the program had installed another. lapack64 tells nobody what it uses: it gets gonum's
+// own. Restore does nothing where Use has nothing installed.
 func Restore() {
 	installed.Lock()
 	defer installed.Unlock()
@@ -76,6 +81,7 @@ func Restore() {
 	}
 	blas64.Use(installed.float64)
 	blas32.Use(installed.float32)
+	lapack64.Use(lapackgonum.Implementation{})
 	installed.active, installed.float64, installed.float32 = false, nil, nil
 }
 

@@ -130,7 +130,7 @@ func testSyrk[T float](t *testing.T) {
 
 // digests are of all results of testTriangular: the bits that every machine and every device must
 // give.
-var digests = map[string]uint64{"float32": 0x651cf53d61a2892e, "float64": 0x1e0e89789ad63fee}
+var digests = map[string]uint64{"float32": 0xb19a9093c713b7a9, "float64": 0x4f0ee165780678b5}
 
 // trmm and trsm: right answers that undo each other, from one triangle, with the same bits
 // everywhere.

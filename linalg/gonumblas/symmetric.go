@@ -26,6 +26,9 @@ func symm[T float](e *engine, left, lower bool, alpha T, a, b linalg.Matrix[T], 
 // depend on it.
 const symmetricBlock = 64
 
+// half is where a matrix of n rows is divided: at a multiple of the block near its middle.
+func half(n, block int) int { return (n/2 + block - 1) / block * block }
+
 // syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product.
 func syrk[T float](
 	e *engine, lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,

@@ -47,6 +47,7 @@ func files() map[string][]byte {
 	}
 	triangle.header()
 	triangle.masks()
+	triangle.ones()
 	for _, k := range x86Kernels {
 		if k.mulAdd != "" {
 			triangle.triangles(k)

@@ -19,7 +19,7 @@ const (
 
 // triangles writes the functions that multiply and solve by a small triangle E. They take panels of
 // B's columns one after the other. For row i of a panel they add, or subtract, the products of E's
-// row with the rows of B above it: a chain of fused multiply-adds for each element.
+// row with rows of B: a chain of fused multiply-adds for each element.
 func (w *writer) triangles(k x86Kernel) {
 	w.triangle(k, "multiply")
 	w.triangle(k, "solve")
@@ -89,6 +89,10 @@ func (w *writer) panelMask(t x86Tile) {
 	w.setMask(t.x86Kernel, "R11")
 }
 
+// multiplyPanel takes the products of a row in ascending order of the columns of E. Where E is
+// upper triangular its rows and columns are given in reverse order, which a negative bRow tells:
+// then the element on the diagonal is the first instead of the last, and the others are taken from
+// there.
 func (w *writer) multiplyPanel(t x86Tile) {
 	w.op("MOVQ n+0(FP), R12")
 	w.op("DECQ R12")
@@ -99,22 +103,26 @@ func (w *writer) multiplyPanel(t x86Tile) {
 	w.op("IMULQ R10, CX")
 	w.op("ADDQ CX, DX")
 	w.label("%srow", t.label)
-	w.loadRow(t, "DX")
-	w.op("TESTL R15, R15")
-	w.op("JNZ %sunit", t.label)
-	w.op("MOVQ R12, CX")
-	w.op("IMULQ R9, CX")
-	w.op("%s (SI)(CX*1), %s", t.splat, t.r(triangleSplat))
-	w.eachVector(t, t.mul, triangleSplat)
-	w.label("%sunit", t.label)
-	w.eachStep(t, "BX", "R10", func(v int) {
-		if t.isMasked(v) {
-			w.loadMasked(t.x86Kernel, fmt.Sprintf("%d(R11)", v*t.width()), t.r(triangleTerm), t.r(triangleTemp))
-			w.op("%s %s, %s, %s", t.mulAdd, t.r(triangleTerm), t.r(triangleSplat), t.r(v))
-		} else {
-			w.op("%s %d(R11), %s, %s", t.mulAdd, v*t.width(), t.r(triangleSplat), t.r(v))
-		}
-	})
+	for v := range t.vectors {
+		w.op("%s %s, %s, %s", t.xor, t.r(v), t.r(v), t.r(v))
+	}
+	w.op("MOVQ R12, R13")
+	w.op("IMULQ R9, R13")
+	w.op("ADDQ SI, R13") // the element on the diagonal
+	w.op("TESTQ R10, R10")
+	w.op("JS %sreverse", t.label)
+	w.op("MOVQ SI, DI")
+	w.op("MOVQ BX, R11")
+	w.multiplySteps(t, t.label+"step", t.label+"last", "ADDQ")
+	w.multiplyDiagonal(t, t.label+"lower")
+	w.op("JMP %send", t.label)
+	w.label("%sreverse", t.label)
+	w.op("MOVQ R13, DI")
+	w.op("MOVQ DX, R11")
+	w.multiplyDiagonal(t, t.label+"upper")
+	w.op("SUBQ R9, DI")
+	w.op("SUBQ R10, R11")
+	w.multiplySteps(t, t.label+"back", t.label+"end", "SUBQ")
 	w.eachVector(t, t.mul, triangleAlpha)
 	w.storeRow(t, "DX")
 	w.op("SUBQ R8, SI")
@@ -123,14 +131,62 @@ func (w *writer) multiplyPanel(t x86Tile) {
 	w.op("JGE %srow", t.label)
 }
 
+// multiplySteps adds R12 products: DI points to the first element of E, R11 to the first row of B.
+func (w *writer) multiplySteps(t x86Tile, step, end, next string) {
+	w.op("MOVQ R12, CX")
+	w.op("TESTQ CX, CX")
+	w.op("JZ %s", end)
+	w.label("%s", step)
+	w.multiplyAdd(t, "(DI)", "R11")
+	w.op("%s R9, DI", next)
+	w.op("%s R10, R11", next)
+	w.op("DECQ CX")
+	w.op("JNZ %s", step)
+	w.label("%s", end)
+}
+
+// multiplyDiagonal adds the product of the element on the diagonal, at R13, or of 1.
+func (w *writer) multiplyDiagonal(t x86Tile, label string) {
+	w.op("TESTL R15, R15")
+	w.op("JZ %s", label)
+	w.op("LEAQ one%s<>(SB), R13", t.elem)
+	w.label("%s", label)
+	w.multiplyAdd(t, "(R13)", "DX")
+}
+
+// multiplyAdd adds the product of an element of E and a row of B.
+func (w *writer) multiplyAdd(t x86Tile, element, row string) {
+	w.op("%s %s, %s", t.splat, element, t.r(triangleSplat))
+	for v := range t.vectors {
+		at := fmt.Sprintf("%d(%s)", v*t.width(), row)
+		if t.isMasked(v) {
+			w.loadMasked(t.x86Kernel, at, t.r(triangleTerm), t.r(triangleTemp))
+			at = t.r(triangleTerm)
+		}
+		w.op("%s %s, %s, %s", t.mulAdd, at, t.r(triangleSplat), t.r(v))
+	}
+}
+
 func (w *writer) solvePanel(t x86Tile) {
 	w.op("XORQ R12, R12")
 	w.label("%srow", t.label)
 	w.loadRow(t, "DX")
 	w.eachVector(t, t.mul, triangleAlpha)
-	w.eachStep(t, "R13", fmt.Sprintf("$%d", t.vectors*t.width()), func(v int) {
+	w.op("MOVQ SI, DI")
+	w.op("MOVQ R13, R11")
+	w.op("MOVQ R12, CX")
+	w.op("TESTQ CX, CX")
+	w.op("JZ %send", t.label)
+	w.label("%sstep", t.label)
+	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
+	for v := range t.vectors {
 		w.op("%s %d(R11), %s, %s", negated(t.mulAdd), v*t.width(), t.r(triangleSplat), t.r(v))
-	})
+	}
+	w.op("ADDQ R9, DI")
+	w.op("ADDQ $%d, R11", t.vectors*t.width())
+	w.op("DECQ CX")
+	w.op("JNZ %sstep", t.label)
+	w.label("%send", t.label)
 	w.op("TESTL R15, R15")
 	w.op("JNZ %sunit", t.label)
 	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
@@ -145,27 +201,6 @@ func (w *writer) solvePanel(t x86Tile) {
 	w.op("INCQ R12")
 	w.op("CMPQ R12, n+0(FP)")
 	w.op("JLT %srow", t.label)
-}
-
-// eachStep is the loop over the R12 products of row SI of E with the rows of B from the one at
-// first, which are next apart. In the body DI points to the element of E, which is in every lane of
-// triangleSplat, and R11 to the row.
-func (w *writer) eachStep(t x86Tile, first, next string, multiplyAdd func(v int)) {
-	w.op("MOVQ SI, DI")
-	w.op("MOVQ %s, R11", first)
-	w.op("MOVQ R12, CX")
-	w.op("TESTQ CX, CX")
-	w.op("JZ %send", t.label)
-	w.label("%sstep", t.label)
-	w.op("%s (DI), %s", t.splat, t.r(triangleSplat))
-	for v := range t.vectors {
-		multiplyAdd(v)
-	}
-	w.op("ADDQ R9, DI")
-	w.op("ADDQ %s, R11", next)
-	w.op("DECQ CX")
-	w.op("JNZ %sstep", t.label)
-	w.label("%send", t.label)
 }
 
 // loadRow and storeRow move the panel's part of a row of B.
@@ -196,6 +231,12 @@ func (w *writer) eachVector(t x86Tile, op string, by int) {
 	for v := range t.vectors {
 		w.op("%s %s, %s, %s", op, t.r(by), t.r(v), t.r(v))
 	}
+}
+
+// ones are 1 in each type, for the diagonal of a unit triangle.
+func (w *writer) ones() {
+	w.WriteString("DATA onefloat32<>+0(SB)/4, $0x3f800000\nGLOBL onefloat32<>(SB), RODATA|NOPTR, $4\n" +
+		"DATA onefloat64<>+0(SB)/8, $0x3ff0000000000000\nGLOBL onefloat64<>(SB), RODATA|NOPTR, $8\n")
 }
 
 // div divides, as mul multiplies.

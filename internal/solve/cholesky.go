@@ -1,0 +1,124 @@
+package solve
+
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+// Cholesky factors A = L*Lᵀ, for the symmetric matrix A of n by n that its lower or upper triangle
+// gives, and leaves L there, or Lᵀ; nothing else is read or written. l[i,j] is the chain of
+// fma(-l[i,k], l[j,k], .) from a[i,j] for k = 0 ... j-1, divided by l[j,j], which is the square
+// root of its own chain. It returns the first row whose chain is not above 0, or -1.
+func (s Solver[T]) Cholesky(lower bool, n int, a []T, lda int) (row int, err error) {
+	if !lower {
+		return s.cholesky(n, a, lda)
+	}
+	memory, u := host.Take[T](n * n)
+	defer memory.Give()
+	transposeTriangle(true, n, a, lda, u, n)
+	row, err = s.cholesky(n, u, n)
+	transposeTriangle(false, n, u, n, a, lda)
+	return row, err
+}
+
+// transposeTriangle makes a triangle of y the transpose of the lower or upper one of x.
+func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, ldy int) {
+	if n <= base {
+		for i := range n {
+			lo, hi := i, n
+			if lower {
+				lo, hi = 0, i+1
+			}
+			for j := lo; j < hi; j++ {
+				y[j*ldy+i] = x[i*ldx+j]
+			}
+		}
+		return
+	}
+	h := half(n, base)
+	transposeTriangle(lower, h, x, ldx, y, ldy)
+	if lower {
+		host.Transpose(n-h, h, x[h*ldx:], ldx, y[h:], ldy)
+	} else {
+		host.Transpose(h, n-h, x[h:], ldx, y[h*ldy:], ldy)
+	}
+	transposeTriangle(lower, n-h, x[h*(ldx+1):], ldx, y[h*(ldy+1):], ldy)
+}
+
+// cholesky is [Solver.Cholesky] for the upper triangle.
+func (s Solver[T]) cholesky(n int, a []T, lda int) (int, error) {
+	if n <= base {
+		return choleskyBase(n, a, lda), nil
+	}
+	h := half(n, base)
+	if row, err := s.cholesky(h, a, lda); row >= 0 || err != nil {
+		return row, err
+	}
+	e := Triangle[T]{N: h, Data: a, Stride: lda, Upper: true, Trans: true}
+	if err := s.Solve(e, true, 1, h, n-h, a[h:], lda); err != nil {
+		return -1, err
+	}
+	if err := s.subtractSquare(n-h, h, a[h:], lda, a[h*(lda+1):], lda); err != nil {
+		return -1, err
+	}
+	row, err := s.cholesky(n-h, a[h*(lda+1):], lda)
+	if row >= 0 {
+		row += h
+	}
+	return row, err
+}
+
+func choleskyBase[T host.Float](n int, a []T, lda int) int {
+	for i := range n {
+		row := a[i*lda:][i:n]
+		if !(row[0] > 0) {
+			return i
+		}
+		d := T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
+		row[0] = d
+		for j := range row[1:] {
+			row[1+j] /= d
+		}
+		for r := 1; r < len(row); r++ {
+			host.Axpy(-row[r], row[r:], a[(i+r)*lda+i+r:])
+		}
+	}
+	return -1
+}
+
+// subtractSquare is the upper triangle of C = C - Bᵀ*B for B of k by n.
+func (s Solver[T]) subtractSquare(n, k int, b []T, ldb int, c []T, ldc int) error {
+	memory, bt := host.Take[T](n * k)
+	defer memory.Give()
+	host.Transpose(k, n, b, ldb, bt, k)
+	return s.subtractTriangle(n, k, bt, b, ldb, c, ldc)
+}
+
+// squareBlock is the rows of a diagonal block that is computed whole, and elsewhere.
+const squareBlock = 64
+
+// subtractTriangle is subtractSquare for a transposed B.
+func (s Solver[T]) subtractTriangle(n, k int, bt, b []T, ldb int, c []T, ldc int) error {
+	if n <= squareBlock {
+		memory, d := host.Take[T](n * n)
+		defer memory.Give()
+		clear(d)
+		for r := range n {
+			copy(d[r*n+r:][:n-r], c[r*ldc+r:])
+		}
+		host.SubMul(n, n, k, bt, k, b, ldb, d, n)
+		for r := range n {
+			copy(c[r*ldc+r:][:n-r], d[r*n+r:])
+		}
+		return nil
+	}
+	h := half(n, squareBlock)
+	if err := s.update(true, h, n-h, k, bt, k, b[h:], ldb, c[h:], ldc); err != nil {
+		return err
+	}
+	if err := s.subtractTriangle(h, k, bt, b, ldb, c, ldc); err != nil {
+		return err
+	}
+	return s.subtractTriangle(n-h, k, bt[h*k:], b[h:], ldb, c[h*(ldc+1):], ldc)
+}

@@ -1,0 +1,201 @@
+package solve
+
+import "github.com/tandem-gpu/tandem/internal/host"
+
+const (
+	luPanel = 64 // columns that are factored in their transpose
+	luSmall = 12 // rows and columns of what is factored as it is
+)
+
+// LU factors P*A = L*U for A of m by n: L has a unit diagonal, which is not stored. With rows
+// swapped, u[i,j] is the chain of fma(-l[i,k], u[k,j], .) from a[i,j] for k = 0 ... i-1, and l[i,j]
+// is that chain for k = 0 ... j-1, divided by u[j,j]. The pivot of column j is the element of the
+// largest magnitude of those chains, a NaN before all others, the first of equals. Where it is 0
+// the column is not divided. Row j changed places with row piv[j], for j = 0 ... min(m, n)-1 in
+// this order. It returns the first column whose pivot is 0, or -1.
+func (s Solver[T]) LU(m, n int, a []T, lda int, piv []int) (singular int, err error) {
+	l := lu[T]{Solver: s, m: m, lda: lda, a: a, piv: piv, singular: -1}
+	if max(m, n) <= luSmall {
+		l.small(n)
+		return l.singular, nil
+	}
+	err = l.factor(0, n)
+	return l.singular, err
+}
+
+type lu[T host.Float] struct {
+	Solver[T]
+	m, lda, singular int
+	a                []T
+	piv              []int
+}
+
+// small factors few rows and columns.
+func (l *lu[T]) small(n int) {
+	a, ld := l.a, l.lda
+	for j := range min(l.m, n) {
+		p, most := j, magnitude(a[j*ld+j])
+		for i := j + 1; i < l.m; i++ {
+			if v := magnitude(a[i*ld+j]); before(v, most) {
+				p, most = i, v
+			}
+		}
+		row := a[j*ld:][:n]
+		l.piv[j] = p
+		if p != j {
+			swap(row, a[p*ld:][:n])
+		}
+		u := l.pivot(j, row[j])
+		for i := j + 1; i < l.m; i++ {
+			r := a[i*ld:][:n]
+			if u {
+				r[j] /= row[j]
+			}
+			host.Axpy(-r[j], row[j+1:], r[j+1:])
+		}
+	}
+}
+
+// pivot notes a pivot that is 0, and tells whether it is another.
+func (l *lu[T]) pivot(j int, u T) bool {
+	if u == 0 && l.singular < 0 {
+		l.singular = j
+	}
+	return u != 0
+}
+
+func magnitude[T host.Float](v T) T {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+// before tells whether a magnitude is a better pivot than one that was found before.
+func before[T host.Float](v, most T) bool { return v > most || v != v && most == most }
+
+func swap[T host.Float](x, y []T) {
+	for k, v := range x {
+		x[k], y[k] = y[k], v
+	}
+}
+
+// factor factors columns j to end-1, whose chains are done for what comes before.
+func (l *lu[T]) factor(j, end int) error {
+	switch {
+	case j >= l.m:
+		return nil
+	case end-j <= luPanel:
+		return l.panel(j, end)
+	}
+	h := min(j+half(end-j, luPanel), l.m)
+	if err := l.factor(j, h); err != nil {
+		return err
+	}
+	l.swapRows(j, h, h, end)
+	a, ld := l.a, l.lda
+	e := Triangle[T]{N: h - j, Data: a[j*ld+j:], Stride: ld, Unit: true}
+	if err := l.Solve(e, true, 1, h-j, end-h, a[j*ld+h:], ld); err != nil {
+		return err
+	}
+	if h == l.m {
+		return nil
+	}
+	if err := l.update(true, l.m-h, end-h, h-j, a[h*ld+j:], ld, a[j*ld+h:], ld, a[h*ld+h:], ld); err != nil {
+		return err
+	}
+	if err := l.factor(h, end); err != nil {
+		return err
+	}
+	l.swapRows(h, min(end, l.m), j, h)
+	return nil
+}
+
+// swapRows applies pivots j to end-1 to columns c0 to c1-1.
+func (l *lu[T]) swapRows(j, end, c0, c1 int) { SwapRows(false, l.piv, j, end, l.a[c0:], l.lda, c1-c0) }
+
+// SwapRows swaps rows i and piv[i] of a matrix of cols columns for i = lo ... hi-1, or in reverse
+// order.
+func SwapRows[T host.Float](reverse bool, piv []int, lo, hi int, a []T, lda, cols int) {
+	for k := range hi - lo {
+		i := lo + k
+		if reverse {
+			i = hi - 1 - k
+		}
+		if p := piv[i]; p != i {
+			swap(a[i*lda:][:cols], a[p*lda:][:cols])
+		}
+	}
+}
+
+// panel factors columns j to end-1 in their transpose: so a column is contiguous, and a register
+// has elements of many rows.
+func (l *lu[T]) panel(j, end int) error {
+	w, rows := end-j, l.m-j
+	ld := (rows+7)/8*8 + 8 // columns are not a power of two apart
+	s, t := host.Take[T](w * ld)
+	defer s.Give()
+	host.Transpose(rows, w, l.a[j*l.lda+j:], l.lda, t, ld)
+	p := panel[T]{lu: l, j: j, w: w, rows: rows, ld: ld, t: t}
+	err := p.factor(0, w)
+	host.Transpose(w, rows, t, ld, l.a[j*l.lda+j:], l.lda)
+	return err
+}
+
+// A panel is columns from j on, from row j on, in the rows of t.
+type panel[T host.Float] struct {
+	*lu[T]
+	j, w, rows, ld int
+	t              []T
+}
+
+// factor factors columns c0 to c1-1 of the panel.
+func (p *panel[T]) factor(c0, c1 int) error {
+	switch {
+	case c0 >= p.rows:
+		return nil
+	case c1-c0 == 1:
+		p.column(c0)
+		return nil
+	}
+	h := min((c0+c1)/2, p.rows)
+	if err := p.factor(c0, h); err != nil {
+		return err
+	}
+	t, ld := p.t, p.ld
+	e := Triangle[T]{N: h - c0, Data: t[c0*(ld+1):], Stride: ld, Upper: true, Unit: true}
+	if err := (Solver[T]{}).Solve(e, false, 1, c1-h, h-c0, t[h*ld+c0:], ld); err != nil || h == p.rows {
+		return err
+	}
+	host.SubMul(c1-h, p.rows-h, h-c0, t[h*ld+c0:], ld, t[c0*ld+h:], ld, t[h*ld+h:], ld)
+	return p.factor(h, c1)
+}
+
+// column chooses the pivot of column c, whose chains are done, swaps, and divides.
+func (p *panel[T]) column(c int) {
+	x := p.t[c*p.ld:][:p.rows]
+	i := c + largest(x[c:])
+	p.piv[p.j+c] = p.j + i
+	if i != c {
+		for r := range p.w {
+			y := p.t[r*p.ld:][:p.rows]
+			y[i], y[c] = y[c], y[i]
+		}
+	}
+	if u := x[c]; p.pivot(p.j+c, u) {
+		for k := range x[c+1:] {
+			x[c+1+k] /= u
+		}
+	}
+}
+
+// largest is the index of the best pivot.
+func largest[T host.Float](x []T) int {
+	at, most := 0, magnitude(x[0])
+	for i, v := range x {
+		if v = magnitude(v); before(v, most) {
+			at, most = i, v
+		}
+	}
+	return at
+}

@@ -1,0 +1,38 @@
+// Package solve factors matrices and solves by them on the host: triangles, LU and Cholesky, their
+// inverses and condition numbers, by the definitions of docs/contract.md.
+//
+// Every element is one chain of fused multiply-adds, so that a chain may be cut anywhere and go on:
+// what is left of the chains of many elements at once is a product that starts from C. Where the
+// cuts are changes no bits. The functions divide by halves, so that nearly all of the work is in
+// large products, which may run elsewhere.
+//
+// A matrix is row-major with a leading dimension, as in package host. Functions trust their
+// arguments. Factors overwrite the matrix.
+package solve
+
+import "github.com/tandem-gpu/tandem/internal/host"
+
+// A Solver factors and solves. The zero value computes on the host. It is safe for concurrent use
+// if Update is.
+type Solver[T host.Float] struct {
+	// Update is C = C + A*B, or with negate C - A*B, for C of m by n and A of m by k, in chains
+	// that start from C: host.AddMul and host.SubMul, which nil stands for. An error of it ends the
+	// work, and leaves what was to be overwritten undefined.
+	Update func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error
+}
+
+func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
+	switch {
+	case m == 0 || n == 0 || k == 0:
+	case s.Update != nil:
+		return s.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
+	case negate:
+		host.SubMul(m, n, k, a, lda, b, ldb, c, ldc)
+	default:
+		host.AddMul(m, n, k, a, lda, b, ldb, c, ldc)
+	}
+	return nil
+}
+
+// half is where n rows are divided: at a multiple of block near their middle.
+func half(n, block int) int { return (n/2 + block - 1) / block * block }

@@ -1,0 +1,236 @@
+package gonumblas
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/lapack/testlapack"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// gonum's own tests, on what Use installs.
+func TestTestlapack(t *testing.T) {
+	s, _ := open(t, "cpu")
+	for name, test := range map[string]func(*testing.T, factorizer){
+		"getrf": func(t *testing.T, f factorizer) { testlapack.DgetrfTest(t, f) },
+		"getrs": func(t *testing.T, f factorizer) { testlapack.DgetrsTest(t, f) },
+		"getri": func(t *testing.T, f factorizer) { testlapack.DgetriTest(t, f) },
+		"gecon": func(t *testing.T, f factorizer) { testlapack.DgeconTest(t, f) },
+		"potrf": func(t *testing.T, f factorizer) { testlapack.DpotrfTest(t, f) },
+		"potrs": func(t *testing.T, f factorizer) { testlapack.DpotrsTest(t, f) },
+		"potri": func(t *testing.T, f factorizer) { testlapack.DpotriTest(t, f) },
+		"pocon": func(t *testing.T, f factorizer) { testlapack.DpoconTest(t, f) },
+		"trtri": func(t *testing.T, f factorizer) { testlapack.DtrtriTest(t, f) },
+		"trtrs": func(t *testing.T, f factorizer) { testlapack.DtrtrsTest(t, f) },
+		"trcon": func(t *testing.T, f factorizer) { testlapack.DtrconTest(t, f) },
+		"gels":  func(t *testing.T, f factorizer) { testlapack.DgelsTest(t, f) }, // gonum's, with our BLAS
+	} {
+		t.Run(name, func(t *testing.T) {
+			use(t, s)
+			test(t, factorizer{e: &engine{s: s, info: s.Info()}})
+		})
+	}
+}
+
+// Factorizations give the same bits wherever their products run.
+func TestFactorizationsOnDevice(t *testing.T) {
+	const n = 90
+	a := normalDense(n)
+	var want [3]mat.Dense
+	factor := func() (r [3]mat.Dense) {
+		var lu mat.LU
+		lu.Factorize(a)
+		if err := lu.SolveTo(&r[0], false, a); err != nil {
+			t.Error(err)
+		}
+		if err := r[1].Inverse(a); err != nil {
+			t.Error(err)
+		}
+		var c mat.Cholesky
+		if !c.Factorize(mat.NewSymDense(n, a.RawMatrix().Data)) {
+			t.Error("not positive definite")
+		}
+		var u mat.TriDense
+		c.UTo(&u)
+		r[2].CloneFrom(&u)
+		return r
+	}
+	for _, spec := range []string{"cpu", "opencl"} {
+		s, d := open(t, spec)
+		for i, crossover := range []int{math.MaxInt, 0} {
+			Use(s, Crossover(crossover))
+			d.launches.Store(0)
+			got := factor()
+			if (d.launches.Load() > 0) != (i == 1) {
+				t.Errorf("%s: %d launches with a crossover of %d", spec, d.launches.Load(), crossover)
+			}
+			for i := range got {
+				if spec == "cpu" && crossover > 0 {
+					want[i].CloneFrom(&got[i])
+				}
+				same(t, fmt.Sprint(spec, " result ", i), linalg.FromDense(&got[i]), linalg.FromDense(&want[i]))
+			}
+			// the device fails somewhere: the same on the host
+			if i == 1 {
+				d.calls.Store(0)
+				d.failAt.Store(7)
+				got = factor()
+				d.failAt.Store(0)
+				same(t, spec+" failing", linalg.FromDense(&got[0]), linalg.FromDense(&want[0]))
+				if Err() == nil {
+					t.Errorf("%s: no failure is told", spec)
+				}
+			}
+			Restore()
+		}
+	}
+}
+
+// Package mat reports what it does without the drop-in: conditions, determinants, what is singular.
+func TestReports(t *testing.T) {
+	hilbert := mat.NewDense(8, 8, nil)
+	for i := range 8 {
+		for j := range 8 {
+			hilbert.Set(i, j, 1/float64(i+j+1))
+		}
+	}
+	singular := mat.NewDense(3, 3, []float64{1, 2, 3, 2, 4, 6, 1, 0, 1})
+	nan := mat.NewDense(2, 2, []float64{1, math.NaN(), 2, 3})
+	type report struct {
+		cond, det, cholesky float64
+		solve, inverse      string
+	}
+	reports := func() (r []report) {
+		for _, a := range []*mat.Dense{normalDense(40), hilbert, singular, nan} {
+			n, _ := a.Dims()
+			var lu mat.LU
+			var x, inverse mat.Dense
+			var c mat.Cholesky
+			lu.Factorize(a)
+			one := report{
+				cond: lu.Cond(), det: lu.Det(), cholesky: -1, solve: fmt.Sprintf("%T", lu.SolveTo(&x, true, a)),
+				inverse: fmt.Sprintf("%T", inverse.Inverse(a)),
+			}
+			if c.Factorize(mat.NewSymDense(n, a.RawMatrix().Data)) {
+				one.cholesky = c.Cond()
+			}
+			r = append(r, one)
+		}
+		return r
+	}
+	want := reports()
+	s, _ := open(t, "cpu")
+	use(t, s)
+	alike := func(x, y, within float64) bool {
+		return x == y || x != x && y != y ||
+			x > 0 == (y > 0) && math.Abs(x) < within*math.Abs(y) && math.Abs(y) < within*math.Abs(x)
+	}
+	for i, got := range reports() {
+		w := want[i]
+		if !alike(got.cond, w.cond, 3) || !alike(got.det, w.det, 1+1e-6) || !alike(got.cholesky, w.cholesky, 3) ||
+			got.solve != w.solve || got.inverse != w.inverse {
+			t.Errorf("matrix %d: %+v, gonum has %+v", i, got, w)
+		}
+	}
+	// the inverse of this one overflows
+	var lu mat.LU
+	if lu.Factorize(mat.NewDense(2, 2, []float64{3e-309, 0, 1e-309, 2e-309})); !alike(lu.Cond(), 2, 1.5) {
+		t.Errorf("the condition number of a matrix of small elements is %v, not near 2", lu.Cond())
+	}
+}
+
+// Bad arguments panic with gonum's own values, and what has no elements returns as gonum does.
+func TestLapackArguments(t *testing.T) {
+	s, _ := open(t, "cpu")
+	f := factorizer{e: &engine{s: s, info: s.Info()}}
+	x, w, p := make([]float64, 16), make([]float64, 16), make([]int, 4)
+	for name, call := range map[string]func(l lapack.Float64) any{
+		"getrf of -1":        func(l lapack.Float64) any { return l.Dgetrf(-1, 2, x, 2, p) },
+		"getrf, short":       func(l lapack.Float64) any { return l.Dgetrf(4, 4, x[:15], 4, p) },
+		"getrf, pivots":      func(l lapack.Float64) any { return l.Dgetrf(2, 2, x, 4, p) },
+		"getrf of none":      func(l lapack.Float64) any { return l.Dgetrf(0, 2, nil, 2, nil) },
+		"getrs, stride":      func(l lapack.Float64) any { l.Dgetrs('N', 2, 3, x, 4, p[:2], w, 2); return nil },
+		"getrs, trans":       func(l lapack.Float64) any { l.Dgetrs('X', 2, 2, x, 4, p[:2], w, 2); return nil },
+		"getri, work":        func(l lapack.Float64) any { return l.Dgetri(4, x, 4, p, w, 3) },
+		"getri, query":       func(l lapack.Float64) any { return l.Dgetri(4, x, 4, p, w, -1) },
+		"gecon, norm":        func(l lapack.Float64) any { return l.Dgecon('F', 4, x, 4, 1, w, p) },
+		"gecon, below 0":     func(l lapack.Float64) any { return l.Dgecon('O', 4, x, 4, -1, w, p) },
+		"gecon, none":        func(l lapack.Float64) any { return l.Dgecon('O', 0, nil, 1, 1, nil, nil) },
+		"gecon, NaN":         func(l lapack.Float64) any { return l.Dgecon('O', 4, x, 4, math.NaN(), w, p) == 0 },
+		"potrf, uplo":        func(l lapack.Float64) any { return l.Dpotrf('X', 2, x, 2) },
+		"potrf, zeros":       func(l lapack.Float64) any { return l.Dpotrf('U', 4, x, 4) },
+		"potrs, short":       func(l lapack.Float64) any { l.Dpotrs('U', 4, 4, x, 4, w[:15], 4); return nil },
+		"potri, singular":    func(l lapack.Float64) any { return l.Dpotri('L', 4, x, 4) },
+		"pocon, work":        func(l lapack.Float64) any { return l.Dpocon('L', 4, x, 4, 1, w[:11], p) },
+		"trtri, singular":    func(l lapack.Float64) any { return l.Dtrtri('L', 'N', 4, x, 4) },
+		"trtri, diag":        func(l lapack.Float64) any { return l.Dtrtri('L', 'X', 4, x, 4) },
+		"trtrs, singular":    func(l lapack.Float64) any { return l.Dtrtrs('L', 'N', 'N', 4, 1, x, 4, w, 1) },
+		"trtrs, right sides": func(l lapack.Float64) any { return l.Dtrtrs('L', 'N', 'U', 4, -1, x, 4, w, 1) },
+		"trcon, zeros":       func(l lapack.Float64) any { return l.Dtrcon('O', 'L', 'N', 4, x, 4, w, p) },
+	} {
+		outcome := func(l lapack.Float64) (r any) {
+			defer func() {
+				if v := recover(); v != nil {
+					r = v
+				}
+			}()
+			return call(l)
+		}
+		if got, want := outcome(f), outcome(gonum.Implementation{}); got != want {
+			t.Errorf("%s: %v, gonum has %v", name, got, want)
+		}
+		clear(x)
+	}
+}
+
+// Nothing outside what LAPACK names is written.
+func TestLapackGuards(t *testing.T) {
+	s, _ := open(t, "cpu")
+	use(t, s)
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, n := range []int{1, 7, 33, 70} {
+		for _, ul := range uplos {
+			a := uniform[float64](rng, n, n, 3)
+			for i := range n {
+				a.Set(i, i, float64(n))
+				for j := range n {
+					if !inTriangle(ul, i, j) {
+						a.Set(i, j, guard)
+					}
+				}
+			}
+			tri, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: a.Stride, Data: a.Data, Uplo: ul})
+			if !ok {
+				t.Fatal("not positive definite")
+			}
+			b := uniform[float64](rng, n, 5, 2)
+			lapack64.Potrs(tri, blas64.General{Rows: n, Cols: 5, Stride: b.Stride, Data: b.Data})
+			if _, ok := lapack64.Potri(tri); !ok || !lapack64.Trtri(tri) {
+				t.Fatal("singular")
+			}
+			tri.Diag = blas.Unit
+			lapack64.Trtri(tri)
+			for i := range n {
+				for j := range n {
+					if !inTriangle(ul, i, j) && a.At(i, j) != guard {
+						t.Fatalf("%c %d: element (%d, %d) was written", ul, n, i, j)
+					}
+				}
+			}
+			for i, v := range a.Data {
+				if i%a.Stride >= n && v != guard {
+					t.Fatalf("%c %d: the gap after row %d was written", ul, n, i/a.Stride)
+				}
+			}
+		}
+	}
+}
