@@ -332,3 +332,64 @@ func columns64(solve, upper, unit bool, n int, alpha float64, e []float64, eCol 
 		axpyF64(-b[k], col[lo:hi], b[lo:hi])
 	}
 }
+
+// Plain loops compute products with a vector of at most so many elements of the matrix, and of a
+// symmetric one with at most so many rows.
+const (
+	smallGemv32 = 4
+	smallGemv64 = 64
+	smallSymv   = 32
+)
+
+// smallGemv is [Gemv] with alpha not zero. It computes that, and tells so, where plain loops are
+// the fastest.
+func smallGemv[T Float](trans bool, m, n int, alpha T, a []T, lda int, x []T, beta T, y []T) bool {
+	row, col := steps(trans, lda)
+	k := m + n - len(y)
+	switch {
+	case isFloat64[T]() && m*n <= smallGemv64:
+		row64(k, float64(alpha), float64s(x), 1, float64s(a), col, row, float64(beta), float64s(y))
+		return true
+	case !isFloat64[T]() && m*n <= smallGemv32:
+		for i := range y {
+			var acc T
+			for p := range k {
+				acc = FMA(a[i*row+p*col], x[p], acc)
+			}
+			if beta == 0 {
+				y[i] = alpha * acc
+			} else {
+				y[i] = FMA(alpha, acc, Mul(beta, y[i]))
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// smallSymv64 is [Symv] with at most smallSymv rows, and alpha not zero.
+func smallSymv64(lower bool, n int, alpha float64, a []float64, lda int, x []float64, beta float64, y []float64) {
+	var acc [smallSymv]float64
+	for i, v := range x[:n] {
+		lo, hi := triangleRow(lower, i, n)
+		row, s := a[i*lda:][lo:hi], acc[i]
+		if !lower {
+			s = math.FMA(row[0], v, s)
+			row, lo = row[1:], lo+1
+		} else {
+			row, hi = row[:i], i
+		}
+		xs, others := x[lo:hi], acc[lo:hi]
+		for k, w := range row {
+			s = math.FMA(w, xs[k], s)
+			others[k] = math.FMA(w, v, others[k])
+		}
+		if lower {
+			s = math.FMA(a[i*(lda+1)], v, s)
+		}
+		acc[i] = s
+	}
+	for i := range y {
+		y[i] = finish64(alpha, acc[i], beta, y[i])
+	}
+}

@@ -1,0 +1,165 @@
+package host
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/internal/parallel"
+)
+
+// lanes is the lanes in which products are added, and piece the elements that are added before the
+// lanes come together. The bits of a sum depend on both.
+const (
+	lanes = 8
+	piece = 1 << 13
+)
+
+// Dot is the sum of the products of two vectors of one length, in float64. Elements go by pieces of
+// 8192, of which the last may be shorter. A piece is added in eight lanes, from +0: lane l takes
+// elements l, l+8, ... by fma. Then lanes l and l+4 are added, l and l+2, 0 and 1; and the pieces,
+// in order. Products of float32 are exact in float64.
+func Dot[T Float](x, y []T) float64 {
+	if y = y[:len(x)]; len(x) <= piece {
+		return dotPiece(x, y)
+	}
+	return sumPieces(x, y)
+}
+
+// Asum is the sum of magnitudes, in the same order, in float64.
+func Asum[T Float](x []T) float64 {
+	if len(x) <= piece {
+		return asumPiece(x)
+	}
+	return sumPieces(x, nil)
+}
+
+// sumPieces is Dot, or without y Asum, on all cores where the vectors are long.
+func sumPieces[T Float](x, y []T) float64 {
+	memory, sums := Take[float64]((len(x) + piece - 1) / piece)
+	defer memory.Give()
+	if isSmall[T](2, len(x)) {
+		addPieces(x, y, sums, 0)
+	} else {
+		parallel.Do((len(sums)+piecesAtOnce-1)/piecesAtOnce, func(i int) {
+			first := i * piecesAtOnce
+			addPieces(x, y, sums[:min(first+piecesAtOnce, len(sums))], first)
+		})
+	}
+	sum := sums[0]
+	for _, v := range sums[1:] {
+		sum += v
+	}
+	return sum
+}
+
+// piecesAtOnce is how many pieces one goroutine takes at a time: long stretches of the memory.
+const piecesAtOnce = 8
+
+// addPieces makes sums, from the one at first on, those of their pieces.
+func addPieces[T Float](x, y []T, sums []float64, first int) {
+	for i := first; i < len(sums); i++ {
+		lo, hi := i*piece, min(i*piece+piece, len(x))
+		if y == nil {
+			sums[i] = asumPiece(x[lo:hi])
+		} else {
+			sums[i] = dotPiece(x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+func dotPiece[T Float](x, y []T) float64 {
+	var s [lanes]float64
+	if n := len(x) &^ (lanes - 1); n > 0 {
+		if !addProducts(n, &x[0], &y[0], &s) {
+			for i := 0; i < n; i += lanes {
+				for l, v := range x[i:][:lanes] {
+					s[l] = math.FMA(float64(v), float64(y[i+l]), s[l])
+				}
+			}
+		}
+		x, y = x[n:], y[n:]
+	}
+	for l, v := range x {
+		s[l] = math.FMA(float64(v), float64(y[l]), s[l])
+	}
+	return addLanes(&s)
+}
+
+func asumPiece[T Float](x []T) float64 {
+	var s [lanes]float64
+	for ; len(x) >= lanes; x = x[lanes:] {
+		for l, v := range x[:lanes] {
+			s[l] += math.Abs(float64(v))
+		}
+	}
+	for l, v := range x {
+		s[l] += math.Abs(float64(v))
+	}
+	return addLanes(&s)
+}
+
+func addLanes(s *[lanes]float64) float64 {
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+// Axpy is y = fma(alpha, x, y), element by element, for vectors of one length that do not overlap.
+func Axpy[T Float](alpha T, x, y []T) {
+	if len(x) == 0 {
+		return
+	}
+	if isFloat64[T]() && len(x) <= shortVector {
+		axpyF64(float64(alpha), float64s(x), float64s(y))
+		return
+	}
+	if isSmall[T](2, len(x)) {
+		addScaled(alpha, x, y)
+		return
+	}
+	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:hi]) })
+}
+
+// Scal is x = alpha*x.
+func Scal[T Float](alpha T, x []T) {
+	if len(x) == 0 {
+		return
+	}
+	if isSmall[T](2, len(x)) {
+		scaleVector(alpha, x)
+		return
+	}
+	spreadVector[T](len(x), func(lo, hi int) { scaleVector(alpha, x[lo:hi]) })
+}
+
+// shortVector is the elements up to which a plain loop is the fastest.
+const shortVector = 16
+
+// scaleVector is Scal in this goroutine, for at least one element.
+func scaleVector[T Float](alpha T, x []T) {
+	if set := vectorsOf[T](); set != nil && len(x) > shortVector {
+		n := len(x)
+		set.finish(1, n, alpha, &x[0], n, 0, &x[0], n, false)
+		return
+	}
+	scaleRow(alpha, x)
+}
+
+// spreadVector calls f(lo, hi) for ranges of n elements, on all cores.
+func spreadVector[T Float](n int, f func(lo, hi int)) {
+	band := bandBytes / int(unsafe.Sizeof(T(0)))
+	parallel.Do((n+band-1)/band, func(i int) { f(i*band, min(i*band+band, n)) })
+}
+
+// Iamax is the index of the element of the largest magnitude: the first of equals, and the first
+// NaN before all numbers. It is -1 where there is no element.
+func Iamax[T Float](x []T) int {
+	at, largest := -1, T(-1)
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v = max(v, -v); v > largest {
+			at, largest = i, v
+		}
+	}
+	return at
+}

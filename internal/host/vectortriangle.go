@@ -1,0 +1,181 @@
+package host
+
+import (
+	"math"
+	"unsafe"
+)
+
+// A vectorTriangle is op(A) for a triangular matrix A of n by n, beside a vector. It goes along A
+// in blocks of rows: first the chains of a block's rows, or by them those of its columns, and then
+// the square that the diagonal runs through, in smaller blocks.
+type vectorTriangle[T Float] struct {
+	lower, trans, unit bool
+	n                  int
+	a                  []T
+	lda                int
+	x                  []T // what the chains multiply A by
+	y                  []T // the chains
+}
+
+// The rows of a block, and of one that is not divided any more.
+const (
+	vectorBlock = 128
+	vectorLeaf  = columnRows
+)
+
+// Trmv computes x = op(A)*x for a triangular matrix A of n by n, of which it reads nothing but the
+// triangle, and with unit not the diagonal either, which is then 1: element i is the chain of
+// op(A)[i,k]*x[k] by ascending k, from +0. x overlaps nothing.
+func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
+	check("A", n, n, lda, len(a))
+	memory, old := Take[T](n)
+	defer memory.Give()
+	copy(old, x[:n])
+	clear(x[:n])
+	t := vectorTriangle[T]{lower: lower, trans: trans, unit: unit, n: n, a: a, lda: lda, x: old, y: x[:n]}
+	t.multiply(0, n, vectorBlock)
+}
+
+// Trsv makes x the solution of op(A)*X = x for a triangular matrix as that of [Trmv]: X[i] is the
+// chain from x[i] of -op(A)[i,k]*X[k], over the k in the order in which they become known, and then
+// it is divided by op(A)[i,i] unless unit is set. x overlaps nothing.
+func Trsv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
+	check("A", n, n, lda, len(a))
+	if n <= 2*vectorLeaf {
+		row, col := steps(trans, lda)
+		ApplyTriangle(true, true, n, 1, 1, a, row, col, lower == trans, unit, x, 1)
+		return
+	}
+	memory, negated := Take[T](n)
+	defer memory.Give()
+	t := vectorTriangle[T]{lower: lower, trans: trans, unit: unit, n: n, a: a, lda: lda, x: negated, y: x[:n]}
+	t.solve(0, n, vectorBlock)
+}
+
+// forward tells whether op(A) is lower triangular: solutions begin at the first row.
+func (t *vectorTriangle[T]) forward() bool { return t.lower != t.trans }
+
+// multiply goes on with the chains of rows lo to hi-1 by the same columns.
+func (t *vectorTriangle[T]) multiply(lo, hi, block int) {
+	for i := lo; i < hi; i += block {
+		end := min(i+block, hi)
+		if t.lower {
+			t.update(i, end, lo, i)
+		}
+		if block > vectorLeaf {
+			t.multiply(i, end, vectorLeaf)
+		} else {
+			t.multiplyLeaf(i, end-i)
+		}
+		if !t.lower {
+			t.update(i, end, end, hi)
+		}
+	}
+}
+
+// update goes on with the chains by rows i to end-1 and columns lo to hi-1 of A, from the last on
+// where solutions begin there.
+func (t *vectorTriangle[T]) update(i, end, lo, hi int) {
+	if i == end || lo == hi {
+		return
+	}
+	a := &t.a[i*t.lda+lo]
+	if t.trans {
+		spreadRow(end-i, hi-lo, a, t.lda, t.x[i:], t.y[lo:hi])
+	} else {
+		spreadColumn(end-i, hi-lo, a, t.lda, 1, t.x[lo:], t.y[i:end])
+	}
+}
+
+// multiplyLeaf is multiply for n rows that are not divided any more, from row i on.
+func (t *vectorTriangle[T]) multiplyLeaf(i, n int) {
+	row, col := steps(t.trans, t.lda)
+	for r := range n {
+		lo, hi := triangleRow(t.forward(), r, n)
+		y := t.y[i+r:][:1]
+		switch {
+		case !t.unit:
+		case t.forward():
+			hi--
+		default:
+			lo++
+			y[0] += t.x[i+r]
+		}
+		if hi > lo {
+			addChain(hi-lo, &t.a[i*(t.lda+1)+r*row+lo*col], col, t.x[i+lo:], y)
+		}
+		if t.unit && t.forward() {
+			y[0] += t.x[i+r]
+		}
+	}
+}
+
+// solve solves for rows lo to hi-1.
+func (t *vectorTriangle[T]) solve(lo, hi, block int) {
+	if t.forward() {
+		for i := lo; i < hi; i += block {
+			end := min(i+block, hi)
+			if !t.trans {
+				t.update(i, end, lo, i)
+			}
+			t.solveBlock(i, end, block)
+			if t.trans {
+				t.update(i, end, end, hi)
+			}
+		}
+		return
+	}
+	for end := hi; end > lo; end -= min(block, end-lo) {
+		i := max(end-block, lo)
+		if !t.trans {
+			t.updateBack(i, end, end, hi)
+		}
+		t.solveBlock(i, end, block)
+		if t.trans {
+			t.updateBack(i, end, lo, i)
+		}
+	}
+}
+
+// updateBack is update from the last row and column on. x is in reverse order there.
+func (t *vectorTriangle[T]) updateBack(i, end, lo, hi int) {
+	if i == end || lo == hi {
+		return
+	}
+	if t.trans {
+		spreadRow(end-i, hi-lo, &t.a[(end-1)*t.lda+lo], -t.lda, t.x[t.n-end:], t.y[lo:hi])
+	} else {
+		spreadColumn(end-i, hi-lo, &t.a[i*t.lda+hi-1], t.lda, -1, t.x[t.n-hi:], t.y[i:end])
+	}
+}
+
+// solveBlock solves for rows i to end-1, whose chains have come to them, and keeps the negated
+// solutions for the others.
+func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
+	if block > vectorLeaf {
+		t.solve(i, end, vectorLeaf)
+		return
+	}
+	row, col := steps(t.trans, t.lda)
+	ApplyTriangle(true, true, end-i, 1, 1, t.a[i*(t.lda+1):], row, col, !t.forward(), t.unit, t.y[i:end], 1)
+	for k := i; k < end; k++ {
+		at := k
+		if !t.forward() {
+			at = t.n - 1 - k
+		}
+		t.x[at] = -t.y[k]
+	}
+}
+
+// addChain is [addColumn] with one row.
+func addChain[T Float](k int, a *T, step int, x, y []T) {
+	if !isFloat64[T]() {
+		addColumn(1, k, a, 0, step, x, y)
+		return
+	}
+	acc, p := float64(y[0]), (*float64)(unsafe.Pointer(a))
+	for i, v := range float64s(x[:k]) {
+		acc = math.FMA(*elementAt(p, i*step), v, acc)
+	}
+	y[0] = T(acc)
+}
