@@ -17,8 +17,8 @@ func (i *implementation) Dgemv(t blas.Transpose, m, n int, alpha float64, a []fl
 }
 
 // Dsymv is y = alpha*A*x + beta*y for a symmetric A.
-func (i *implementation) Dsymv(
-	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int,
+func (i *implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int,
+	beta float64, y []float64, incY int,
 ) {
 	if !validSymv(ul, n, len(a), lda, len(x), incX, len(y), incY) {
 		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -92,8 +92,8 @@ func (i *implementation) Sgemv(t blas.Transpose, m, n int, alpha float32, a []fl
 }
 
 // Ssymv is y = alpha*A*x + beta*y for a symmetric A.
-func (i *implementation) Ssymv(
-	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int,
+func (i *implementation) Ssymv(ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int,
+	beta float32, y []float32, incY int,
 ) {
 	if !validSymv(ul, n, len(a), lda, len(x), incX, len(y), incY) {
 		i.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)

@@ -141,7 +141,8 @@ func testVectorSteps[T float](t *testing.T) {
 		x, y := uniform[T](rng, 1, n, 0), uniform[T](rng, 1, n, 0)
 		for k, inc := range []int{1, -1, 2, -3} {
 			c := vectorCall{
-				ul: uplos[k%2], t: alltrans[k%3], d: 'N', m: n, n: n, lda: n, incX: inc, incY: -inc, alpha: -1.5, beta: 0.5,
+				ul: uplos[k%2], t: alltrans[k%3], d: 'N', m: n, n: n, lda: n, incX: inc, incY: -inc,
+				alpha: -1.5, beta: 0.5,
 			}
 			flat := c
 			flat.incX, flat.incY = 1, 1
