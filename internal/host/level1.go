@@ -102,7 +102,7 @@ func addLanes(s *[lanes]float64) float64 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-// Axpy is y = fma(alpha, x, y), element by element, for vectors of one length that do not overlap.
+// Axpy is y[i] = fma(alpha, x[i], y[i]) for the elements of x.
 func Axpy[T Float](alpha T, x, y []T) {
 	if len(x) == 0 {
 		return
@@ -115,7 +115,7 @@ func Axpy[T Float](alpha T, x, y []T) {
 		addScaled(alpha, x, y)
 		return
 	}
-	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:hi]) })
+	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:]) })
 }
 
 // Scal is x = alpha*x.

@@ -131,14 +131,6 @@ func addRowGo[T Float](k, n int, a *T, lda int, x, y []T) {
 	}
 }
 
-// axpyGo is y = fma(a, x, y).
-func axpyGo[T Float](a T, x, y []T) {
-	y = y[:len(x)]
-	for j, v := range x {
-		y[j] = FMA(a, v, y[j])
-	}
-}
-
 // stripe is the chains of a row that one goroutine takes at a time, at least.
 const stripe = 512
 

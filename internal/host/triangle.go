@@ -87,8 +87,8 @@ func triangleSets[T Float]() []*triangleSet[T] {
 	return *list.(*[]*triangleSet[T])
 }
 
-// Axpy is y[i] = fma(a, x[i], y[i]) for the elements of x.
-func Axpy[T Float](a T, x, y []T) {
+// axpyGo is [Axpy] in Go.
+func axpyGo[T Float](a T, x, y []T) {
 	if unsafe.Sizeof(a) == 8 {
 		axpyF64(float64(a), float64s(x), float64s(y))
 		return

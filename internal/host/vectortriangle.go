@@ -28,6 +28,11 @@ const (
 // op(A)[i,k]*x[k] by ascending k, from +0. x overlaps nothing.
 func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	check("A", n, n, lda, len(a))
+	if n <= MaxTriangle {
+		row, col := steps(trans, lda)
+		ApplyTriangle(false, true, n, 1, 1, a, row, col, lower == trans, unit, x, 1)
+		return
+	}
 	memory, old := Take[T](n)
 	defer memory.Give()
 	copy(old, x[:n])
