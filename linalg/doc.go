@@ -20,6 +20,12 @@
 // a host copy that gonum's functions read. Arrays of other elements, such as uint8 or a struct, are
 // for kernels of one's own.
 //
+// # Factorizations
+//
+// [FactorLU] and [FactorCholesky] factor matrices in host memory: what they give solves equations,
+// inverts, and knows determinants and condition numbers. They work on the host, with large products
+// on the session's devices where these are faster.
+//
 // # Files and streams
 //
 // [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and
@@ -40,8 +46,8 @@
 //
 // # Errors
 //
-// Errors match [ErrShape], [ErrOverlap], or a sentinel of package backend, such as
-// backend.ErrOutOfMemory. Asynchronous failures of the device are reported by the next call of the
-// session that waits: Wait, CopyTo, Download. A call on host matrices waits for its own work, and
-// returns the failures of that alone.
+// Errors match [ErrShape], [ErrOverlap], [ErrSingular], [ErrNotPositiveDefinite], or a sentinel of
+// package backend, such as backend.ErrOutOfMemory. Asynchronous failures of the device are reported
+// by the next call of the session that waits: Wait, CopyTo, Download. A call on host matrices waits
+// for its own work, and returns the failures of that alone.
 package linalg

@@ -13,6 +13,10 @@ var (
 	// ErrOverlap: the destination shares elements with a source, and the result would depend on the
 	// order of the work.
 	ErrOverlap = errors.New("linalg: destination overlaps a source")
+	// ErrSingular: a pivot is 0, so that there is no solution, or more than one.
+	ErrSingular = errors.New("linalg: singular matrix")
+	// ErrNotPositiveDefinite: the matrix has no Cholesky factorization.
+	ErrNotPositiveDefinite = errors.New("linalg: matrix is not positive definite")
 )
 
 func errClosed(what string) error {

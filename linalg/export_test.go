@@ -39,3 +39,10 @@ func SmallTiles(granularity, depth, staging int) (restore func()) {
 	shrunk, nothing := outofcore.Shrink(granularity, depth, staging), NothingSmall()
 	return func() { shrunk(); nothing() }
 }
+
+// FactorOnDevice makes the devices compute all products of factorizations, until restore is called.
+func FactorOnDevice() (restore func()) {
+	old := solverCrossover
+	solverCrossover = func(int) int { return 0 }
+	return func() { solverCrossover = old }
+}

@@ -138,7 +138,7 @@ var rules = []rule{
 		pkg: "linalg",
 		may: []string{
 			"backend", "element", "kernels", "internal/host", "internal/hugepage", "internal/npy",
-			"internal/outofcore", "internal/tiles", "internal/tuning",
+			"internal/outofcore", "internal/solve", "internal/tiles", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},

@@ -1,0 +1,406 @@
+package linalg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/internal/tuning"
+)
+
+// Float lists the types of elements of factorizations.
+type Float interface{ float32 | float64 }
+
+// A factorization runs on the host, but for its large products, which run on the session's devices
+// where these are faster. What follows is what LU and Cholesky share.
+
+// deviceSize is the size of products from which a GPU computes them that nobody has measured: the
+// harmonic mean of rows, columns and steps.
+const deviceSize = 512
+
+// crossover is the size of products of a factorization from which they run on the session's
+// devices. Results do not depend on it.
+func crossover[T Float](s *Session) int {
+	if s.direct {
+		return math.MaxInt
+	}
+	if n, ok := tuning.Crossover(&s.info, element.TypeOf[T]()); ok {
+		return n
+	}
+	if s.info.Host {
+		return math.MaxInt
+	}
+	return deviceSize
+}
+
+// solver is the solver of a call: it ends with ctx, and tells ctx's function how much of total
+// multiplications is done.
+func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solver[T] {
+	report, size, done := progress(ctx), float64(solverCrossover(crossover[T](s))), 0.0
+	inner := WithProgress(ctx, nil) // of the products
+	return solve.Solver[T]{
+		Update: func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			work := float64(m) * float64(n) * float64(k)
+			if 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size {
+				x, y, z := part(m, k, a, lda), part(k, n, b, ldb), part(m, n, c, ldc)
+				if err := updateOn(inner, s, negate, x, y, z); err != nil {
+					return err
+				}
+			} else if negate {
+				host.SubMul(m, n, k, a, lda, b, ldb, c, ldc)
+			} else {
+				host.AddMul(m, n, k, a, lda, b, ldb, c, ldc)
+			}
+			if done += work; report != nil {
+				report(min(done/total, 1))
+			}
+			return nil
+		},
+	}
+}
+
+// solverCrossover is for tests, which make devices compute small products.
+var solverCrossover = func(size int) int { return size }
+
+// updateOn is AddMul, or with negate SubMul, on s. C may lie between the rows of A and B.
+func updateOn[T Float](ctx context.Context, s *Session, negate bool, a, b, c Matrix[T]) error {
+	memory, data := host.Take[T](c.Rows * c.Cols)
+	defer memory.Give()
+	result := NewMatrix(c.Rows, c.Cols, data)
+	copyOf(result, c)
+	f := AddMulContext[T]
+	if negate {
+		f = SubMulContext[T]
+	}
+	if err := f(ctx, s, a, b, result); err != nil {
+		return err
+	}
+	copyOf(c, result)
+	return nil
+}
+
+// part is a matrix of the first elements of x.
+func part[T Float](rows, cols int, x []T, ld int) Matrix[T] {
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x[:span(rows, cols, ld)]}
+}
+
+func copyOf[T Float](dst, src Matrix[T]) {
+	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
+}
+
+// begin checks the session, nil for the default one, and the matrix, and copies it.
+func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Matrix[T], error) {
+	if err := cmp.Or(ctx.Err(), a.check("the matrix")); err != nil {
+		return nil, Matrix[T]{}, err
+	}
+	if s == nil {
+		var err error
+		if s, err = Default(); err != nil {
+			return nil, Matrix[T]{}, err
+		}
+	}
+	if err := cmp.Or(s.open(), s.supports(element.TypeOf[T]())); err != nil {
+		return nil, Matrix[T]{}, err
+	}
+	c := newResult[T](a.Rows, a.Cols)
+	copyOf(c, a)
+	return s, c, nil
+}
+
+// rightSide checks B and copies it.
+func rightSide[T Float](ctx context.Context, s *Session, n int, b Matrix[T]) (Matrix[T], error) {
+	if err := cmp.Or(ctx.Err(), s.open(), b.check("the right side")); err != nil {
+		return Matrix[T]{}, err
+	}
+	if b.Rows != n {
+		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b, n, n)
+	}
+	x := newResult[T](b.Rows, b.Cols)
+	copyOf(x, b)
+	return x, nil
+}
+
+// norm1 is the largest sum of magnitudes in a column, a NaN before all: of the symmetric matrix
+// where only its lower triangle is to be read.
+func norm1[T Float](a Matrix[T], lower bool) (norm T) {
+	sums := make([]T, a.Cols)
+	for i := range a.Rows {
+		row := a.Row(i)
+		if lower {
+			row = row[:i+1]
+		}
+		for j, v := range row {
+			v = T(math.Abs(float64(v)))
+			sums[j] += v
+			if lower && j < i {
+				sums[i] += v
+			}
+		}
+	}
+	for _, v := range sums {
+		norm = max(norm, v)
+	}
+	return norm
+}
+
+// A scaledProduct is a product of numbers with its exponent apart, so that it neither overflows nor
+// vanishes.
+type scaledProduct[T Float] struct {
+	mantissa T
+	exp      int
+}
+
+func (p *scaledProduct[T]) times(v T) {
+	frac, exp := math.Frexp(float64(v))
+	m, carry := math.Frexp(float64(p.mantissa * T(frac)))
+	p.mantissa = T(m)
+	if p.exp += exp + carry; m == 0 {
+		p.exp = 0
+	}
+}
+
+// An LU is a factorization P*A = L*U of a matrix of m by n, where P swaps rows, L has a unit
+// diagonal and U is upper triangular. Every element is one chain of fused multiply-adds, which
+// docs/contract.md defines: so its bits depend on nothing but those of A. It is read only, and safe
+// for concurrent use.
+type LU[T Float] struct {
+	s        *Session
+	packed   Matrix[T]
+	pivots   []int
+	singular int // the first column whose pivot is 0, or -1
+	norm     T
+}
+
+// FactorLU is the LU factorization of A on the default device. A stays as it is. A matrix that is
+// singular, or not square, is factored as well; it is Solve that fails then. NaN comes through to L
+// and U.
+func FactorLU[T Float](a Matrix[T]) (*LU[T], error) {
+	return FactorLUContext(context.Background(), nil, a)
+}
+
+// FactorLUContext is FactorLU on session s, or on the default device where s is nil: it works on
+// the host, with large products on the session's devices. Of an array, factor what Download gives.
+// The LU keeps s for what it solves. FactorLUContext returns ctx's error soon after ctx is done,
+// and a function given by [WithProgress] learns how far it is.
+func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU[T], error) {
+	s, packed, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	n := min(a.Rows, a.Cols)
+	f := &LU[T]{s: s, packed: packed, pivots: make([]int, n), singular: -1}
+	if n == 0 {
+		return f, nil
+	}
+	f.norm = norm1(a, false)
+	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(n)
+	work := k * (rows*cols - (rows+cols)*k/2 + k*k/3)
+	f.singular, err = solver[T](ctx, s, work).LU(a.Rows, a.Cols, packed.Data, packed.Stride, f.pivots)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Packed is L below the diagonal, without its own, and U above. It shares memory with f.
+func (f *LU[T]) Packed() Matrix[T] { return f.packed }
+
+// Pivots is the row that each row changed places with, the first at first: counted from 0, else as
+// LAPACK's ipiv. It shares memory with f.
+func (f *LU[T]) Pivots() []int { return f.pivots }
+
+// Solve is the solution X of A*X = B, which is packed and new. B has the rows of A. The error is
+// ErrShape where A is not square or B has other rows, and ErrSingular where a pivot is 0.
+func (f *LU[T]) Solve(b Matrix[T]) (Matrix[T], error) {
+	return f.SolveContext(context.Background(), blas.NoTrans, b)
+}
+
+// SolveContext is Solve of op(A)*X = B, where op(A) is A or, with blas.Trans or blas.ConjTrans, its
+// transpose. It returns ctx's error soon after ctx is done.
+func (f *LU[T]) SolveContext(ctx context.Context, tA blas.Transpose, b Matrix[T]) (Matrix[T], error) {
+	if err := f.solvable(); err != nil {
+		return Matrix[T]{}, err
+	}
+	if tA != blas.NoTrans && tA != blas.Trans && tA != blas.ConjTrans {
+		return Matrix[T]{}, fmt.Errorf("%w: op(A) is %q; blas.NoTrans or blas.Trans are", ErrShape, tA)
+	}
+	n := f.packed.Rows
+	x, err := rightSide(ctx, f.s, n, b)
+	if err != nil || n == 0 || b.Cols == 0 {
+		return x, err
+	}
+	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveLU(tA != blas.NoTrans, n, b.Cols,
+		f.packed.Data, f.packed.Stride, f.pivots, x.Data, x.Stride)
+	return x, err
+}
+
+func (f *LU[T]) isSquare() error {
+	if f.packed.Rows != f.packed.Cols {
+		return fmt.Errorf("%w: the LU factorization is of %s, which is not square", ErrShape, f.packed)
+	}
+	return nil
+}
+
+// solvable says why there is no solution.
+func (f *LU[T]) solvable() error {
+	if err := f.isSquare(); err != nil {
+		return err
+	}
+	if f.singular >= 0 {
+		return fmt.Errorf("%w: pivot %d of %s is 0", ErrSingular, f.singular, f.packed)
+	}
+	return nil
+}
+
+// Inverse is the inverse of A, which is packed and new: the solution of A*X = I. A product with it
+// takes longer, and is less accurate, than Solve.
+func (f *LU[T]) Inverse() (Matrix[T], error) { return f.Solve(identity[T](f.packed.Rows)) }
+
+func identity[T Float](n int) Matrix[T] {
+	m := NewMatrix[T](n, n, nil)
+	for i := range n {
+		m.Set(i, i, 1)
+	}
+	return m
+}
+
+// Det is the determinant of a square A, mantissa * 2^exp: the mantissa is 0, or from 0.5 to 1 in
+// magnitude. math.Ldexp makes one number of them, which may overflow or vanish; the logarithm of
+// its magnitude is log|mantissa| + exp*log(2). It panics where A is not square.
+func (f *LU[T]) Det() (mantissa T, exp int) {
+	if err := f.isSquare(); err != nil {
+		panic(err)
+	}
+	p := scaledProduct[T]{0.5, 1}
+	for i, swapped := range f.pivots {
+		p.times(f.packed.At(i, i))
+		if swapped != i {
+			p.mantissa = -p.mantissa
+		}
+	}
+	return p.mantissa, p.exp
+}
+
+// Cond is an estimate of the condition number of a square A in the 1-norm, a lower bound that is
+// mostly within a factor of 3: solutions lose about log10 of it of their digits. It is +Inf where a
+// pivot is 0, and NaN where A has a NaN.
+func (f *LU[T]) Cond() (T, error) {
+	n := f.packed.Rows
+	if err := f.isSquare(); err != nil {
+		return 0, err
+	}
+	return condition(f.norm, n, f.singular >= 0, func() (T, error) {
+		return solve.Solver[T]{}.LUCondition(false, n, f.packed.Data, f.packed.Stride, f.norm)
+	})
+}
+
+// condition is the condition number of a matrix of n by n: estimate's, where norm is a positive
+// number.
+func condition[T Float](norm T, n int, singular bool, estimate func() (T, error)) (T, error) {
+	switch {
+	case n == 0:
+		return 1, nil
+	case norm != norm:
+		return norm, nil
+	case singular || norm == 0 || math.IsInf(float64(norm), 1):
+		return T(math.Inf(1)), nil
+	}
+	return estimate()
+}
+
+// A Cholesky is a factorization A = L*Lᵀ of a symmetric positive definite matrix, where L is lower
+// triangular. Every element is one chain of fused multiply-adds, which docs/contract.md defines: so
+// its bits depend on nothing but those of A. It is read only, and safe for concurrent use.
+type Cholesky[T Float] struct {
+	s    *Session
+	l    Matrix[T]
+	norm T
+}
+
+// FactorCholesky is the Cholesky factorization of A on the default device. Of A, which stays as it
+// is, the lower triangle alone is read. The error is ErrShape where A is not square, and
+// ErrNotPositiveDefinite, which names the row, where a root is not of a positive number; so it is
+// for NaN.
+func FactorCholesky[T Float](a Matrix[T]) (*Cholesky[T], error) {
+	return FactorCholeskyContext(context.Background(), nil, a)
+}
+
+// FactorCholeskyContext is FactorCholesky as [FactorLUContext] is FactorLU.
+func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Cholesky[T], error) {
+	if a.Rows != a.Cols {
+		return nil, fmt.Errorf("%w: the Cholesky factorization of %s, which is not square", ErrShape, a)
+	}
+	s, l, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	n := a.Rows
+	f := &Cholesky[T]{s: s, l: l}
+	if n == 0 {
+		return f, nil
+	}
+	f.norm = norm1(a, true)
+	for i := range n {
+		clear(l.Row(i)[i+1:])
+	}
+	size := float64(n)
+	row, err := solver[T](ctx, s, size*size*size/6).Cholesky(true, n, l.Data, l.Stride)
+	if err != nil {
+		return nil, err
+	}
+	if row >= 0 {
+		return nil, fmt.Errorf("%w: row %d of %s", ErrNotPositiveDefinite, row, a)
+	}
+	return f, nil
+}
+
+// L is the lower triangular factor, with zeros above its diagonal. It shares memory with f.
+func (f *Cholesky[T]) L() Matrix[T] { return f.l }
+
+// Solve is the solution X of A*X = B, which is packed and new. The error is ErrShape where B has
+// other rows than A.
+func (f *Cholesky[T]) Solve(b Matrix[T]) (Matrix[T], error) {
+	return f.SolveContext(context.Background(), b)
+}
+
+// SolveContext is Solve that returns ctx's error soon after ctx is done.
+func (f *Cholesky[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+	n := f.l.Rows
+	x, err := rightSide(ctx, f.s, n, b)
+	if err != nil || n == 0 || b.Cols == 0 {
+		return x, err
+	}
+	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveCholesky(true, n, b.Cols, f.l.Data,
+		f.l.Stride, x.Data, x.Stride)
+	return x, err
+}
+
+// Inverse is the inverse of A, which is packed and new: the solution of A*X = I.
+func (f *Cholesky[T]) Inverse() (Matrix[T], error) { return f.Solve(identity[T](f.l.Rows)) }
+
+// Det is the determinant of A, mantissa * 2^exp, as [LU.Det] has it.
+func (f *Cholesky[T]) Det() (mantissa T, exp int) {
+	p := scaledProduct[T]{0.5, 1}
+	for i := range f.l.Rows {
+		p.times(f.l.At(i, i))
+		p.times(f.l.At(i, i))
+	}
+	return p.mantissa, p.exp
+}
+
+// Cond is an estimate of the condition number of A in the 1-norm, as [LU.Cond] has it.
+func (f *Cholesky[T]) Cond() (T, error) {
+	n := f.l.Rows
+	return condition(f.norm, n, false, func() (T, error) {
+		return solve.Solver[T]{}.CholeskyCondition(true, n, f.l.Data, f.l.Stride, f.norm)
+	})
+}
