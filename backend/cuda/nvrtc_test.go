@@ -174,7 +174,7 @@ void k(__global uint *restrict out, __global const float *in) {
   out[8] = as_uint(as_float(as_int(1.0f)));
   out[9] = (uint)as_int(1.0f);
   out[10] = as_uint(-0.0f);
-  out[11] = (uint)(as_ulong(2.0) >> 32);
+  out[11] = (uint)(as_ulong(as_double(0x4000000000000000ul)) >> 32);
   const float4 a = READ_VECTOR(float4, in), b = *(LOCALPTR float4 *)(t + 4);
   const float4 sum = a + make_float4(4.0f, 5.0f, 6.0f, 7.0f);
   const float4 two = twice(a);

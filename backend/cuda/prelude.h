@@ -72,6 +72,7 @@ PRELUDE uint as_uint(uint x) { return x; }
 PRELUDE int as_int(float x) { return __float_as_int(x); }
 PRELUDE int as_int(uint x) { return (int)x; }
 PRELUDE int as_int(int x) { return x; }
+PRELUDE double as_double(unsigned long x) { return __longlong_as_double((long long)x); } /* of 1ul */
 PRELUDE double as_double(ulong x) { return __longlong_as_double((long long)x); }
 PRELUDE double as_double(long long x) { return __longlong_as_double(x); }
 PRELUDE double as_double(double x) { return x; }

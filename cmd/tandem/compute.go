@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -74,25 +73,6 @@ stays as it is, as in NumPy.`,
 		}),
 	}
 	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-// newMap has the commands of package array's functions.
-func newMap(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "map FUNCTION",
-		Short: "Compute a function of each element",
-		Long: "Computes a function of each element of .npy files. Elementary functions have the\n" +
-			"same bits on every device.",
-		Example: "  tandem map exp a.npy -o b.npy",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	for _, op := range array.Operations() {
-		if !slices.Contains(kernels.Elementwises(), op) {
-			cmd.AddCommand(newElementwise(a, "map ", op))
-		}
-	}
 	return cmd
 }
 

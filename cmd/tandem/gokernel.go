@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +23,8 @@ var takes = map[string][]string{
 	"f4": {"float32"}, "f8": {"float64"}, "i4": {"int32", "uint32"},
 }
 
-// instance compiles the package of the job's file, and chooses the instance of the kernel that the
-// types of the arguments fit best.
+// instance compiles the package of the job's file, and chooses the instance of the kernel, or of the
+// map, that the types of the arguments fit best.
 func (job *kernelJob) instance(loaded []operand) (*compiler.Instance, error) {
 	if _, err := os.Stat(job.file); err != nil {
 		return nil, err
@@ -37,18 +38,24 @@ func (job *kernelJob) instance(loaded []operand) (*compiler.Instance, error) {
 	least := 0
 	for i := range all {
 		k := &all[i]
-		if filepath.Base(k.File) != filepath.Base(job.file) {
+		name, distance := k.Kernel, job.distance
+		if job.isMap {
+			name, distance = k.Map, job.mapDistance
+		} else if k.Map != "" {
 			continue
 		}
-		if names = append(names, k.Kernel); k.Kernel != job.kernel {
+		if name == "" || filepath.Base(k.File) != filepath.Base(job.file) {
 			continue
 		}
-		distance, err := job.distance(k, loaded)
+		if names = append(names, name); name != job.kernel {
+			continue
+		}
+		n, err := distance(k, loaded)
 		switch {
 		case err != nil:
 			misfits = append(misfits, err.Error())
-		case best == nil || distance < least:
-			best, least = k, distance
+		case best == nil || n < least:
+			best, least = k, n
 		}
 	}
 	switch {
@@ -57,8 +64,12 @@ func (job *kernelJob) instance(loaded []operand) (*compiler.Instance, error) {
 	case len(misfits) > 0:
 		return nil, fmt.Errorf("%s: the arguments do not fit\n%s", job.file, strings.Join(misfits, "\n"))
 	}
-	return nil, fmt.Errorf("%s has no kernel %s; it has %s", job.file, job.kernel,
-		strings.Join(slices.Compact(names), ", "))
+	what := "kernel " + job.kernel
+	if job.isMap {
+		what = "function " + job.kernel + " under //tandem:map"
+	}
+	return nil, fmt.Errorf("%s has no %s; it has %s", job.file, what,
+		cmp.Or(strings.Join(slices.Compact(names), ", "), "none"))
 }
 
 // distance is how many arguments are not of the very type that k has, but of one that it takes.

@@ -13,13 +13,21 @@ import (
 
 // A kernelArg is one parsed --arg: a scalar, a file, or an array of zeros.
 type kernelArg struct {
-	text   string       // as the user gave it
+	text   string       // as the user gave it, "" for what is not of --arg
 	kind   string       // of a scalar: "i32", ...
 	scalar backend.Arg  // Size is 0 for what is not a scalar
 	path   string       // the .npy file; "" for an array of zeros
 	typ    element.Type // of an array of zeros
 	shape  []int        // of an array of zeros
 	result bool         // written to a file of -o after the run
+}
+
+// failed adds to an error which argument it is about.
+func (arg kernelArg) failed(err error) error {
+	if arg.text == "" {
+		return err
+	}
+	return fmt.Errorf("--arg %s: %w", arg.text, err)
 }
 
 // maxDim is the largest dimension of a matrix.

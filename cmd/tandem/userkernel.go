@@ -12,6 +12,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -92,12 +93,14 @@ the same order. No other file changes: to update x.npy in place, say
 
 // A kernelJob is a launch as the flags describe it.
 type kernelJob struct {
-	file   string
-	kernel string
-	grid   backend.Grid
-	macros map[string]string
-	args   []kernelArg
-	out    []string
+	command string
+	file    string
+	kernel  string
+	isMap   bool // kernel is a function under //tandem:map; spread makes the arguments of the files in args
+	grid    backend.Grid
+	macros  map[string]string
+	args    []kernelArg
+	out     []string
 }
 
 // parse checks all flags, without looking at files.
@@ -108,7 +111,7 @@ func (f *kernelFlags) parse(file string) (*kernelJob, error) {
 		}
 		return nil, usagef("--kernel %s: not the name of a function", f.kernel)
 	}
-	job := &kernelJob{file: file, kernel: f.kernel, out: f.out}
+	job := &kernelJob{command: "run", file: file, kernel: f.kernel, out: f.out}
 	var err error
 	if job.grid, err = parseGrid(f.grid, f.block); err != nil {
 		return nil, err
@@ -198,10 +201,7 @@ func upload[T linalg.Element](s *linalg.Session, o operand) (kernelBuffer, error
 }
 
 func zeros[T linalg.Element](s *linalg.Session, shape []int) (kernelBuffer, error) {
-	rows, cols := 1, shape[len(shape)-1]
-	if len(shape) == 2 {
-		rows = shape[0]
-	}
+	rows, cols := (&npy.Header{Shape: shape}).Dims()
 	if err := fitsHost(int64(rows) * int64(cols) * int64(elementSize[T]())); err != nil {
 		return nil, err
 	}
@@ -230,13 +230,13 @@ func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 	bar := newProgress(a.stderr)
 	defer bar.close()
 	loaded := make([]operand, len(job.args))
-	rec := &record{Command: "run", Inputs: []fileRecord{}}
+	rec := &record{Command: job.command, Inputs: []fileRecord{}}
 	for i, arg := range job.args {
 		if arg.path == "" {
 			continue
 		}
 		if loaded[i], err = a.load(ctx, arg.path, bar); err != nil {
-			return fmt.Errorf("--arg %s: %w", arg.text, err)
+			return arg.failed(err)
 		}
 		rec.Inputs = append(rec.Inputs, fileRecords(loaded[i:i+1])...)
 	}
@@ -276,6 +276,9 @@ func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []
 			return err
 		}
 		source = instance.Source
+	}
+	if job.isMap {
+		loaded = job.spread(s.Info(), instance, loaded)
 	}
 	run, end, err := job.compile(ctx, s, source, instance)
 	defer end()
@@ -349,7 +352,7 @@ func place(s *linalg.Session, list []kernelArg, loaded []operand, in *compiler.I
 			buffers[i], err = placeZeros(s, arg)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("--arg %s: %w", arg.text, err)
+			return nil, nil, arg.failed(err)
 		}
 		args = append(args, buffers[i].args(p)...)
 	}

@@ -11,7 +11,8 @@ import (
 // An Instance is a kernel for one list of types, for devices that compile text.
 type Instance struct {
 	Kernel string          // the Go function
-	Name   string          // with the types: poly[float32]
+	Map    string          // the function of numbers that the kernel is made of, "" where it is a kernel itself
+	Name   string          // Map or Kernel with the types: poly[float32]
 	File   string          // that declares it
 	Var    string          // of its backend.Source in the generated file
 	Params []Param         // after the item
@@ -58,12 +59,15 @@ func Instances(dir string) ([]Instance, error) {
 func (e *emitter) asText(k *kernelDecl, n *kernel) Instance {
 	body, files := e.text(k, n)
 	i := Instance{
-		Kernel: k.decl.Name.Name, Name: k.decl.Name.Name + e.instanceArgs(k, n),
+		Kernel: k.decl.Name.Name, Name: k.name() + e.instanceArgs(k, n),
 		File: e.fset.Position(k.decl.Pos()).Filename, Var: e.sourceName(k, n),
 		Source: &backend.Source{
 			Name: n.entry, File: n.entry + ".cl", Group: n.group, Text: support.Head + body,
 			Checks: &backend.Checks{Files: files},
 		},
+	}
+	if k.mapped != nil {
+		i.Map = k.name()
 	}
 	sig, env := k.fn.Type().(*types.Signature), instanceEnv(k, n)
 	for j, v := range n.params {
