@@ -72,7 +72,10 @@ func TestMapGoBadInput(t *testing.T) {
 	}{
 		{"no function: give --func NAME", []string{"map", mapsFile, x, "-o", at("y.npy")}},
 		{"--func 1st: not the name of a function", replaced(logit, "logit", "1st")},
-		{"no file: give one for each parameter of logit", []string{"map", mapsFile, "--func", "logit", "-o", at("y.npy")}},
+		{
+			"no file: give one for each parameter of logit",
+			[]string{"map", mapsFile, "--func", "logit", "-o", at("y.npy")},
+		},
 		{"-o", logit[:5]},
 		{"unknown command \"nothing\"", []string{"map", "nothing", x, "-o", at("y.npy")}},
 	} {
@@ -87,7 +90,10 @@ func TestMapGoBadInput(t *testing.T) {
 		{"no such file", replaced(logit, "x.npy", "nothing.npy")},
 		{"go.mod", replaced(logit, mapsFile, at("alone.go"))},
 		{"twice.go:6:9: ", replaced(replaced(logit, mapsFile, "testdata/brokenmap/twice.go"), "logit", "twice")},
-		{"maps.go has no function plain under //tandem:map; it has logit, bend, above", replaced(logit, "logit", "plain")},
+		{
+			"maps.go has no function plain under //tandem:map; it has logit, bend, above",
+			replaced(logit, "logit", "plain"),
+		},
 		{"logit[float32] has 1 parameters, and there are 2 files", append(logit, x)},
 		{"above gives bool", append(replaced(logit, "logit", "above"), x)},
 		{"bend: parameter 1 is float64, which", append(replaced(logit, "logit", "bend"), x)},
