@@ -23,8 +23,8 @@ var takes = map[string][]string{
 	"f4": {"float32"}, "f8": {"float64"}, "i4": {"int32", "uint32"},
 }
 
-// instance compiles the package of the job's file, and chooses the instance of the kernel or the map
-// that the types of the arguments fit best.
+// instance compiles the package of the job's file, and chooses the instance of the kernel or the
+// map that the types of the arguments fit best.
 func (job *kernelJob) instance(loaded []operand) (*compiler.Instance, error) {
 	if _, err := os.Stat(job.file); err != nil {
 		return nil, err
