@@ -55,6 +55,10 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 	case x.sharedB && !x.sharedA && tA == blas.NoTrans: // one tall product
 		x.count, x.m = 1, c.rows
 	}
+	if x.count == 1 {
+		c, tA, a, tB, b = turnVectors(c, tA, a, tB, b)
+		x.m, x.n = c.rows, c.cols
+	}
 	if tA != blas.NoTrans {
 		if a, err = transposed(a); err != nil {
 			return err
@@ -88,6 +92,48 @@ func (c *Array[T]) scaleBy(ctx context.Context, typ element.Type, beta float64, 
 		return nil
 	}
 	return c.elementwise(kernels.Scale, beta, c)
+}
+
+// turnVectors gives the transposed product, which has the same bits, where a matrix that is to be
+// transposed meets a vector: c = Aᵀ*b is cᵀ = bᵀ*A.
+func turnVectors[T any](c *Array[T], tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T]) (
+	*Array[T], blas.Transpose, *Array[T], blas.Transpose, *Array[T],
+) {
+	switch {
+	case c.cols == 1 && tA != blas.NoTrans:
+		turned, row := c.turned(), b
+		if tB == blas.NoTrans {
+			row = b.turned()
+		}
+		if turned != nil && row != nil {
+			return turned, blas.NoTrans, row, blas.NoTrans, a
+		}
+	case c.rows == 1 && tB != blas.NoTrans:
+		turned, column := c.turned(), a
+		if tA == blas.NoTrans {
+			column = a.turned()
+		}
+		if turned != nil && column != nil {
+			return turned, blas.NoTrans, b, blas.NoTrans, column
+		}
+	}
+	return c, tA, a, tB, b
+}
+
+// turned is a row as a column, or a contiguous column as a row, over the same elements; nil for
+// others.
+func (a *Array[T]) turned() *Array[T] {
+	t := *a
+	t.view = true
+	switch {
+	case a.rows == 1:
+		t.rows, t.cols, t.stride = a.cols, 1, 1
+	case a.cols == 1 && a.stride == 1:
+		t.rows, t.cols, t.stride = 1, a.rows, a.rows
+	default:
+		return nil
+	}
+	return &t
 }
 
 // freeAtLast frees what an operation made for itself. Its error is the operation's where that has

@@ -1,6 +1,10 @@
 package host
 
-import "github.com/tandem-gpu/tandem/element"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
 
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
 // results of which one triangle is kept. Where matrices have few elements, plain loops of small.go
@@ -19,11 +23,77 @@ func GemmTrans[T element.Element](
 		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
+	if gemmVector(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
 	if transA || transB {
 		gemmTrans(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// gemmVector is [GemmTrans] for alpha and k not zero. It computes that, and tells so, where C is a
+// column or a row: by [Gemv], which takes a transposed matrix as it lies.
+func gemmVector[T element.Element](
+	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) bool {
+	if m != 1 && n != 1 {
+		return false
+	}
+	switch element.TypeOf[T]() {
+	case element.Float32:
+		gemmVectorOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
+			float32(beta), slice[float32](c), ldc)
+	case element.Float64:
+		gemmVectorOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
+			float64(beta), slice[float64](c), ldc)
+	default:
+		return false
+	}
+	return true
+}
+
+// slice is x, whose elements are of type U.
+func slice[U, T element.Element](x []T) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+func gemmVectorOf[T Float](
+	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	if n == 1 {
+		step, _ := steps(transB, ldb)
+		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
+		return
+	}
+	_, step := steps(transA, lda)
+	gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
+}
+
+// gemvSteps is [Gemv] where op(A) is m by k, and the elements of x and y are so far apart.
+func gemvSteps[T Float](
+	trans bool, m, k int, alpha T, a []T, lda int, x []T, xStep int, beta T, y []T, yStep int,
+) {
+	rows, cols := m, k
+	if trans {
+		rows, cols = k, m
+	}
+	s, memory := Take[T](elementsIf(xStep != 1, k) + elementsIf(yStep != 1, m))
+	defer s.Give()
+	if xStep != 1 {
+		copyRows(k, 1, x, xStep, memory, 1)
+		x, memory = memory[:k], memory[k:]
+	}
+	if yStep == 1 {
+		Gemv(trans, rows, cols, alpha, a, lda, x, beta, y)
+		return
+	}
+	if beta != 0 {
+		copyRows(m, 1, y, yStep, memory, 1)
+	}
+	Gemv(trans, rows, cols, alpha, a, lda, x, beta, memory)
+	copyRows(m, 1, memory, 1, y, yStep)
 }
 
 // gemmTrans is [GemmTrans] by way of transposed copies.
