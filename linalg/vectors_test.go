@@ -33,7 +33,8 @@ func testGemmOfVectors[T linalg.Element](t *testing.T, s *linalg.Session) {
 				alpha, beta := T(3), T(i%2*2)
 				want := c.Packed()
 				opA, opB := opOf(tA, a), opOf(tB, b)
-				host.GemmReference(m, n, k, alpha, opA.Data, opA.Stride, opB.Data, opB.Stride, beta, want.Data, want.Stride)
+				host.GemmReference(m, n, k, alpha, opA.Data, opA.Stride, opB.Data, opB.Stride, beta, want.Data,
+					want.Stride)
 				what := fmt.Sprintf("%dx%dx%d, %c%c", m, n, k, tA, tB)
 				packed := upload(t, s, c)
 				if err := packed.Gemm(alpha, tA, upload(t, s, a), tB, upload(t, s, b), beta); err != nil {
