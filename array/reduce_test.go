@@ -48,12 +48,14 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 			case 2:
 				x[i] = T(math.NaN())
 			}
+		case 8: // half of them 0
+			x[i] = T(max(0, r.NormFloat64()))
 		}
 	}
 	return x
 }
 
-const kindsOfNumbers = 8
+const kindsOfNumbers = 9
 
 // over calls f with the elements that make each element of a result of rows by cols.
 func over[T, R any](x []T, xr, xc, rows, cols int, f func([]T) R) []R {
@@ -303,14 +305,15 @@ func BenchmarkSum(b *testing.B) {
 	}
 	defer s.Close()
 	for _, n := range []int{1000, 100000, 10000000} {
-		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchmarkSum[float32](b, s, n) })
-		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchmarkSum[float64](b, s, n) })
+		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchmarkSum[float32](b, s, 0, n) })
+		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchmarkSum[float64](b, s, 0, n) })
+		b.Run(fmt.Sprintf("zeros/%d", n), func(b *testing.B) { benchmarkSum[float32](b, s, 8, n) })
 	}
 }
 
 // benchmarkSum measures a sum over all.
-func benchmarkSum[T Float](b *testing.B, s *linalg.Session, n int) {
-	a, err := linalg.Upload(s, linalg.NewMatrix(1, n, summands[T](rand.New(rand.NewPCG(1, 1)), 0, n)))
+func benchmarkSum[T Float](b *testing.B, s *linalg.Session, kind, n int) {
+	a, err := linalg.Upload(s, linalg.NewMatrix(1, n, summands[T](rand.New(rand.NewPCG(1, 1)), kind, n)))
 	if err != nil {
 		b.Fatal(err)
 	}

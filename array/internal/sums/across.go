@@ -20,7 +20,7 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 	for first := it.Group(0) * it.LocalSize(0); first < x.Cols; first += it.GlobalSize(0) {
 		o := first + it.Local(0)
 		words := superacc.Place{At: it.Group(1)*Words*x.Cols + o, Step: x.Cols, N: Words}
-		top := 0
+		var sum running
 		var less S
 		if o < x.Cols {
 			for k := range Words {
@@ -33,9 +33,12 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		for i := from; i < to; i += turns {
 			if o < x.Cols {
 				b := column[S, I]{x, less, i, min(i+turns, to), o, mask}
-				top = addColumn(f, p, b, parts, words, top)
+				sum = addColumn(f, p, b, parts, words, sum)
 			}
 			it.Barrier() // the group reads rows together
+		}
+		if o < x.Cols {
+			addDigits(f, p, parts, words, sum)
 		}
 	}
 }
@@ -62,29 +65,38 @@ func at[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p
 	return f.from(f.bits(T(x)) & c.mask)
 }
 
-// addColumn adds the terms of a column to the words. top is the guess for the exponent that fits
-// them, and the result the guess for the next.
+// A running sum is of blocks that are not in the words yet; top is the exponent that fits them, and
+// the guess for the next.
+type running struct {
+	total     digits[int64]
+	top, held int // held is how many blocks
+}
+
+// addColumn adds the terms of a column to a running sum, or to the words.
 func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],
-	parts []int64, words superacc.Place, top int,
-) int {
+	parts []int64, words superacc.Place, sum running,
+) running {
 	for range 2 {
-		s := scale(f, top)
-		w := anywhere()
+		s := scale(f, sum.top)
+		w := nowhere[T, I](f)
 		var d digits[I]
 		for i := c.i0; i < c.i1; i++ {
 			u := at(f, p, c, i)
-			w = w.with(f.head(rounded(p, u, u)))
+			w = w.with(f.most(), magnitude(f, p, u, u))
 			d = plus(f, p, d, u, u, s)
 		}
-		if fits(f, p, w, top) {
-			d = d.without(I(c.i1-c.i0)*f.bits(f.magic()), p.product())
-			base := unit(f, top) - f.bottom()
-			for k := range p.digits() {
-				addParts(parts, words, base+k*(1-f.precision()), d.digit(k))
-			}
-			return top
+		fit := fits(f, p, w, sum.top)
+		if !fit || sum.held == f.blocks() {
+			addDigits(f, p, parts, words, sum)
+			sum = running{top: sum.top}
 		}
-		top = f.field(w.hi) + 1
+		if fit {
+			d = d.without(I(c.i1-c.i0)*f.bits(f.magic()), p.product())
+			sum.total = sum.total.more(int64(d.a), int64(d.b), int64(d.c))
+			sum.held++
+			return sum
+		}
+		sum.top = topOf(f, w)
 	}
 	least, most := 1<<20, -1<<20
 	for i := c.i0; i < c.i1; i++ {
@@ -103,7 +115,17 @@ func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 		}
 		addParts(parts, words, base-f.bottom(), s)
 	}
-	return top
+	return sum
+}
+
+// addDigits adds a running sum to the words.
+func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, sum running,
+) {
+	base := unit(f, sum.top) - f.bottom()
+	for k := range p.digits() {
+		addParts(parts, words, base+k*(1-f.precision()), sum.total.digit(k))
+	}
 }
 
 func addParts(parts []int64, words superacc.Place, p int, v int64) {

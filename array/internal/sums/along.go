@@ -35,7 +35,7 @@ const Words = 137
 func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,
 	x, y gpu.Matrix[S], shift []S, outputs, height, cols, turns int, mask I,
 ) {
-	his, los := gpu.Local[[Lanes]int32](it), gpu.Local[[Lanes]int32](it)
+	his, los := gpu.Local[[Lanes]I](it), gpu.Local[[Lanes]I](it)
 	sums := gpu.Local[[Lanes]int64](it)
 	words := gpu.Local[[Words]int64](it)
 	l, n := it.Local(0), it.LocalSize(0)
@@ -52,25 +52,30 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it 
 			b.shift = shift[o]
 		}
 		top := 0 // the guess for a block is the exponent that fits the one before
-		for k := it.Group(0); k < blocks; k += it.Groups(0) {
+		var total digits[int64]
+		held := 0 // blocks that are in total, and not in the words yet
+		for k := it.Group(0); k < blocks+it.Groups(0); k += it.Groups(0) { // the last has no numbers
 			b.i0, b.j0 = o*height+k/across*rows, k%across*width
-			b.i1, b.j1 = min(b.i0+rows, (o+1)*height), min(b.j0+width, cols)
+			b.i1, b.j1 = max(b.i0, min(b.i0+rows, (o+1)*height)), min(b.j0+width, cols)
 			for again := true; again; {
 				w, d := add(f, p, b, l, top)
 				his[l], los[l] = w.hi, w.lo
 				it.Barrier()
 				for k := range n {
-					w = window{max(w.hi, his[k]), min(w.lo, los[k])}
+					w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
+				}
+				fit := gpu.Uniform(it, fits(f, p, w, top))
+				if gpu.Uniform(it, !fit || held == f.blocks() || k >= blocks) {
+					collectDigits(it, f, p, total, top, sums[:], words[:])
+					total, held = digits[int64]{}, 0
 				}
 				again = false
-				if gpu.Uniform(it, fits(f, p, w, top)) {
-					at := unit(f, top) - f.bottom()
-					for k := range p.digits() {
-						collect(it, sums[:], words[:], d.digit(k), at)
-						at += 1 - f.precision()
-					}
+				if fit {
+					total = total.more(int64(d.a), int64(d.b), int64(d.c))
+					held++
+					it.Barrier()
 				} else {
-					top = gpu.Uniform(it, f.field(w.hi)+1)
+					top = gpu.Uniform(it, topOf(f, w))
 					again = gpu.Uniform(it, fits(f, p, w, top))
 					if !again {
 						addWide(it, f, p, b, his[:], los[:], sums[:], words[:])
@@ -111,15 +116,15 @@ func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f
 
 // add adds up what work-item l has of a block, and finds whether that was right.
 func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (
-	window, digits[I],
+	window[I], digits[I],
 ) {
 	s := scale(f, top)
 	var d digits[I]
-	w := anywhere()
+	w := nowhere[T, I](f)
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
-			w = w.with(f.head(rounded(p, u, v)))
+			w = w.with(f.most(), magnitude(f, p, u, v))
 			d = plus(f, p, d, u, v, s)
 		}
 	}
@@ -132,7 +137,7 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 
 // addWide adds a block to the words digit by digit.
 func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
-	his, los []int32, sums, words []int64,
+	his, los []I, sums, words []int64,
 ) {
 	l := it.Local(0)
 	least, most, special := 1<<20, -1<<20, int64(0)
@@ -146,7 +151,7 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 			}
 		}
 	}
-	his[l], los[l], sums[l] = int32(most), int32(least), special
+	his[l], los[l], sums[l] = I(most), I(least), special
 	it.Barrier()
 	for k := range b.step {
 		least, most, special = min(least, int(los[k])), max(most, int(his[k])), special|sums[k]
@@ -164,6 +169,17 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 			}
 		}
 		collect(it, sums, words, s, base-f.bottom())
+	}
+}
+
+// collectDigits adds the sums of blocks that all work-items of the group have to the words.
+func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,
+	d digits[int64], top int, sums, words []int64,
+) {
+	at := unit(f, top) - f.bottom()
+	for k := range p.digits() {
+		collect(it, sums, words, d.digit(k), at)
+		at += 1 - f.precision()
 	}
 }
 

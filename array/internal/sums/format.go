@@ -17,8 +17,9 @@ type format[T float32 | float64, I int32 | int64] interface {
 	down() T  // 2^(precision-1)
 	bits(x T) I
 	from(bits I) T
-	head(x T) int32 // the upper bits of x's magnitude
-	field(head int32) int
+	most() I          // the largest, whose bits are all but the sign
+	field(bits I) int // the exponent's
+	blocks() int      // of 256 terms, whose digits add up in an int64
 	split(x T) (m uint64, exp int, finite bool)
 }
 
@@ -40,8 +41,9 @@ func (single) down() float32                       { return 0x1p23 }
 func (single) bits(x float32) int32                { return int32(math.Float32bits(x)) }
 func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }
 func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }
-func (single) head(x float32) int32                { return int32(math.Float32bits(x) & (1<<31 - 1)) }
-func (single) field(head int32) int                { return int(head >> 23) }
+func (single) most() int32                         { return 1<<31 - 1 }
+func (single) field(bits int32) int                { return int(bits >> 23) }
+func (single) blocks() int                         { return 1 << 30 }
 func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }
 func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }
 
@@ -56,7 +58,8 @@ func (double) down() float64                       { return 0x1p52 }
 func (double) bits(x float64) int64                { return int64(math.Float64bits(x)) }
 func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }
 func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }
-func (double) head(x float64) int32                { return int32(math.Float64bits(x) >> 32 & (1<<31 - 1)) }
-func (double) field(head int32) int                { return int(head >> 20) }
+func (double) most() int64                         { return 1<<63 - 1 }
+func (double) field(bits int64) int                { return int(bits >> 52) }
+func (double) blocks() int                         { return 4 }
 func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }
 func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }

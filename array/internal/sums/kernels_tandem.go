@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "8f066439764798de22adb35f23c81214", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "d492e63f78e29bb9b9026844bd250ba6", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "cb94691313d518a26177c08b14f470e7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "0aa1fd7cfeee0927c2008dfc1c6634c1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "cecb9f1a225ebb41fa287998d47bd73d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "f5da045f4df70dbfa7a9fbde2a578557", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "568d72f67a359f9b656b666c4986535a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "9b7ba5646e20b1cd483e9c6b2262c579", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,13 +64,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "c22d3cb13eb383fb64b3186e77916792", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "7807b6a0c4c2289a193ed5fe948d0915", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "60ada87eb73bf6282a9bd3d91fcbf10f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "6218d1694da0cb15ea11dda234736c1d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "06458a4edd28d0e30da09f2ca7b663f8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "f0083abb39810bccae1753dbbf9ca052", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "e5712fe3e1546241248cbe9f4488ef3a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "e6c77ff9a114db81954f7685b7b3af12", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -213,20 +213,23 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "7792934d1794041015c1533594b26df23bd9b352123df02c901acb6ee1d6528e"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "422476be83281de079e697d5bb59367bdf25165db9c3a9c5e5291870b2ad06f6"},
 	{File: "across.go", Head: "type column[S float32 | float64, I int32 | int64] struct {", Hash: "60513d3dbb346a590bcda8b40b4468d6e30a63343343527254207874ce539cef"},
 	{File: "across.go", Head: "func at[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "ba09387261c46c943add650598b89fa2f7922e368525e036c20555e252bc1724"},
-	{File: "across.go", Head: "func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "ebc229d476dea844bea430d5038ee9e023392202a6f65c151e01da73c62ff9d9"},
+	{File: "across.go", Head: "type running struct {", Hash: "3991ab04c728f0a2e511bc5603052ad706982651c8d9ddcbc6183dea7dd1f3e7"},
+	{File: "across.go", Head: "func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "39d7bc6e8024ac5284b3d5bfd74447c85d7ed1c20bd281ddde4a3ad628b68a8d"},
+	{File: "across.go", Head: "func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "1aebc2dced47830321ba274d51db70fb3b6988f2990592fa51bb37c0ade032b5"},
 	{File: "across.go", Head: "func addParts(parts []int64, words superacc.Place, p int, v int64) {", Hash: "2f35d4df59596dfa01c3cea2fd4979ae2d241cfe31e95be778f51129201a3b21"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "386d356602682c5e0f88afbfcf4ac8ab8f197066f1118e460fd262f158d8a70f"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "6c804f605f34daca246d10fb5ffa556d402737fb2841beee810203242d5784b3"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "9e7a1a36952a160f57b0abe0ef7d39c3c913af143a4cacd6e70cef0a3c24d256"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "634e61c33bc634a6ad7350dcaa72100475b7a0695bab10ee129217cefb9e4bba"},
-	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "d9222641f94f1c96b6f9e0b4442d2b004678faac61d886838e68ce603019a05b"},
+	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "eff9e3cbd01fd8e7d4fd5aa6860a73ca3344cf39a1ec6894e92629c4e9b86b42"},
+	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "33196122c93de37016aa9fad8ddaacfcca3ccb01484e9442930c0f7f9b752b32"},
+	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "9f8ea98f99ed7406fbf0abf31ed418d4ac0cbbea308b2a4ffffc6f9e2a2ba559"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -258,7 +261,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "bdd7fad7b05dc63671f786e686a27691c97981c2ff4ed856c887d5a1581f0660"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "7d11e8bb2276ab7d2898460081e2ad2580c2ebf72c5a32cc5ef8512ba279f3d1"},
+	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "66cde8771dc0436f6337a57591b2e27bc965d9de7e0efad79adb2b2836058bf8"},
 	{File: "format.go", Head: "type rounder[T float32 | float64] interface {", Hash: "7df23d401a1a15ce797ac142936f9d07abd0cccc081ee9cd8adada81182fd7f1"},
 	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
 	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
@@ -269,8 +272,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (single) bits(x float32) int32                { return int32(math.Float32bits(x)) }", Hash: "1ce73c3dff024f7c225c870442b0a1f93357a72d9cb88cc6664dde09d65ac30c"},
 	{File: "format.go", Head: "func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }", Hash: "55250bdc19480adaa11561a2976e21adc604015e6fe8be17c3b3599baacc93c7"},
 	{File: "format.go", Head: "func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }", Hash: "ccbcb5b5a5b973f6dd143f29ca649903f5db3c7d112f3fb9634e287869e8f1b2"},
-	{File: "format.go", Head: "func (single) head(x float32) int32                { return int32(math.Float32bits(x) & (1<<31 - 1)) }", Hash: "2d90cd84c55f4a4980048ed154164e81123c5b73807a3828b313eff78403954c"},
-	{File: "format.go", Head: "func (single) field(head int32) int                { return int(head >> 23) }", Hash: "49f3a864bfd8f7a55f8de0ee7ca20e53f60d87855c2eaa059ffc6b44498f9ecf"},
+	{File: "format.go", Head: "func (single) most() int32                         { return 1<<31 - 1 }", Hash: "963ab3332c7fcaf9b387698ea39fcbfb87af9e99131cf41b101829b05b538049"},
+	{File: "format.go", Head: "func (single) field(bits int32) int                { return int(bits >> 23) }", Hash: "de90b0734c9d264f54bb99ed7fe2e77e85ca89fe0bee6fca81873cbd4bbd4c40"},
+	{File: "format.go", Head: "func (single) blocks() int                         { return 1 << 30 }", Hash: "368fff7f9e2208e06ee050d5d2fa68713033fdffe079c7471edf61fddb8160e4"},
 	{File: "format.go", Head: "func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }", Hash: "50dd323a35fb6c3245bf0948f91ba0b9a76557232333cf74dcb69a3ae3f543d3"},
 	{File: "format.go", Head: "func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }", Hash: "e71fcf82f8c74acf9d2a72936de978b64ae0af0f6c2ac246d04a8af3bc88e609"},
 	{File: "format.go", Head: "type double struct{}", Hash: "0a16615791b0c5c58f07d26d1e62a4f00febd6ff202d72b95be43389c0ba5639"},
@@ -282,8 +286,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) bits(x float64) int64                { return int64(math.Float64bits(x)) }", Hash: "4a7c33047e209685dc3c84cb2b7b33d74ca33a6cfd03e13b724a5146b099f081"},
 	{File: "format.go", Head: "func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }", Hash: "f0dcb56a0aeea76757d9bc9bc4cdccd6d1ed040c2a6b3d71815de2167f896575"},
 	{File: "format.go", Head: "func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }", Hash: "e712c8a9d99c3095398f75e8ac212e12037e1080e94c4359a5e362ebe8c6a5d7"},
-	{File: "format.go", Head: "func (double) head(x float64) int32                { return int32(math.Float64bits(x) >> 32 & (1<<31 - 1)) }", Hash: "a697ee51904ca2e3b6265a45693d403a81c9ffc8641eb87fe5571c1fd6b4dc1d"},
-	{File: "format.go", Head: "func (double) field(head int32) int                { return int(head >> 20) }", Hash: "739f2e2a090bd3e4ce258e457fc7d6cd14979a850fcde901a747fa1bf8b82afc"},
+	{File: "format.go", Head: "func (double) most() int64                         { return 1<<63 - 1 }", Hash: "8b14ecffe3aba10d08be954211ca1ea6033f6b4add4c68c8912d05e030f0651b"},
+	{File: "format.go", Head: "func (double) field(bits int64) int                { return int(bits >> 52) }", Hash: "d7d86c74246bc5911a7851657e8ce4c0bacf14c079e80029a1439bafdfc026c6"},
+	{File: "format.go", Head: "func (double) blocks() int                         { return 4 }", Hash: "c90d4f2e7aa0525abda8e75e1d300bd1277a444eac6ed57542d6c545a2a083c7"},
 	{File: "format.go", Head: "func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }", Hash: "7c9d7bfed4ed15e0acd0a111fefcda9987bf12f04773a792aa54a04585bf4501"},
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -304,15 +309,18 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
 	{File: "terms.go", Head: "func (two) digits() int    { return 3 }", Hash: "3bb72c9e9a609204914a1a1bd7102783c16214462ee417895a24e450e74577f9"},
 	{File: "terms.go", Head: "func rounded[T float32 | float64, P terms](p P, x, y T) T {", Hash: "26a596e31e4f5fc8e80dae84c5203cee416137cba5a846fefd26163904a70717"},
-	{File: "terms.go", Head: "type window struct{ hi, lo int32 }", Hash: "2c1b2ea7c7606790822bed1b5467708c7b7ce1300699926825dfe53c5715c566"},
-	{File: "terms.go", Head: "func anywhere() window { return window{lo: 1<<31 - 1} }", Hash: "5122d1a66a69ddb240705914a73cdd3ff1de2c5f6abe6a8d158ebc7d2db687a2"},
-	{File: "terms.go", Head: "func (w window) with(head int32) window { return window{max(w.hi, head), min(w.lo, head)} }", Hash: "bea78770cd8137a2876d191a0fa85c64995d3e8b9c62808c94ab92066cfa00a2"},
-	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {", Hash: "054972eccb7647cdcc9acf457fb552ed67490faf18803c9e5cd797487702765b"},
+	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "ac92033ac76809ce72f4d8441071589d585dc7410cc47ceab24441b58d425b17"},
+	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
+	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
+	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
+	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "f62de8568196fb478c7e0a5810802cdbf68f711623017a9b41ee16dfdcc6aba6"},
+	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
 	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
 	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
 	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "fd8b14b4d5e2b66679371165f95730a961495dc748df26da9b1c62a12507b1fc"},
 	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product bool) digits[I] {", Hash: "48d0441fb54627e4109e94cd1edaa920df960bd034357e086287956eea98ad12"},
+	{File: "terms.go", Head: "func (d digits[I]) more(a, b, c I) digits[I] { return digits[I]{d.a + a, d.b + b, d.c + c} }", Hash: "629357c261f5b19e4c6baf5ba4314223d740202d06101f05114086e639f8c9db"},
 	{File: "terms.go", Head: "func (d digits[I]) digit(k int) int64 {", Hash: "cb3170b4380824a30dead1b69cbdf0a139f7e6180e7df04be5334e709a1007e2"},
 	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
 	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "73df970204c1e379eb57f18ae4fb0f36671ede359e0371c6a52988a41136b130"},
@@ -344,6 +352,18 @@ type gpu_Place struct {
 	At_   int64
 	Step_ int64
 	N_    int64
+}
+
+type gpu_digits struct {
+	a_ int64
+	b_ int64
+	c_ int64
+}
+
+type gpu_running struct {
+	total_ gpu_digits
+	top_   int64
+	held_  int64
 }
 
 type gpu_column struct {
@@ -406,7 +426,7 @@ type gpu_window struct {
 	lo_ int32
 }
 
-type gpu_digits struct {
+type gpu_digits_ struct {
 	a_ int32
 	b_ int32
 	c_ int32
@@ -424,10 +444,9 @@ type gpu_block_ struct {
 	mask_  int64
 }
 
-type gpu_digits__ struct {
-	a_ int64
-	b_ int64
-	c_ int64
+type gpu_window_ struct {
+	hi_ int64
+	lo_ int64
 }
 
 type gpu_block__ struct {
@@ -536,7 +555,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 	s0 := int64(grid.Groups[0]) * n0
 	var o_all [1024]int64
 	var words_all [1024]gpu_Place
-	var top_all [1024]int64
+	var sum_all [1024]gpu_running
 	var less_all [1024]float32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -554,11 +573,10 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var o_ int64
-							var top_ int64
 							var less_ float32
 							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							top_ = int64(0)
+							sum_all[w] = gpu_running{}
 							less_ = float32(0)
 							if o_ < x_.Cols_ {
 								{
@@ -572,7 +590,6 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 							o_all[w] = o_
-							top_all[w] = top_
 							less_all[w] = less_
 						}
 					}
@@ -586,25 +603,35 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 									w := (l2*n1+l1)*n0 + l0
 									o_ := o_all[w]
 									less_ := less_all[w]
-									top_ := top_all[w]
 									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn(f_, p_, b_, parts_, words_all[w], top_)
-										/*line across.go:36*/ top_ = t_
+										t_ := gpu_addColumn(f_, p_, b_, parts_, words_all[w], sum_all[w])
+										/*line across.go:36*/ sum_all[w] = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
-									top_all[w] = top_
 								}
 							}
 						}
 						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
+				for l2 := int64(0); l2 < n2; l2++ {
+					for l1 := int64(0); l1 < n1; l1++ {
+						for l0 := int64(0); l0 < n0; l0++ {
+							w := (l2*n1+l1)*n0 + l0
+							o_ := o_all[w]
+							/*line across.go:40*/ if o_ < x_.Cols_ {
+								gpu_addDigits(f_, p_, parts_, words_all[w], sum_all[w])
+							}
+							o_all[w] = o_
+						}
+					}
+				}
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:608
+//line kernels_tandem.go:635
 	}
 	return nil
 }
@@ -635,7 +662,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 	s0 := int64(grid.Groups[0]) * n0
 	var o_all [1024]int64
 	var words_all [1024]gpu_Place
-	var top_all [1024]int64
+	var sum_all [1024]gpu_running
 	var less_all [1024]float64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -653,11 +680,10 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var o_ int64
-							var top_ int64
 							var less_ float64
 							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							top_ = int64(0)
+							sum_all[w] = gpu_running{}
 							less_ = float64(0)
 							if o_ < x_.Cols_ {
 								{
@@ -671,7 +697,6 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 							o_all[w] = o_
-							top_all[w] = top_
 							less_all[w] = less_
 						}
 					}
@@ -685,25 +710,35 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 									w := (l2*n1+l1)*n0 + l0
 									o_ := o_all[w]
 									less_ := less_all[w]
-									top_ := top_all[w]
 									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn_(f_, p_, b_, parts_, words_all[w], top_)
-										/*line across.go:36*/ top_ = t_
+										t_ := gpu_addColumn_(f_, p_, b_, parts_, words_all[w], sum_all[w])
+										/*line across.go:36*/ sum_all[w] = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
-									top_all[w] = top_
 								}
 							}
 						}
 						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
+				for l2 := int64(0); l2 < n2; l2++ {
+					for l1 := int64(0); l1 < n1; l1++ {
+						for l0 := int64(0); l0 < n0; l0++ {
+							w := (l2*n1+l1)*n0 + l0
+							o_ := o_all[w]
+							/*line across.go:40*/ if o_ < x_.Cols_ {
+								gpu_addDigits_(f_, p_, parts_, words_all[w], sum_all[w])
+							}
+							o_all[w] = o_
+						}
+					}
+				}
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:707
+//line kernels_tandem.go:742
 	}
 	return nil
 }
@@ -734,7 +769,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 	s0 := int64(grid.Groups[0]) * n0
 	var o_all [1024]int64
 	var words_all [1024]gpu_Place
-	var top_all [1024]int64
+	var sum_all [1024]gpu_running
 	var less_all [1024]float32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -752,11 +787,10 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var o_ int64
-							var top_ int64
 							var less_ float32
 							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							top_ = int64(0)
+							sum_all[w] = gpu_running{}
 							less_ = float32(0)
 							if o_ < x_.Cols_ {
 								{
@@ -770,7 +804,6 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 								}
 							}
 							o_all[w] = o_
-							top_all[w] = top_
 							less_all[w] = less_
 						}
 					}
@@ -784,25 +817,35 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 									w := (l2*n1+l1)*n0 + l0
 									o_ := o_all[w]
 									less_ := less_all[w]
-									top_ := top_all[w]
 									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column__{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn__(f_, p_, b_, parts_, words_all[w], top_)
-										/*line across.go:36*/ top_ = t_
+										t_ := gpu_addColumn__(f_, p_, b_, parts_, words_all[w], sum_all[w])
+										/*line across.go:36*/ sum_all[w] = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
-									top_all[w] = top_
 								}
 							}
 						}
 						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
+				for l2 := int64(0); l2 < n2; l2++ {
+					for l1 := int64(0); l1 < n1; l1++ {
+						for l0 := int64(0); l0 < n0; l0++ {
+							w := (l2*n1+l1)*n0 + l0
+							o_ := o_all[w]
+							/*line across.go:40*/ if o_ < x_.Cols_ {
+								gpu_addDigits__(f_, p_, parts_, words_all[w], sum_all[w])
+							}
+							o_all[w] = o_
+						}
+					}
+				}
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:806
+//line kernels_tandem.go:849
 	}
 	return nil
 }
@@ -833,7 +876,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 	s0 := int64(grid.Groups[0]) * n0
 	var o_all [1024]int64
 	var words_all [1024]gpu_Place
-	var top_all [1024]int64
+	var sum_all [1024]gpu_running
 	var less_all [1024]float64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -851,11 +894,10 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var o_ int64
-							var top_ int64
 							var less_ float64
 							/*line across.go:21*/ o_ = first_ + l0
 							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							top_ = int64(0)
+							sum_all[w] = gpu_running{}
 							less_ = float64(0)
 							if o_ < x_.Cols_ {
 								{
@@ -869,7 +911,6 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 							o_all[w] = o_
-							top_all[w] = top_
 							less_all[w] = less_
 						}
 					}
@@ -883,25 +924,35 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 									w := (l2*n1+l1)*n0 + l0
 									o_ := o_all[w]
 									less_ := less_all[w]
-									top_ := top_all[w]
 									/*line across.go:34*/ if o_ < x_.Cols_ {
 										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn___(f_, p_, b_, parts_, words_all[w], top_)
-										/*line across.go:36*/ top_ = t_
+										t_ := gpu_addColumn___(f_, p_, b_, parts_, words_all[w], sum_all[w])
+										/*line across.go:36*/ sum_all[w] = t_
 									}
 									o_all[w] = o_
 									less_all[w] = less_
-									top_all[w] = top_
 								}
 							}
 						}
 						/*line across.go:33*/ i_ = i_ + turns_
 					}
 				}
+				for l2 := int64(0); l2 < n2; l2++ {
+					for l1 := int64(0); l1 < n1; l1++ {
+						for l0 := int64(0); l0 < n0; l0++ {
+							w := (l2*n1+l1)*n0 + l0
+							o_ := o_all[w]
+							/*line across.go:40*/ if o_ < x_.Cols_ {
+								gpu_addDigits___(f_, p_, parts_, words_all[w], sum_all[w])
+							}
+							o_all[w] = o_
+						}
+					}
+				}
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:905
+//line kernels_tandem.go:956
 	}
 	return nil
 }
@@ -942,21 +993,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 	var sums_ [128]int64
 	var b_all [1024]gpu_block
 	var top_all [1024]int64
+	var total_all [1024]gpu_digits
+	var held_all [1024]int64
 	var again_all [1024]bool
 	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits
-	var at_all [1024]int64
-	var t14_all [1024]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
+	var d_all [1024]gpu_digits_
 	var f2_all [1024]gpu_single
 	var p2_all [1024]gpu_one
+	var d2_all [1024]gpu_digits
+	var top2_all [1024]int64
+	var at_all [1024]int64
+	var t15_all [1024]int64
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f3_all [1024]gpu_single
+	var p3_all [1024]gpu_one
 	var b2_all [1024]gpu_block
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
 	for i := lo; i < hi; i++ {
@@ -984,6 +1043,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
+							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -996,25 +1056,28 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
+							total_all[w] = gpu_digits{}
+							held_ = int64(0)
 							top_all[w] = top_
+							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:55*/ k2_ := g0
-					/*line along.go:55*/ for k2_ < blocks_ {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ b_all[w].i0_ = t_
-									/*line along.go:56*/ b_all[w].j0_ = t2_
-									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:57*/ b_all[w].i1_ = t3_
-									/*line along.go:57*/ b_all[w].j1_ = t4_
+									/*line along.go:58*/ b_all[w].i0_ = t_
+									/*line along.go:58*/ b_all[w].j0_ = t2_
+									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t3_
+									/*line along.go:59*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -1024,29 +1087,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:58*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:58*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:59*/ var t5_ gpu_window
-											/*line along.go:59*/ var t6_ gpu_digits
-											/*line along.go:59*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_)
-											/*line along.go:59*/ w_all[w] = t5_
-											/*line along.go:59*/ d_all[w] = t6_
+											/*line along.go:61*/ var t5_ gpu_window
+											/*line along.go:61*/ var t6_ gpu_digits_
+											/*line along.go:61*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t5_
+											/*line along.go:61*/ d_all[w] = t6_
 											t7_ := l_
-											/*line along.go:60*/ t8_ := l_
-											/*line along.go:60*/ t9_ := w_all[w].hi_
-											/*line along.go:60*/ t10_ := w_all[w].lo_
-											/*line along.go:60*/ his_[t7_] = t9_
-											/*line along.go:60*/ los_[t8_] = t10_
+											/*line along.go:62*/ t8_ := l_
+											/*line along.go:62*/ t9_ := w_all[w].hi_
+											/*line along.go:62*/ t10_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t7_] = t9_
+											/*line along.go:62*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -1055,40 +1118,52 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
 											{
-												/*line along.go:62*/ t11_ := n_
-												/*line along.go:62*/ k3_ := int64(0)
-												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
+												/*line along.go:64*/ t11_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
 													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:63*/ w_all[w] = t12_
+													/*line along.go:65*/ w_all[w] = t12_
 												}
 											}
-											/*line along.go:65*/ again_ = false
-											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:66*/ var t13_ bool
+								/*line along.go:67*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t13_ = gpu_fits(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t13_ = gpu_fits(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ if t13_ {
+								/*line along.go:67*/ fit_ := t13_
+								var t14_ bool
+								for l2 := int64(0); l2 < 1; l2++ {
+									for l1 := int64(0); l1 < 1; l1++ {
+										for l0 := int64(0); l0 < 1; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											held_ := held_all[w]
+											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks(f_))) || (k2_ >= blocks_)
+											held_all[w] = held_
+										}
+									}
+								}
+								/*line along.go:68*/ if t14_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var at_ int64
+												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:67*/ at_ = gpu_unit(f_, top_) - gpu_bottom(f_)
-												at_all[w] = at_
+												/*line along.go:176*/ f2_all[w] = f_
+												/*line along.go:176*/ p2_all[w] = p_
+												d2_all[w] = total_all[w]
+												/*line along.go:177*/ top2_ = top_
+												/*line along.go:177*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1098,97 +1173,147 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													var t14_ int64
-													/*line along.go:68*/ t14_ = gpu_digits_(p_)
-													t14_all[w] = t14_
+													var at_ int64
+													top2_ := top2_all[w]
+													/*line along.go:179*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
+													at_all[w] = at_
+													top2_all[w] = top2_
 												}
 											}
 										}
-										/*line along.go:68*/ k4_ := int64(0)
-										/*line along.go:68*/ for k4_ < t14_all[0] {
+										{
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var v_ int64
-														var at2_ int64
-														at_ := at_all[w]
-														/*line along.go:172*/ v_ = gpu_digit(d_all[w], k4_)
-														/*line along.go:172*/ at2_ = at_
-														v_all[w] = v_
-														at2_all[w] = at2_
-														at_all[w] = at_
+														var t15_ int64
+														/*line along.go:180*/ t15_ = gpu_digits__(p2_all[w])
+														t15_all[w] = t15_
 													}
 												}
 											}
-											{
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
-														}
-													}
-												}
+											/*line along.go:180*/ k4_ := int64(0)
+											/*line along.go:180*/ for k4_ < t15_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
 															w := (l2*n1+l1)*n0 + l0
-															v_ := v_all[w]
-															sums2_ := sums_[:int64(128)]
-															l2_ := l0
-															/*line along.go:175*/ sums2_[l2_] = v_
-															v_all[w] = v_
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at2_ := at2_all[w]
+															var v_ int64
+															var at2_ int64
+															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															l2_ := l0
-															/*line along.go:177*/ lower_ := int64(0)
-															/*line along.go:177*/ upper_ := int64(0)
-															{
-																/*line along.go:178*/ t15_ := n0
-																/*line along.go:178*/ k5_ := int64(0)
-																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-																	upper_ = upper_ + (sums2_[k5_] >> (32))
-																}
-															}
-															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
-															if l2_ < int64(4) {
-																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
-															}
+															/*line along.go:188*/ sums3_all[w] = sums2_
+															/*line along.go:188*/ words3_all[w] = words2_
+															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
+															/*line along.go:188*/ at2_ = at_
+															v_all[w] = v_
 															at2_all[w] = at2_
+															at_all[w] = at_
 														}
 													}
 												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														at_ := at_all[w]
-														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision(f_))
-														at_all[w] = at_
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:189
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																v_ := v_all[w]
+																l2_ := l0
+																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																v_all[w] = v_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																at2_ := at2_all[w]
+																l2_ := l0
+																/*line along.go:193*/ lower_ := int64(0)
+																/*line along.go:193*/ upper_ := int64(0)
+																{
+																	/*line along.go:194*/ t16_ := n0
+																	/*line along.go:194*/ k5_ := int64(0)
+																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
+																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
+																	}
+																}
+																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																if l2_ < int64(4) {
+																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																}
+																at2_all[w] = at2_
+															}
+														}
 													}
 												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															at_ := at_all[w]
+															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision(f2_all[w]))
+															at_all[w] = at_
+														}
+													}
+												}
+												/*line along.go:180*/ k4_ = k4_ + int64(1)
 											}
-											/*line along.go:68*/ k4_ = k4_ + int64(1)
+										}
+									}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var held_ int64
+												/*line along.go:70*/ t17_ := gpu_digits{}
+												/*line along.go:70*/ total_all[w] = t17_
+												/*line along.go:70*/ held_ = int64(0)
+												held_all[w] = held_
+											}
+										}
+									}
+								}
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											var again_ bool
+											/*line along.go:72*/ again_ = false
+											again_all[w] = again_
+										}
+									}
+								}
+								/*line along.go:73*/ if fit_ {
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												held_ := held_all[w]
+												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+												held_ = held_ + int64(1)
+												held_all[w] = held_
+											}
 										}
 									}
 								} else {
-									/*line along.go:73*/ var t16_ int64
+									/*line along.go:78*/ var t18_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t16_ = gpu_field(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:78*/ t18_ = gpu_topOf(f_, w_all[w])
 											}
 										}
 									}
@@ -1197,18 +1322,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:73*/ top_ = t16_
+												/*line along.go:78*/ top_ = t18_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:74*/ var t17_ bool
+									/*line along.go:79*/ var t19_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:74*/ t17_ = gpu_fits(f_, p_, w_all[w], top_)
+												/*line along.go:79*/ t19_ = gpu_fits(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1218,19 +1343,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:74*/ again_ = t17_
+												/*line along.go:79*/ again_ = t19_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:75*/ if !again_all[0] {
+									/*line along.go:80*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:134*/ f2_all[w] = f_
-													/*line along.go:134*/ p2_all[w] = p_
-													/*line along.go:134*/ b2_all[w] = b_all[w]
+													/*line along.go:139*/ f3_all[w] = f_
+													/*line along.go:139*/ p3_all[w] = p_
+													/*line along.go:139*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1244,43 +1369,43 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														var special_ int64
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
+														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:138*/ least_ = int64(1048576)
-														/*line along.go:138*/ most_ = int64(-1048576)
-														/*line along.go:138*/ special_ = int64(0)
+														/*line along.go:143*/ least_ = int64(1048576)
+														/*line along.go:143*/ most_ = int64(-1048576)
+														/*line along.go:143*/ special_ = int64(0)
 														{
-															/*line along.go:139*/ i_ := b2_all[w].i0_
-															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:144*/ i_ := b2_all[w].i0_
+															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t18_ float32
-																		/*line along.go:141*/ var t19_ float32
-																		/*line along.go:141*/ t18_, t19_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-																		/*line along.go:141*/ u_ := t18_
-																		/*line along.go:141*/ v2_ := t19_
-																		t20_ := gpu_exactly(f2_all[w], p2_all[w], u_, v2_)
-																		special_ = special_ | t20_.special_
-																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-																			t21_ := min(least_, t20_.exp_)
-																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
-																			/*line along.go:145*/ least_ = t21_
-																			/*line along.go:145*/ most_ = t22_
+																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t20_ float32
+																		/*line along.go:146*/ var t21_ float32
+																		/*line along.go:146*/ t20_, t21_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:146*/ u_ := t20_
+																		/*line along.go:146*/ v2_ := t21_
+																		t22_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t22_.special_
+																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
+																			t23_ := min(least_, t22_.exp_)
+																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
+																			/*line along.go:150*/ least_ = t23_
+																			/*line along.go:150*/ most_ = t24_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:149*/ t23_ := l3_
-														/*line along.go:149*/ t24_ := l3_
-														/*line along.go:149*/ t25_ := l3_
-														/*line along.go:149*/ t26_ := int32(most_)
-														/*line along.go:149*/ t27_ := int32(least_)
-														/*line along.go:149*/ t28_ := special_
-														/*line along.go:149*/ his2_[t23_] = t26_
-														/*line along.go:149*/ los2_[t24_] = t27_
-														/*line along.go:149*/ sums3_[t25_] = t28_
+														/*line along.go:154*/ t25_ := l3_
+														/*line along.go:154*/ t26_ := l3_
+														/*line along.go:154*/ t27_ := l3_
+														/*line along.go:154*/ t28_ := int32(most_)
+														/*line along.go:154*/ t29_ := int32(least_)
+														/*line along.go:154*/ t30_ := special_
+														/*line along.go:154*/ his2_[t25_] = t28_
+														/*line along.go:154*/ los2_[t26_] = t29_
+														/*line along.go:154*/ sums4_[t27_] = t30_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1296,23 +1421,23 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														special_ := special_all[w]
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
-														words3_ := words_[:int64(137)]
+														sums4_ := sums_[:int64(128)]
+														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:151*/ t29_ := b2_all[w].step_
-															/*line along.go:151*/ k6_ := int64(0)
-															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-																t30_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
-																/*line along.go:152*/ least_ = t30_
-																/*line along.go:152*/ most_ = t31_
-																/*line along.go:152*/ special_ = t32_
+															/*line along.go:156*/ t31_ := b2_all[w].step_
+															/*line along.go:156*/ k6_ := int64(0)
+															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
+																t32_ := min(least_, int64(los2_[k6_]))
+																/*line along.go:157*/ t33_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
+																/*line along.go:157*/ least_ = t32_
+																/*line along.go:157*/ most_ = t33_
+																/*line along.go:157*/ special_ = t34_
 															}
 														}
-														/*line along.go:154*/ if l3_ == int64(0) {
-															words3_[136] = words3_[136] | special_
+														/*line along.go:159*/ if l3_ == int64(0) {
+															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
 														most_all[w] = most_
@@ -1320,62 +1445,62 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:157*/ var t33_ int64
+											/*line along.go:162*/ var t35_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:157*/ t33_ = most_
+														/*line along.go:162*/ t35_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:157*/ end_ := t33_
+											/*line along.go:162*/ end_ := t35_
 											{
-												/*line along.go:158*/ var t34_ int64
+												/*line along.go:163*/ var t36_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:158*/ t34_ = least_
+															/*line along.go:163*/ t36_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:158*/ base_ := t34_
-												/*line along.go:158*/ for base_ < end_ {
+												/*line along.go:163*/ base_ := t36_
+												/*line along.go:163*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
 																w := (l2*n1+l1)*n0 + l0
 																var v4_ int64
 																var at3_ int64
-																sums3_ := sums_[:int64(128)]
-																words3_ := words_[:int64(137)]
+																sums4_ := sums_[:int64(128)]
+																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:159*/ s_ := int64(0)
+																/*line along.go:164*/ s_ := int64(0)
 																{
-																	/*line along.go:160*/ i2_ := b2_all[w].i0_
-																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:165*/ i2_ := b2_all[w].i0_
+																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t35_ float32
-																				/*line along.go:162*/ var t36_ float32
-																				/*line along.go:162*/ t35_, t36_ = gpu_factors(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:162*/ u2_ := t35_
-																				/*line along.go:162*/ v3_ := t36_
-																				s_ = s_ + gpu_digit_(gpu_exactly(f2_all[w], p2_all[w], u2_, v3_), base_)
+																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t37_ float32
+																				/*line along.go:167*/ var t38_ float32
+																				/*line along.go:167*/ t37_, t38_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:167*/ u2_ := t37_
+																				/*line along.go:167*/ v3_ := t38_
+																				s_ = s_ + gpu_digit_(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:172*/ sums4_all[w] = sums3_
-																/*line along.go:172*/ words4_all[w] = words3_
-																/*line along.go:172*/ v4_ = s_
-																/*line along.go:172*/ at3_ = base_ - gpu_bottom(f2_all[w])
+																/*line along.go:188*/ sums5_all[w] = sums4_
+																/*line along.go:188*/ words5_all[w] = words4_
+																/*line along.go:188*/ v4_ = s_
+																/*line along.go:188*/ at3_ = base_ - gpu_bottom(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1385,7 +1510,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
+//line along.go:189
 																}
 															}
 														}
@@ -1395,7 +1520,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
+																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1406,27 +1531,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:177*/ lower2_ := int64(0)
-																	/*line along.go:177*/ upper2_ := int64(0)
+																	/*line along.go:193*/ lower2_ := int64(0)
+																	/*line along.go:193*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:178*/ t37_ := n0
-																		/*line along.go:178*/ k7_ := int64(0)
-																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
+																		/*line along.go:194*/ t39_ := n0
+																		/*line along.go:194*/ k7_ := int64(0)
+																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
+																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:158*/ base_ = base_ + int64(48)
+													/*line along.go:163*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1434,7 +1559,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -1442,8 +1567,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:82*/ k8_ := l_
-								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:87*/ k8_ := l_
+								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -1453,7 +1578,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1457
+//line kernels_tandem.go:1582
 	}
 	return nil
 }
@@ -1489,26 +1614,34 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var words_ [137]int64
-	var his_ [128]int32
-	var los_ [128]int32
+	var his_ [128]int64
+	var los_ [128]int64
 	var sums_ [128]int64
 	var b_all [1024]gpu_block_
 	var top_all [1024]int64
+	var total_all [1024]gpu_digits
+	var held_all [1024]int64
 	var again_all [1024]bool
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits__
-	var at_all [1024]int64
-	var t14_all [1024]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
+	var w_all [1024]gpu_window_
+	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_one
+	var d2_all [1024]gpu_digits
+	var top2_all [1024]int64
+	var at_all [1024]int64
+	var t15_all [1024]int64
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f3_all [1024]gpu_double
+	var p3_all [1024]gpu_one
 	var b2_all [1024]gpu_block_
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
 	for i := lo; i < hi; i++ {
@@ -1536,6 +1669,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
+							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -1548,25 +1682,28 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
+							total_all[w] = gpu_digits{}
+							held_ = int64(0)
 							top_all[w] = top_
+							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:55*/ k2_ := g0
-					/*line along.go:55*/ for k2_ < blocks_ {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ b_all[w].i0_ = t_
-									/*line along.go:56*/ b_all[w].j0_ = t2_
-									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:57*/ b_all[w].i1_ = t3_
-									/*line along.go:57*/ b_all[w].j1_ = t4_
+									/*line along.go:58*/ b_all[w].i0_ = t_
+									/*line along.go:58*/ b_all[w].j0_ = t2_
+									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t3_
+									/*line along.go:59*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -1576,29 +1713,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:58*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:58*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:59*/ var t5_ gpu_window
-											/*line along.go:59*/ var t6_ gpu_digits__
-											/*line along.go:59*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_)
-											/*line along.go:59*/ w_all[w] = t5_
-											/*line along.go:59*/ d_all[w] = t6_
+											/*line along.go:61*/ var t5_ gpu_window_
+											/*line along.go:61*/ var t6_ gpu_digits
+											/*line along.go:61*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t5_
+											/*line along.go:61*/ d_all[w] = t6_
 											t7_ := l_
-											/*line along.go:60*/ t8_ := l_
-											/*line along.go:60*/ t9_ := w_all[w].hi_
-											/*line along.go:60*/ t10_ := w_all[w].lo_
-											/*line along.go:60*/ his_[t7_] = t9_
-											/*line along.go:60*/ los_[t8_] = t10_
+											/*line along.go:62*/ t8_ := l_
+											/*line along.go:62*/ t9_ := w_all[w].hi_
+											/*line along.go:62*/ t10_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t7_] = t9_
+											/*line along.go:62*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -1607,40 +1744,52 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
 											{
-												/*line along.go:62*/ t11_ := n_
-												/*line along.go:62*/ k3_ := int64(0)
-												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:63*/ w_all[w] = t12_
+												/*line along.go:64*/ t11_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
+													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:65*/ w_all[w] = t12_
 												}
 											}
-											/*line along.go:65*/ again_ = false
-											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:66*/ var t13_ bool
+								/*line along.go:67*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t13_ = gpu_fits_(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t13_ = gpu_fits_(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ if t13_ {
+								/*line along.go:67*/ fit_ := t13_
+								var t14_ bool
+								for l2 := int64(0); l2 < 1; l2++ {
+									for l1 := int64(0); l1 < 1; l1++ {
+										for l0 := int64(0); l0 < 1; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											held_ := held_all[w]
+											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
+											held_all[w] = held_
+										}
+									}
+								}
+								/*line along.go:68*/ if t14_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var at_ int64
+												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
-												at_all[w] = at_
+												/*line along.go:176*/ f2_all[w] = f_
+												/*line along.go:176*/ p2_all[w] = p_
+												d2_all[w] = total_all[w]
+												/*line along.go:177*/ top2_ = top_
+												/*line along.go:177*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1650,97 +1799,147 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													var t14_ int64
-													/*line along.go:68*/ t14_ = gpu_digits_(p_)
-													t14_all[w] = t14_
+													var at_ int64
+													top2_ := top2_all[w]
+													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													at_all[w] = at_
+													top2_all[w] = top2_
 												}
 											}
 										}
-										/*line along.go:68*/ k4_ := int64(0)
-										/*line along.go:68*/ for k4_ < t14_all[0] {
+										{
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var v_ int64
-														var at2_ int64
-														at_ := at_all[w]
-														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
-														/*line along.go:172*/ at2_ = at_
-														v_all[w] = v_
-														at2_all[w] = at2_
-														at_all[w] = at_
+														var t15_ int64
+														/*line along.go:180*/ t15_ = gpu_digits__(p2_all[w])
+														t15_all[w] = t15_
 													}
 												}
 											}
-											{
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
-														}
-													}
-												}
+											/*line along.go:180*/ k4_ := int64(0)
+											/*line along.go:180*/ for k4_ < t15_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
 															w := (l2*n1+l1)*n0 + l0
-															v_ := v_all[w]
-															sums2_ := sums_[:int64(128)]
-															l2_ := l0
-															/*line along.go:175*/ sums2_[l2_] = v_
-															v_all[w] = v_
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at2_ := at2_all[w]
+															var v_ int64
+															var at2_ int64
+															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															l2_ := l0
-															/*line along.go:177*/ lower_ := int64(0)
-															/*line along.go:177*/ upper_ := int64(0)
-															{
-																/*line along.go:178*/ t15_ := n0
-																/*line along.go:178*/ k5_ := int64(0)
-																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-																	upper_ = upper_ + (sums2_[k5_] >> (32))
-																}
-															}
-															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
-															if l2_ < int64(4) {
-																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
-															}
+															/*line along.go:188*/ sums3_all[w] = sums2_
+															/*line along.go:188*/ words3_all[w] = words2_
+															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
+															/*line along.go:188*/ at2_ = at_
+															v_all[w] = v_
 															at2_all[w] = at2_
+															at_all[w] = at_
 														}
 													}
 												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														at_ := at_all[w]
-														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
-														at_all[w] = at_
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:189
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																v_ := v_all[w]
+																l2_ := l0
+																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																v_all[w] = v_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																at2_ := at2_all[w]
+																l2_ := l0
+																/*line along.go:193*/ lower_ := int64(0)
+																/*line along.go:193*/ upper_ := int64(0)
+																{
+																	/*line along.go:194*/ t16_ := n0
+																	/*line along.go:194*/ k5_ := int64(0)
+																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
+																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
+																	}
+																}
+																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																if l2_ < int64(4) {
+																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																}
+																at2_all[w] = at2_
+															}
+														}
 													}
 												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															at_ := at_all[w]
+															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
+															at_all[w] = at_
+														}
+													}
+												}
+												/*line along.go:180*/ k4_ = k4_ + int64(1)
 											}
-											/*line along.go:68*/ k4_ = k4_ + int64(1)
+										}
+									}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var held_ int64
+												/*line along.go:70*/ t17_ := gpu_digits{}
+												/*line along.go:70*/ total_all[w] = t17_
+												/*line along.go:70*/ held_ = int64(0)
+												held_all[w] = held_
+											}
+										}
+									}
+								}
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											var again_ bool
+											/*line along.go:72*/ again_ = false
+											again_all[w] = again_
+										}
+									}
+								}
+								/*line along.go:73*/ if fit_ {
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												held_ := held_all[w]
+												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												held_ = held_ + int64(1)
+												held_all[w] = held_
+											}
 										}
 									}
 								} else {
-									/*line along.go:73*/ var t16_ int64
+									/*line along.go:78*/ var t18_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -1749,18 +1948,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:73*/ top_ = t16_
+												/*line along.go:78*/ top_ = t18_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:74*/ var t17_ bool
+									/*line along.go:79*/ var t19_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:74*/ t17_ = gpu_fits_(f_, p_, w_all[w], top_)
+												/*line along.go:79*/ t19_ = gpu_fits_(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1770,19 +1969,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:74*/ again_ = t17_
+												/*line along.go:79*/ again_ = t19_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:75*/ if !again_all[0] {
+									/*line along.go:80*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:134*/ f2_all[w] = f_
-													/*line along.go:134*/ p2_all[w] = p_
-													/*line along.go:134*/ b2_all[w] = b_all[w]
+													/*line along.go:139*/ f3_all[w] = f_
+													/*line along.go:139*/ p3_all[w] = p_
+													/*line along.go:139*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1796,43 +1995,43 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														var special_ int64
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
+														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:138*/ least_ = int64(1048576)
-														/*line along.go:138*/ most_ = int64(-1048576)
-														/*line along.go:138*/ special_ = int64(0)
+														/*line along.go:143*/ least_ = int64(1048576)
+														/*line along.go:143*/ most_ = int64(-1048576)
+														/*line along.go:143*/ special_ = int64(0)
 														{
-															/*line along.go:139*/ i_ := b2_all[w].i0_
-															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:144*/ i_ := b2_all[w].i0_
+															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t18_ float64
-																		/*line along.go:141*/ var t19_ float64
-																		/*line along.go:141*/ t18_, t19_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-																		/*line along.go:141*/ u_ := t18_
-																		/*line along.go:141*/ v2_ := t19_
-																		t20_ := gpu_exactly_(f2_all[w], p2_all[w], u_, v2_)
-																		special_ = special_ | t20_.special_
-																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-																			t21_ := min(least_, t20_.exp_)
-																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
-																			/*line along.go:145*/ least_ = t21_
-																			/*line along.go:145*/ most_ = t22_
+																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t20_ float64
+																		/*line along.go:146*/ var t21_ float64
+																		/*line along.go:146*/ t20_, t21_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:146*/ u_ := t20_
+																		/*line along.go:146*/ v2_ := t21_
+																		t22_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t22_.special_
+																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
+																			t23_ := min(least_, t22_.exp_)
+																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
+																			/*line along.go:150*/ least_ = t23_
+																			/*line along.go:150*/ most_ = t24_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:149*/ t23_ := l3_
-														/*line along.go:149*/ t24_ := l3_
-														/*line along.go:149*/ t25_ := l3_
-														/*line along.go:149*/ t26_ := int32(most_)
-														/*line along.go:149*/ t27_ := int32(least_)
-														/*line along.go:149*/ t28_ := special_
-														/*line along.go:149*/ his2_[t23_] = t26_
-														/*line along.go:149*/ los2_[t24_] = t27_
-														/*line along.go:149*/ sums3_[t25_] = t28_
+														/*line along.go:154*/ t25_ := l3_
+														/*line along.go:154*/ t26_ := l3_
+														/*line along.go:154*/ t27_ := l3_
+														/*line along.go:154*/ t28_ := most_
+														/*line along.go:154*/ t29_ := least_
+														/*line along.go:154*/ t30_ := special_
+														/*line along.go:154*/ his2_[t25_] = t28_
+														/*line along.go:154*/ los2_[t26_] = t29_
+														/*line along.go:154*/ sums4_[t27_] = t30_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1848,23 +2047,23 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														special_ := special_all[w]
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
-														words3_ := words_[:int64(137)]
+														sums4_ := sums_[:int64(128)]
+														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:151*/ t29_ := b2_all[w].step_
-															/*line along.go:151*/ k6_ := int64(0)
-															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-																t30_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
-																/*line along.go:152*/ least_ = t30_
-																/*line along.go:152*/ most_ = t31_
-																/*line along.go:152*/ special_ = t32_
+															/*line along.go:156*/ t31_ := b2_all[w].step_
+															/*line along.go:156*/ k6_ := int64(0)
+															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
+																t32_ := min(least_, los2_[k6_])
+																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
+																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
+																/*line along.go:157*/ least_ = t32_
+																/*line along.go:157*/ most_ = t33_
+																/*line along.go:157*/ special_ = t34_
 															}
 														}
-														/*line along.go:154*/ if l3_ == int64(0) {
-															words3_[136] = words3_[136] | special_
+														/*line along.go:159*/ if l3_ == int64(0) {
+															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
 														most_all[w] = most_
@@ -1872,62 +2071,62 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:157*/ var t33_ int64
+											/*line along.go:162*/ var t35_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:157*/ t33_ = most_
+														/*line along.go:162*/ t35_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:157*/ end_ := t33_
+											/*line along.go:162*/ end_ := t35_
 											{
-												/*line along.go:158*/ var t34_ int64
+												/*line along.go:163*/ var t36_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:158*/ t34_ = least_
+															/*line along.go:163*/ t36_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:158*/ base_ := t34_
-												/*line along.go:158*/ for base_ < end_ {
+												/*line along.go:163*/ base_ := t36_
+												/*line along.go:163*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
 																w := (l2*n1+l1)*n0 + l0
 																var v4_ int64
 																var at3_ int64
-																sums3_ := sums_[:int64(128)]
-																words3_ := words_[:int64(137)]
+																sums4_ := sums_[:int64(128)]
+																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:159*/ s_ := int64(0)
+																/*line along.go:164*/ s_ := int64(0)
 																{
-																	/*line along.go:160*/ i2_ := b2_all[w].i0_
-																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:165*/ i2_ := b2_all[w].i0_
+																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t35_ float64
-																				/*line along.go:162*/ var t36_ float64
-																				/*line along.go:162*/ t35_, t36_ = gpu_factors_(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:162*/ u2_ := t35_
-																				/*line along.go:162*/ v3_ := t36_
-																				s_ = s_ + gpu_digit_(gpu_exactly_(f2_all[w], p2_all[w], u2_, v3_), base_)
+																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t37_ float64
+																				/*line along.go:167*/ var t38_ float64
+																				/*line along.go:167*/ t37_, t38_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:167*/ u2_ := t37_
+																				/*line along.go:167*/ v3_ := t38_
+																				s_ = s_ + gpu_digit_(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:172*/ sums4_all[w] = sums3_
-																/*line along.go:172*/ words4_all[w] = words3_
-																/*line along.go:172*/ v4_ = s_
-																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:188*/ sums5_all[w] = sums4_
+																/*line along.go:188*/ words5_all[w] = words4_
+																/*line along.go:188*/ v4_ = s_
+																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1937,7 +2136,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
+//line along.go:189
 																}
 															}
 														}
@@ -1947,7 +2146,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
+																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1958,27 +2157,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:177*/ lower2_ := int64(0)
-																	/*line along.go:177*/ upper2_ := int64(0)
+																	/*line along.go:193*/ lower2_ := int64(0)
+																	/*line along.go:193*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:178*/ t37_ := n0
-																		/*line along.go:178*/ k7_ := int64(0)
-																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
+																		/*line along.go:194*/ t39_ := n0
+																		/*line along.go:194*/ k7_ := int64(0)
+																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
+																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:158*/ base_ = base_ + int64(48)
+													/*line along.go:163*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1986,7 +2185,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -1994,8 +2193,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:82*/ k8_ := l_
-								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:87*/ k8_ := l_
+								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2005,7 +2204,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2009
+//line kernels_tandem.go:2208
 	}
 	return nil
 }
@@ -2041,26 +2240,34 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var words_ [137]int64
-	var his_ [128]int32
-	var los_ [128]int32
+	var his_ [128]int64
+	var los_ [128]int64
 	var sums_ [128]int64
 	var b_all [1024]gpu_block__
 	var top_all [1024]int64
+	var total_all [1024]gpu_digits
+	var held_all [1024]int64
 	var again_all [1024]bool
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits__
-	var at_all [1024]int64
-	var t14_all [1024]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
+	var w_all [1024]gpu_window_
+	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_pair
+	var d2_all [1024]gpu_digits
+	var top2_all [1024]int64
+	var at_all [1024]int64
+	var t15_all [1024]int64
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f3_all [1024]gpu_double
+	var p3_all [1024]gpu_pair
 	var b2_all [1024]gpu_block__
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
 	for i := lo; i < hi; i++ {
@@ -2088,6 +2295,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
+							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -2100,25 +2308,28 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
+							total_all[w] = gpu_digits{}
+							held_ = int64(0)
 							top_all[w] = top_
+							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:55*/ k2_ := g0
-					/*line along.go:55*/ for k2_ < blocks_ {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ b_all[w].i0_ = t_
-									/*line along.go:56*/ b_all[w].j0_ = t2_
-									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:57*/ b_all[w].i1_ = t3_
-									/*line along.go:57*/ b_all[w].j1_ = t4_
+									/*line along.go:58*/ b_all[w].i0_ = t_
+									/*line along.go:58*/ b_all[w].j0_ = t2_
+									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t3_
+									/*line along.go:59*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -2128,29 +2339,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:58*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:58*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:59*/ var t5_ gpu_window
-											/*line along.go:59*/ var t6_ gpu_digits__
-											/*line along.go:59*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_)
-											/*line along.go:59*/ w_all[w] = t5_
-											/*line along.go:59*/ d_all[w] = t6_
+											/*line along.go:61*/ var t5_ gpu_window_
+											/*line along.go:61*/ var t6_ gpu_digits
+											/*line along.go:61*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t5_
+											/*line along.go:61*/ d_all[w] = t6_
 											t7_ := l_
-											/*line along.go:60*/ t8_ := l_
-											/*line along.go:60*/ t9_ := w_all[w].hi_
-											/*line along.go:60*/ t10_ := w_all[w].lo_
-											/*line along.go:60*/ his_[t7_] = t9_
-											/*line along.go:60*/ los_[t8_] = t10_
+											/*line along.go:62*/ t8_ := l_
+											/*line along.go:62*/ t9_ := w_all[w].hi_
+											/*line along.go:62*/ t10_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t7_] = t9_
+											/*line along.go:62*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -2159,40 +2370,52 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
 											{
-												/*line along.go:62*/ t11_ := n_
-												/*line along.go:62*/ k3_ := int64(0)
-												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:63*/ w_all[w] = t12_
+												/*line along.go:64*/ t11_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
+													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:65*/ w_all[w] = t12_
 												}
 											}
-											/*line along.go:65*/ again_ = false
-											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:66*/ var t13_ bool
+								/*line along.go:67*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t13_ = gpu_fits__(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t13_ = gpu_fits__(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ if t13_ {
+								/*line along.go:67*/ fit_ := t13_
+								var t14_ bool
+								for l2 := int64(0); l2 < 1; l2++ {
+									for l1 := int64(0); l1 < 1; l1++ {
+										for l0 := int64(0); l0 < 1; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											held_ := held_all[w]
+											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
+											held_all[w] = held_
+										}
+									}
+								}
+								/*line along.go:68*/ if t14_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var at_ int64
+												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
-												at_all[w] = at_
+												/*line along.go:176*/ f2_all[w] = f_
+												/*line along.go:176*/ p2_all[w] = p_
+												d2_all[w] = total_all[w]
+												/*line along.go:177*/ top2_ = top_
+												/*line along.go:177*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2202,97 +2425,147 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													var t14_ int64
-													/*line along.go:68*/ t14_ = gpu_digits___(p_)
-													t14_all[w] = t14_
+													var at_ int64
+													top2_ := top2_all[w]
+													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													at_all[w] = at_
+													top2_all[w] = top2_
 												}
 											}
 										}
-										/*line along.go:68*/ k4_ := int64(0)
-										/*line along.go:68*/ for k4_ < t14_all[0] {
+										{
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var v_ int64
-														var at2_ int64
-														at_ := at_all[w]
-														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
-														/*line along.go:172*/ at2_ = at_
-														v_all[w] = v_
-														at2_all[w] = at2_
-														at_all[w] = at_
+														var t15_ int64
+														/*line along.go:180*/ t15_ = gpu_digits___(p2_all[w])
+														t15_all[w] = t15_
 													}
 												}
 											}
-											{
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
-														}
-													}
-												}
+											/*line along.go:180*/ k4_ := int64(0)
+											/*line along.go:180*/ for k4_ < t15_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
 															w := (l2*n1+l1)*n0 + l0
-															v_ := v_all[w]
-															sums2_ := sums_[:int64(128)]
-															l2_ := l0
-															/*line along.go:175*/ sums2_[l2_] = v_
-															v_all[w] = v_
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at2_ := at2_all[w]
+															var v_ int64
+															var at2_ int64
+															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															l2_ := l0
-															/*line along.go:177*/ lower_ := int64(0)
-															/*line along.go:177*/ upper_ := int64(0)
-															{
-																/*line along.go:178*/ t15_ := n0
-																/*line along.go:178*/ k5_ := int64(0)
-																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-																	upper_ = upper_ + (sums2_[k5_] >> (32))
-																}
-															}
-															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
-															if l2_ < int64(4) {
-																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
-															}
+															/*line along.go:188*/ sums3_all[w] = sums2_
+															/*line along.go:188*/ words3_all[w] = words2_
+															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
+															/*line along.go:188*/ at2_ = at_
+															v_all[w] = v_
 															at2_all[w] = at2_
+															at_all[w] = at_
 														}
 													}
 												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														at_ := at_all[w]
-														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
-														at_all[w] = at_
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:189
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																v_ := v_all[w]
+																l2_ := l0
+																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																v_all[w] = v_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																at2_ := at2_all[w]
+																l2_ := l0
+																/*line along.go:193*/ lower_ := int64(0)
+																/*line along.go:193*/ upper_ := int64(0)
+																{
+																	/*line along.go:194*/ t16_ := n0
+																	/*line along.go:194*/ k5_ := int64(0)
+																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
+																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
+																	}
+																}
+																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																if l2_ < int64(4) {
+																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																}
+																at2_all[w] = at2_
+															}
+														}
 													}
 												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															at_ := at_all[w]
+															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
+															at_all[w] = at_
+														}
+													}
+												}
+												/*line along.go:180*/ k4_ = k4_ + int64(1)
 											}
-											/*line along.go:68*/ k4_ = k4_ + int64(1)
+										}
+									}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var held_ int64
+												/*line along.go:70*/ t17_ := gpu_digits{}
+												/*line along.go:70*/ total_all[w] = t17_
+												/*line along.go:70*/ held_ = int64(0)
+												held_all[w] = held_
+											}
+										}
+									}
+								}
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											var again_ bool
+											/*line along.go:72*/ again_ = false
+											again_all[w] = again_
+										}
+									}
+								}
+								/*line along.go:73*/ if fit_ {
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												held_ := held_all[w]
+												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												held_ = held_ + int64(1)
+												held_all[w] = held_
+											}
 										}
 									}
 								} else {
-									/*line along.go:73*/ var t16_ int64
+									/*line along.go:78*/ var t18_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -2301,18 +2574,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:73*/ top_ = t16_
+												/*line along.go:78*/ top_ = t18_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:74*/ var t17_ bool
+									/*line along.go:79*/ var t19_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:74*/ t17_ = gpu_fits__(f_, p_, w_all[w], top_)
+												/*line along.go:79*/ t19_ = gpu_fits__(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -2322,19 +2595,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:74*/ again_ = t17_
+												/*line along.go:79*/ again_ = t19_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:75*/ if !again_all[0] {
+									/*line along.go:80*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:134*/ f2_all[w] = f_
-													/*line along.go:134*/ p2_all[w] = p_
-													/*line along.go:134*/ b2_all[w] = b_all[w]
+													/*line along.go:139*/ f3_all[w] = f_
+													/*line along.go:139*/ p3_all[w] = p_
+													/*line along.go:139*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2348,43 +2621,43 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														var special_ int64
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
+														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:138*/ least_ = int64(1048576)
-														/*line along.go:138*/ most_ = int64(-1048576)
-														/*line along.go:138*/ special_ = int64(0)
+														/*line along.go:143*/ least_ = int64(1048576)
+														/*line along.go:143*/ most_ = int64(-1048576)
+														/*line along.go:143*/ special_ = int64(0)
 														{
-															/*line along.go:139*/ i_ := b2_all[w].i0_
-															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:144*/ i_ := b2_all[w].i0_
+															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t18_ float64
-																		/*line along.go:141*/ var t19_ float64
-																		/*line along.go:141*/ t18_, t19_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-																		/*line along.go:141*/ u_ := t18_
-																		/*line along.go:141*/ v2_ := t19_
-																		t20_ := gpu_exactly__(f2_all[w], p2_all[w], u_, v2_)
-																		special_ = special_ | t20_.special_
-																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-																			t21_ := min(least_, t20_.exp_)
-																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
-																			/*line along.go:145*/ least_ = t21_
-																			/*line along.go:145*/ most_ = t22_
+																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t20_ float64
+																		/*line along.go:146*/ var t21_ float64
+																		/*line along.go:146*/ t20_, t21_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:146*/ u_ := t20_
+																		/*line along.go:146*/ v2_ := t21_
+																		t22_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t22_.special_
+																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
+																			t23_ := min(least_, t22_.exp_)
+																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
+																			/*line along.go:150*/ least_ = t23_
+																			/*line along.go:150*/ most_ = t24_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:149*/ t23_ := l3_
-														/*line along.go:149*/ t24_ := l3_
-														/*line along.go:149*/ t25_ := l3_
-														/*line along.go:149*/ t26_ := int32(most_)
-														/*line along.go:149*/ t27_ := int32(least_)
-														/*line along.go:149*/ t28_ := special_
-														/*line along.go:149*/ his2_[t23_] = t26_
-														/*line along.go:149*/ los2_[t24_] = t27_
-														/*line along.go:149*/ sums3_[t25_] = t28_
+														/*line along.go:154*/ t25_ := l3_
+														/*line along.go:154*/ t26_ := l3_
+														/*line along.go:154*/ t27_ := l3_
+														/*line along.go:154*/ t28_ := most_
+														/*line along.go:154*/ t29_ := least_
+														/*line along.go:154*/ t30_ := special_
+														/*line along.go:154*/ his2_[t25_] = t28_
+														/*line along.go:154*/ los2_[t26_] = t29_
+														/*line along.go:154*/ sums4_[t27_] = t30_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2400,23 +2673,23 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														special_ := special_all[w]
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
-														words3_ := words_[:int64(137)]
+														sums4_ := sums_[:int64(128)]
+														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:151*/ t29_ := b2_all[w].step_
-															/*line along.go:151*/ k6_ := int64(0)
-															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-																t30_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
-																/*line along.go:152*/ least_ = t30_
-																/*line along.go:152*/ most_ = t31_
-																/*line along.go:152*/ special_ = t32_
+															/*line along.go:156*/ t31_ := b2_all[w].step_
+															/*line along.go:156*/ k6_ := int64(0)
+															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
+																t32_ := min(least_, los2_[k6_])
+																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
+																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
+																/*line along.go:157*/ least_ = t32_
+																/*line along.go:157*/ most_ = t33_
+																/*line along.go:157*/ special_ = t34_
 															}
 														}
-														/*line along.go:154*/ if l3_ == int64(0) {
-															words3_[136] = words3_[136] | special_
+														/*line along.go:159*/ if l3_ == int64(0) {
+															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
 														most_all[w] = most_
@@ -2424,62 +2697,62 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													}
 												}
 											}
-											/*line along.go:157*/ var t33_ int64
+											/*line along.go:162*/ var t35_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:157*/ t33_ = most_
+														/*line along.go:162*/ t35_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:157*/ end_ := t33_
+											/*line along.go:162*/ end_ := t35_
 											{
-												/*line along.go:158*/ var t34_ int64
+												/*line along.go:163*/ var t36_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:158*/ t34_ = least_
+															/*line along.go:163*/ t36_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:158*/ base_ := t34_
-												/*line along.go:158*/ for base_ < end_ {
+												/*line along.go:163*/ base_ := t36_
+												/*line along.go:163*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
 																w := (l2*n1+l1)*n0 + l0
 																var v4_ int64
 																var at3_ int64
-																sums3_ := sums_[:int64(128)]
-																words3_ := words_[:int64(137)]
+																sums4_ := sums_[:int64(128)]
+																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:159*/ s_ := int64(0)
+																/*line along.go:164*/ s_ := int64(0)
 																{
-																	/*line along.go:160*/ i2_ := b2_all[w].i0_
-																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:165*/ i2_ := b2_all[w].i0_
+																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t35_ float64
-																				/*line along.go:162*/ var t36_ float64
-																				/*line along.go:162*/ t35_, t36_ = gpu_factors__(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:162*/ u2_ := t35_
-																				/*line along.go:162*/ v3_ := t36_
-																				s_ = s_ + gpu_digit_(gpu_exactly__(f2_all[w], p2_all[w], u2_, v3_), base_)
+																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t37_ float64
+																				/*line along.go:167*/ var t38_ float64
+																				/*line along.go:167*/ t37_, t38_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:167*/ u2_ := t37_
+																				/*line along.go:167*/ v3_ := t38_
+																				s_ = s_ + gpu_digit_(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:172*/ sums4_all[w] = sums3_
-																/*line along.go:172*/ words4_all[w] = words3_
-																/*line along.go:172*/ v4_ = s_
-																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:188*/ sums5_all[w] = sums4_
+																/*line along.go:188*/ words5_all[w] = words4_
+																/*line along.go:188*/ v4_ = s_
+																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2489,7 +2762,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
+//line along.go:189
 																}
 															}
 														}
@@ -2499,7 +2772,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
+																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2510,27 +2783,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:177*/ lower2_ := int64(0)
-																	/*line along.go:177*/ upper2_ := int64(0)
+																	/*line along.go:193*/ lower2_ := int64(0)
+																	/*line along.go:193*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:178*/ t37_ := n0
-																		/*line along.go:178*/ k7_ := int64(0)
-																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
+																		/*line along.go:194*/ t39_ := n0
+																		/*line along.go:194*/ k7_ := int64(0)
+																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
+																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:158*/ base_ = base_ + int64(48)
+													/*line along.go:163*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2538,7 +2811,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2546,8 +2819,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:82*/ k8_ := l_
-								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:87*/ k8_ := l_
+								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2557,7 +2830,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2561
+//line kernels_tandem.go:2834
 	}
 	return nil
 }
@@ -2593,26 +2866,34 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var words_ [137]int64
-	var his_ [128]int32
-	var los_ [128]int32
+	var his_ [128]int64
+	var los_ [128]int64
 	var sums_ [128]int64
 	var b_all [1024]gpu_block_
 	var top_all [1024]int64
+	var total_all [1024]gpu_digits
+	var held_all [1024]int64
 	var again_all [1024]bool
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits__
-	var at_all [1024]int64
-	var t14_all [1024]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
+	var w_all [1024]gpu_window_
+	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_two
+	var d2_all [1024]gpu_digits
+	var top2_all [1024]int64
+	var at_all [1024]int64
+	var t15_all [1024]int64
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f3_all [1024]gpu_double
+	var p3_all [1024]gpu_two
 	var b2_all [1024]gpu_block_
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
 	for i := lo; i < hi; i++ {
@@ -2640,6 +2921,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
+							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -2652,25 +2934,28 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
+							total_all[w] = gpu_digits{}
+							held_ = int64(0)
 							top_all[w] = top_
+							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:55*/ k2_ := g0
-					/*line along.go:55*/ for k2_ < blocks_ {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:56*/ t2_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ b_all[w].i0_ = t_
-									/*line along.go:56*/ b_all[w].j0_ = t2_
-									t3_ := min(b_all[w].i0_+rows_, (o_+int64(1))*height_)
-									/*line along.go:57*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:57*/ b_all[w].i1_ = t3_
-									/*line along.go:57*/ b_all[w].j1_ = t4_
+									/*line along.go:58*/ b_all[w].i0_ = t_
+									/*line along.go:58*/ b_all[w].j0_ = t2_
+									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t3_
+									/*line along.go:59*/ b_all[w].j1_ = t4_
 								}
 							}
 						}
@@ -2680,29 +2965,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:58*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:58*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:59*/ var t5_ gpu_window
-											/*line along.go:59*/ var t6_ gpu_digits__
-											/*line along.go:59*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_)
-											/*line along.go:59*/ w_all[w] = t5_
-											/*line along.go:59*/ d_all[w] = t6_
+											/*line along.go:61*/ var t5_ gpu_window_
+											/*line along.go:61*/ var t6_ gpu_digits
+											/*line along.go:61*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t5_
+											/*line along.go:61*/ d_all[w] = t6_
 											t7_ := l_
-											/*line along.go:60*/ t8_ := l_
-											/*line along.go:60*/ t9_ := w_all[w].hi_
-											/*line along.go:60*/ t10_ := w_all[w].lo_
-											/*line along.go:60*/ his_[t7_] = t9_
-											/*line along.go:60*/ los_[t8_] = t10_
+											/*line along.go:62*/ t8_ := l_
+											/*line along.go:62*/ t9_ := w_all[w].hi_
+											/*line along.go:62*/ t10_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t7_] = t9_
+											/*line along.go:62*/ los_[t8_] = t10_
 											top_all[w] = top_
 										}
 									}
@@ -2711,40 +2996,52 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
 											{
-												/*line along.go:62*/ t11_ := n_
-												/*line along.go:62*/ k3_ := int64(0)
-												/*line along.go:62*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:63*/ w_all[w] = t12_
+												/*line along.go:64*/ t11_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
+													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:65*/ w_all[w] = t12_
 												}
 											}
-											/*line along.go:65*/ again_ = false
-											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:66*/ var t13_ bool
+								/*line along.go:67*/ var t13_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t13_ = gpu_fits___(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t13_ = gpu_fits___(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ if t13_ {
+								/*line along.go:67*/ fit_ := t13_
+								var t14_ bool
+								for l2 := int64(0); l2 < 1; l2++ {
+									for l1 := int64(0); l1 < 1; l1++ {
+										for l0 := int64(0); l0 < 1; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											held_ := held_all[w]
+											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
+											held_all[w] = held_
+										}
+									}
+								}
+								/*line along.go:68*/ if t14_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var at_ int64
+												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:67*/ at_ = gpu_unit_(f_, top_) - gpu_bottom_(f_)
-												at_all[w] = at_
+												/*line along.go:176*/ f2_all[w] = f_
+												/*line along.go:176*/ p2_all[w] = p_
+												d2_all[w] = total_all[w]
+												/*line along.go:177*/ top2_ = top_
+												/*line along.go:177*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2754,97 +3051,147 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													var t14_ int64
-													/*line along.go:68*/ t14_ = gpu_digits____(p_)
-													t14_all[w] = t14_
+													var at_ int64
+													top2_ := top2_all[w]
+													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													at_all[w] = at_
+													top2_all[w] = top2_
 												}
 											}
 										}
-										/*line along.go:68*/ k4_ := int64(0)
-										/*line along.go:68*/ for k4_ < t14_all[0] {
+										{
 											for l2 := int64(0); l2 < n2; l2++ {
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var v_ int64
-														var at2_ int64
-														at_ := at_all[w]
-														/*line along.go:172*/ v_ = gpu_digit__(d_all[w], k4_)
-														/*line along.go:172*/ at2_ = at_
-														v_all[w] = v_
-														at2_all[w] = at2_
-														at_all[w] = at_
+														var t15_ int64
+														/*line along.go:180*/ t15_ = gpu_digits____(p2_all[w])
+														t15_all[w] = t15_
 													}
 												}
 											}
-											{
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
-														}
-													}
-												}
+											/*line along.go:180*/ k4_ := int64(0)
+											/*line along.go:180*/ for k4_ < t15_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
 															w := (l2*n1+l1)*n0 + l0
-															v_ := v_all[w]
-															sums2_ := sums_[:int64(128)]
-															l2_ := l0
-															/*line along.go:175*/ sums2_[l2_] = v_
-															v_all[w] = v_
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at2_ := at2_all[w]
+															var v_ int64
+															var at2_ int64
+															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															l2_ := l0
-															/*line along.go:177*/ lower_ := int64(0)
-															/*line along.go:177*/ upper_ := int64(0)
-															{
-																/*line along.go:178*/ t15_ := n0
-																/*line along.go:178*/ k5_ := int64(0)
-																/*line along.go:178*/ for ; k5_ < t15_; k5_ = k5_ + int64(1) {
-																	lower_ = lower_ + (sums2_[k5_] & int64(4294967295))
-																	upper_ = upper_ + (sums2_[k5_] >> (32))
-																}
-															}
-															/*line along.go:182*/ local_ := gpu_Place{Step_: int64(1)}
-															if l2_ < int64(4) {
-																gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-																gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
-															}
+															/*line along.go:188*/ sums3_all[w] = sums2_
+															/*line along.go:188*/ words3_all[w] = words2_
+															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
+															/*line along.go:188*/ at2_ = at_
+															v_all[w] = v_
 															at2_all[w] = at2_
+															at_all[w] = at_
 														}
 													}
 												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														at_ := at_all[w]
-														/*line along.go:70*/ at_ = at_ + (int64(1) - gpu_precision_(f_))
-														at_all[w] = at_
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:189
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																v_ := v_all[w]
+																l2_ := l0
+																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																v_all[w] = v_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																at2_ := at2_all[w]
+																l2_ := l0
+																/*line along.go:193*/ lower_ := int64(0)
+																/*line along.go:193*/ upper_ := int64(0)
+																{
+																	/*line along.go:194*/ t16_ := n0
+																	/*line along.go:194*/ k5_ := int64(0)
+																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
+																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
+																	}
+																}
+																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																if l2_ < int64(4) {
+																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																}
+																at2_all[w] = at2_
+															}
+														}
 													}
 												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															at_ := at_all[w]
+															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
+															at_all[w] = at_
+														}
+													}
+												}
+												/*line along.go:180*/ k4_ = k4_ + int64(1)
 											}
-											/*line along.go:68*/ k4_ = k4_ + int64(1)
+										}
+									}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var held_ int64
+												/*line along.go:70*/ t17_ := gpu_digits{}
+												/*line along.go:70*/ total_all[w] = t17_
+												/*line along.go:70*/ held_ = int64(0)
+												held_all[w] = held_
+											}
+										}
+									}
+								}
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											var again_ bool
+											/*line along.go:72*/ again_ = false
+											again_all[w] = again_
+										}
+									}
+								}
+								/*line along.go:73*/ if fit_ {
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												held_ := held_all[w]
+												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												held_ = held_ + int64(1)
+												held_all[w] = held_
+											}
 										}
 									}
 								} else {
-									/*line along.go:73*/ var t16_ int64
+									/*line along.go:78*/ var t18_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t16_ = gpu_field_(f_, w_all[w].hi_) + int64(1)
+												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -2853,18 +3200,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:73*/ top_ = t16_
+												/*line along.go:78*/ top_ = t18_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:74*/ var t17_ bool
+									/*line along.go:79*/ var t19_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:74*/ t17_ = gpu_fits___(f_, p_, w_all[w], top_)
+												/*line along.go:79*/ t19_ = gpu_fits___(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -2874,19 +3221,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:74*/ again_ = t17_
+												/*line along.go:79*/ again_ = t19_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:75*/ if !again_all[0] {
+									/*line along.go:80*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:134*/ f2_all[w] = f_
-													/*line along.go:134*/ p2_all[w] = p_
-													/*line along.go:134*/ b2_all[w] = b_all[w]
+													/*line along.go:139*/ f3_all[w] = f_
+													/*line along.go:139*/ p3_all[w] = p_
+													/*line along.go:139*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2900,43 +3247,43 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														var special_ int64
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
+														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:138*/ least_ = int64(1048576)
-														/*line along.go:138*/ most_ = int64(-1048576)
-														/*line along.go:138*/ special_ = int64(0)
+														/*line along.go:143*/ least_ = int64(1048576)
+														/*line along.go:143*/ most_ = int64(-1048576)
+														/*line along.go:143*/ special_ = int64(0)
 														{
-															/*line along.go:139*/ i_ := b2_all[w].i0_
-															/*line along.go:139*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:144*/ i_ := b2_all[w].i0_
+															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:140*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:140*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t18_ float64
-																		/*line along.go:141*/ var t19_ float64
-																		/*line along.go:141*/ t18_, t19_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-																		/*line along.go:141*/ u_ := t18_
-																		/*line along.go:141*/ v2_ := t19_
-																		t20_ := gpu_exactly___(f2_all[w], p2_all[w], u_, v2_)
-																		special_ = special_ | t20_.special_
-																		if (t20_.hi_ | t20_.lo_) != uint64(0) {
-																			t21_ := min(least_, t20_.exp_)
-																			/*line along.go:145*/ t22_ := max(most_, gpu_top(t20_))
-																			/*line along.go:145*/ least_ = t21_
-																			/*line along.go:145*/ most_ = t22_
+																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t20_ float64
+																		/*line along.go:146*/ var t21_ float64
+																		/*line along.go:146*/ t20_, t21_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:146*/ u_ := t20_
+																		/*line along.go:146*/ v2_ := t21_
+																		t22_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t22_.special_
+																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
+																			t23_ := min(least_, t22_.exp_)
+																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
+																			/*line along.go:150*/ least_ = t23_
+																			/*line along.go:150*/ most_ = t24_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:149*/ t23_ := l3_
-														/*line along.go:149*/ t24_ := l3_
-														/*line along.go:149*/ t25_ := l3_
-														/*line along.go:149*/ t26_ := int32(most_)
-														/*line along.go:149*/ t27_ := int32(least_)
-														/*line along.go:149*/ t28_ := special_
-														/*line along.go:149*/ his2_[t23_] = t26_
-														/*line along.go:149*/ los2_[t24_] = t27_
-														/*line along.go:149*/ sums3_[t25_] = t28_
+														/*line along.go:154*/ t25_ := l3_
+														/*line along.go:154*/ t26_ := l3_
+														/*line along.go:154*/ t27_ := l3_
+														/*line along.go:154*/ t28_ := most_
+														/*line along.go:154*/ t29_ := least_
+														/*line along.go:154*/ t30_ := special_
+														/*line along.go:154*/ his2_[t25_] = t28_
+														/*line along.go:154*/ los2_[t26_] = t29_
+														/*line along.go:154*/ sums4_[t27_] = t30_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2952,23 +3299,23 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														special_ := special_all[w]
 														his2_ := his_[:int64(128)]
 														los2_ := los_[:int64(128)]
-														sums3_ := sums_[:int64(128)]
-														words3_ := words_[:int64(137)]
+														sums4_ := sums_[:int64(128)]
+														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:151*/ t29_ := b2_all[w].step_
-															/*line along.go:151*/ k6_ := int64(0)
-															/*line along.go:151*/ for ; k6_ < t29_; k6_ = k6_ + int64(1) {
-																t30_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:152*/ t31_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:152*/ t32_ := special_ | sums3_[k6_]
-																/*line along.go:152*/ least_ = t30_
-																/*line along.go:152*/ most_ = t31_
-																/*line along.go:152*/ special_ = t32_
+															/*line along.go:156*/ t31_ := b2_all[w].step_
+															/*line along.go:156*/ k6_ := int64(0)
+															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
+																t32_ := min(least_, los2_[k6_])
+																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
+																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
+																/*line along.go:157*/ least_ = t32_
+																/*line along.go:157*/ most_ = t33_
+																/*line along.go:157*/ special_ = t34_
 															}
 														}
-														/*line along.go:154*/ if l3_ == int64(0) {
-															words3_[136] = words3_[136] | special_
+														/*line along.go:159*/ if l3_ == int64(0) {
+															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
 														most_all[w] = most_
@@ -2976,62 +3323,62 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:157*/ var t33_ int64
+											/*line along.go:162*/ var t35_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:157*/ t33_ = most_
+														/*line along.go:162*/ t35_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:157*/ end_ := t33_
+											/*line along.go:162*/ end_ := t35_
 											{
-												/*line along.go:158*/ var t34_ int64
+												/*line along.go:163*/ var t36_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:158*/ t34_ = least_
+															/*line along.go:163*/ t36_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:158*/ base_ := t34_
-												/*line along.go:158*/ for base_ < end_ {
+												/*line along.go:163*/ base_ := t36_
+												/*line along.go:163*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
 																w := (l2*n1+l1)*n0 + l0
 																var v4_ int64
 																var at3_ int64
-																sums3_ := sums_[:int64(128)]
-																words3_ := words_[:int64(137)]
+																sums4_ := sums_[:int64(128)]
+																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:159*/ s_ := int64(0)
+																/*line along.go:164*/ s_ := int64(0)
 																{
-																	/*line along.go:160*/ i2_ := b2_all[w].i0_
-																	/*line along.go:160*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:165*/ i2_ := b2_all[w].i0_
+																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:161*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:161*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t35_ float64
-																				/*line along.go:162*/ var t36_ float64
-																				/*line along.go:162*/ t35_, t36_ = gpu_factors___(f2_all[w], p2_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:162*/ u2_ := t35_
-																				/*line along.go:162*/ v3_ := t36_
-																				s_ = s_ + gpu_digit_(gpu_exactly___(f2_all[w], p2_all[w], u2_, v3_), base_)
+																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t37_ float64
+																				/*line along.go:167*/ var t38_ float64
+																				/*line along.go:167*/ t37_, t38_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:167*/ u2_ := t37_
+																				/*line along.go:167*/ v3_ := t38_
+																				s_ = s_ + gpu_digit_(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:172*/ sums4_all[w] = sums3_
-																/*line along.go:172*/ words4_all[w] = words3_
-																/*line along.go:172*/ v4_ = s_
-																/*line along.go:172*/ at3_ = base_ - gpu_bottom_(f2_all[w])
+																/*line along.go:188*/ sums5_all[w] = sums4_
+																/*line along.go:188*/ words5_all[w] = words4_
+																/*line along.go:188*/ v4_ = s_
+																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3041,7 +3388,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:173
+//line along.go:189
 																}
 															}
 														}
@@ -3051,7 +3398,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:175*/ sums4_all[w][l4_] = v4_
+																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3062,27 +3409,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:177*/ lower2_ := int64(0)
-																	/*line along.go:177*/ upper2_ := int64(0)
+																	/*line along.go:193*/ lower2_ := int64(0)
+																	/*line along.go:193*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:178*/ t37_ := n0
-																		/*line along.go:178*/ k7_ := int64(0)
-																		/*line along.go:178*/ for ; k7_ < t37_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums4_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums4_all[w][k7_] >> (32))
+																		/*line along.go:194*/ t39_ := n0
+																		/*line along.go:194*/ k7_ := int64(0)
+																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
+																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:182*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words4_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words4_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:158*/ base_ = base_ + int64(48)
+													/*line along.go:163*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -3090,7 +3437,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:55*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -3098,8 +3445,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:82*/ k8_ := l_
-								/*line along.go:82*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:87*/ k8_ := l_
+								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -3109,7 +3456,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3113
+//line kernels_tandem.go:3460
 	}
 	return nil
 }
@@ -3250,7 +3597,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3254
+//line kernels_tandem.go:3601
 	}
 	return nil
 }
@@ -3391,7 +3738,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3395
+//line kernels_tandem.go:3742
 	}
 	return nil
 }
@@ -3532,7 +3879,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3536
+//line kernels_tandem.go:3883
 	}
 	return nil
 }
@@ -3673,7 +4020,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3677
+//line kernels_tandem.go:4024
 	}
 	return nil
 }
@@ -3814,7 +4161,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3818
+//line kernels_tandem.go:4165
 	}
 	return nil
 }
@@ -3880,7 +4227,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:3884
+//line kernels_tandem.go:4231
 	}
 	return nil
 }
@@ -3946,7 +4293,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:3950
+//line kernels_tandem.go:4297
 	}
 	return nil
 }
@@ -4012,7 +4359,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4016
+//line kernels_tandem.go:4363
 	}
 	return nil
 }
@@ -4078,7 +4425,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4082
+//line kernels_tandem.go:4429
 	}
 	return nil
 }
@@ -4144,7 +4491,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4148
+//line kernels_tandem.go:4495
 	}
 	return nil
 }
@@ -4209,7 +4556,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4213
+//line kernels_tandem.go:4560
 	}
 	return nil
 }
@@ -4274,7 +4621,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4278
+//line kernels_tandem.go:4625
 	}
 	return nil
 }
@@ -4339,7 +4686,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4343
+//line kernels_tandem.go:4690
 	}
 	return nil
 }
@@ -4404,7 +4751,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4408
+//line kernels_tandem.go:4755
 	}
 	return nil
 }
@@ -4469,7 +4816,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4473
+//line kernels_tandem.go:4820
 	}
 	return nil
 }
@@ -4534,7 +4881,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:4538
+//line kernels_tandem.go:4885
 	}
 	return nil
 }
@@ -4622,7 +4969,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:4626
+//line kernels_tandem.go:4973
 	}
 	return nil
 }
@@ -4710,351 +5057,404 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:4714
+//line kernels_tandem.go:5061
 	}
 	return nil
 }
 
-func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
+func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
 	{
-		/*line across.go:70*/ t_ := int64(0)
-		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale(f_, top_)
-			w_ := gpu_anywhere()
-			var d_ gpu_digits
+		/*line across.go:79*/ t_ := int64(0)
+		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
+			s_ := gpu_scale(f_, sum_.top_)
+			w_ := gpu_nowhere(f_)
+			var d_ gpu_digits_
 			{
-				/*line across.go:74*/ i_ := c_.i0_
-				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
+				/*line across.go:83*/ i_ := c_.i0_
+				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at(f_, p_, c_, i_)
-					/*line across.go:75*/ u_ := t2_
-					w_ = gpu_with(w_, gpu_head(f_, gpu_rounded(p_, u_, u_)))
+					/*line across.go:84*/ u_ := t2_
+					w_ = gpu_with(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
 					d_ = gpu_plus(f_, p_, d_, u_, u_, s_)
 				}
 			}
-			/*line across.go:79*/ if gpu_fits(f_, p_, w_, top_) {
-				d_ = gpu_without(d_, int32((c_.i1_-c_.i0_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-				base_ := gpu_unit(f_, top_) - gpu_bottom(f_)
-				{
-					/*line across.go:82*/ t3_ := gpu_digits_(p_)
-					/*line across.go:82*/ k_ := int64(0)
-					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision(f_))), gpu_digit(d_, k_))
-					}
-				}
-				/*line across.go:85*/ return top_
+			/*line across.go:88*/ fit_ := gpu_fits(f_, p_, w_, sum_.top_)
+			if (!fit_) || (sum_.held_ == gpu_blocks(f_)) {
+				gpu_addDigits(f_, p_, parts_, words_, sum_)
+				t3_ := gpu_running{top_: sum_.top_}
+				/*line across.go:91*/ sum_ = t3_
 			}
-			top_ = gpu_field(f_, w_.hi_) + int64(1)
+			if fit_ {
+				d_ = gpu_without(d_, int32((c_.i1_-c_.i0_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
+				sum_.total_ = gpu_more(sum_.total_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+				sum_.held_ = sum_.held_ + int64(1)
+				return sum_
+			}
+			sum_.top_ = gpu_topOf(f_, w_)
 		}
 	}
-	/*line across.go:89*/ least_ := int64(1048576)
-	/*line across.go:89*/ most_ := int64(-1048576)
+	/*line across.go:101*/ least_ := int64(1048576)
+	/*line across.go:101*/ most_ := int64(-1048576)
 	{
-		/*line across.go:90*/ i2_ := c_.i0_
-		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:102*/ i2_ := c_.i0_
+		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at(f_, p_, c_, i2_)
-			/*line across.go:91*/ u2_ := t4_
+			/*line across.go:103*/ u2_ := t4_
 			t5_ := gpu_exactly(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:95*/ least_ = t6_
-				/*line across.go:95*/ most_ = t7_
+				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:107*/ least_ = t6_
+				/*line across.go:107*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:98*/ base2_ := least_
-		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
+		/*line across.go:110*/ base_ := least_
+		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:100*/ i3_ := c_.i0_
-				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:112*/ i3_ := c_.i0_
+				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at(f_, p_, c_, i3_)
-					/*line across.go:101*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly(f_, p_, u3_, u3_), base2_)
+					/*line across.go:113*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit_(gpu_exactly(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom(f_), s2_)
+			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom(f_), s2_)
 		}
 	}
-	/*line across.go:106*/ return top_
-//line kernels_tandem.go:4783
+	/*line across.go:118*/ return sum_
+//line kernels_tandem.go:5130
 }
 
-func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
+func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
+	/*line across.go:125*/ base_ := gpu_unit(f_, sum_.top_) - gpu_bottom(f_)
 	{
-		/*line across.go:70*/ t_ := int64(0)
-		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, top_)
-			w_ := gpu_anywhere()
-			var d_ gpu_digits__
+		/*line across.go:126*/ t_ := gpu_digits__(p_)
+		/*line across.go:126*/ k_ := int64(0)
+		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision(f_))), gpu_digit(sum_.total_, k_))
+		}
+	}
+//line kernels_tandem.go:5142
+}
+
+func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
+	{
+		/*line across.go:79*/ t_ := int64(0)
+		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
+			s_ := gpu_scale_(f_, sum_.top_)
+			w_ := gpu_nowhere_(f_)
+			var d_ gpu_digits
 			{
-				/*line across.go:74*/ i_ := c_.i0_
-				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
+				/*line across.go:83*/ i_ := c_.i0_
+				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at_(f_, p_, c_, i_)
-					/*line across.go:75*/ u_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded_(p_, u_, u_)))
+					/*line across.go:84*/ u_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
 					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
 				}
 			}
-			/*line across.go:79*/ if gpu_fits_(f_, p_, w_, top_) {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-				{
-					/*line across.go:82*/ t3_ := gpu_digits_(p_)
-					/*line across.go:82*/ k_ := int64(0)
-					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
-					}
-				}
-				/*line across.go:85*/ return top_
+			/*line across.go:88*/ fit_ := gpu_fits_(f_, p_, w_, sum_.top_)
+			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
+				gpu_addDigits_(f_, p_, parts_, words_, sum_)
+				t3_ := gpu_running{top_: sum_.top_}
+				/*line across.go:91*/ sum_ = t3_
 			}
-			top_ = gpu_field_(f_, w_.hi_) + int64(1)
+			if fit_ {
+				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
+				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
+				sum_.held_ = sum_.held_ + int64(1)
+				return sum_
+			}
+			sum_.top_ = gpu_topOf_(f_, w_)
 		}
 	}
-	/*line across.go:89*/ least_ := int64(1048576)
-	/*line across.go:89*/ most_ := int64(-1048576)
+	/*line across.go:101*/ least_ := int64(1048576)
+	/*line across.go:101*/ most_ := int64(-1048576)
 	{
-		/*line across.go:90*/ i2_ := c_.i0_
-		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:102*/ i2_ := c_.i0_
+		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at_(f_, p_, c_, i2_)
-			/*line across.go:91*/ u2_ := t4_
+			/*line across.go:103*/ u2_ := t4_
 			t5_ := gpu_exactly_(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:95*/ least_ = t6_
-				/*line across.go:95*/ most_ = t7_
+				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:107*/ least_ = t6_
+				/*line across.go:107*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:98*/ base2_ := least_
-		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
+		/*line across.go:110*/ base_ := least_
+		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:100*/ i3_ := c_.i0_
-				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:112*/ i3_ := c_.i0_
+				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at_(f_, p_, c_, i3_)
-					/*line across.go:101*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly_(f_, p_, u3_, u3_), base2_)
+					/*line across.go:113*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit_(gpu_exactly_(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:106*/ return top_
-//line kernels_tandem.go:4850
+	/*line across.go:118*/ return sum_
+//line kernels_tandem.go:5209
 }
 
-func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
+func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
+	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line across.go:70*/ t_ := int64(0)
-		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, top_)
-			w_ := gpu_anywhere()
-			var d_ gpu_digits__
+		/*line across.go:126*/ t_ := gpu_digits__(p_)
+		/*line across.go:126*/ k_ := int64(0)
+		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		}
+	}
+//line kernels_tandem.go:5221
+}
+
+func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
+	{
+		/*line across.go:79*/ t_ := int64(0)
+		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
+			s_ := gpu_scale_(f_, sum_.top_)
+			w_ := gpu_nowhere_(f_)
+			var d_ gpu_digits
 			{
-				/*line across.go:74*/ i_ := c_.i0_
-				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
+				/*line across.go:83*/ i_ := c_.i0_
+				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at__(f_, p_, c_, i_)
-					/*line across.go:75*/ u_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded__(p_, u_, u_)))
+					/*line across.go:84*/ u_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
 					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
 				}
 			}
-			/*line across.go:79*/ if gpu_fits__(f_, p_, w_, top_) {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-				{
-					/*line across.go:82*/ t3_ := gpu_digits___(p_)
-					/*line across.go:82*/ k_ := int64(0)
-					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
-					}
-				}
-				/*line across.go:85*/ return top_
+			/*line across.go:88*/ fit_ := gpu_fits__(f_, p_, w_, sum_.top_)
+			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
+				gpu_addDigits__(f_, p_, parts_, words_, sum_)
+				t3_ := gpu_running{top_: sum_.top_}
+				/*line across.go:91*/ sum_ = t3_
 			}
-			top_ = gpu_field_(f_, w_.hi_) + int64(1)
+			if fit_ {
+				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
+				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
+				sum_.held_ = sum_.held_ + int64(1)
+				return sum_
+			}
+			sum_.top_ = gpu_topOf_(f_, w_)
 		}
 	}
-	/*line across.go:89*/ least_ := int64(1048576)
-	/*line across.go:89*/ most_ := int64(-1048576)
+	/*line across.go:101*/ least_ := int64(1048576)
+	/*line across.go:101*/ most_ := int64(-1048576)
 	{
-		/*line across.go:90*/ i2_ := c_.i0_
-		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:102*/ i2_ := c_.i0_
+		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at__(f_, p_, c_, i2_)
-			/*line across.go:91*/ u2_ := t4_
+			/*line across.go:103*/ u2_ := t4_
 			t5_ := gpu_exactly__(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:95*/ least_ = t6_
-				/*line across.go:95*/ most_ = t7_
+				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:107*/ least_ = t6_
+				/*line across.go:107*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:98*/ base2_ := least_
-		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
+		/*line across.go:110*/ base_ := least_
+		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:100*/ i3_ := c_.i0_
-				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:112*/ i3_ := c_.i0_
+				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at__(f_, p_, c_, i3_)
-					/*line across.go:101*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly__(f_, p_, u3_, u3_), base2_)
+					/*line across.go:113*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit_(gpu_exactly__(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:106*/ return top_
-//line kernels_tandem.go:4917
+	/*line across.go:118*/ return sum_
+//line kernels_tandem.go:5288
 }
 
-func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, top_ int64) int64 {
+func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
+	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line across.go:70*/ t_ := int64(0)
-		/*line across.go:70*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, top_)
-			w_ := gpu_anywhere()
-			var d_ gpu_digits__
+		/*line across.go:126*/ t_ := gpu_digits___(p_)
+		/*line across.go:126*/ k_ := int64(0)
+		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		}
+	}
+//line kernels_tandem.go:5300
+}
+
+func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
+	{
+		/*line across.go:79*/ t_ := int64(0)
+		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
+			s_ := gpu_scale_(f_, sum_.top_)
+			w_ := gpu_nowhere_(f_)
+			var d_ gpu_digits
 			{
-				/*line across.go:74*/ i_ := c_.i0_
-				/*line across.go:74*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
+				/*line across.go:83*/ i_ := c_.i0_
+				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at___(f_, p_, c_, i_)
-					/*line across.go:75*/ u_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded___(p_, u_, u_)))
+					/*line across.go:84*/ u_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
 					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
 				}
 			}
-			/*line across.go:79*/ if gpu_fits___(f_, p_, w_, top_) {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-				base_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-				{
-					/*line across.go:82*/ t3_ := gpu_digits____(p_)
-					/*line across.go:82*/ k_ := int64(0)
-					/*line across.go:82*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-						gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit__(d_, k_))
-					}
-				}
-				/*line across.go:85*/ return top_
+			/*line across.go:88*/ fit_ := gpu_fits___(f_, p_, w_, sum_.top_)
+			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
+				gpu_addDigits___(f_, p_, parts_, words_, sum_)
+				t3_ := gpu_running{top_: sum_.top_}
+				/*line across.go:91*/ sum_ = t3_
 			}
-			top_ = gpu_field_(f_, w_.hi_) + int64(1)
+			if fit_ {
+				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
+				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
+				sum_.held_ = sum_.held_ + int64(1)
+				return sum_
+			}
+			sum_.top_ = gpu_topOf_(f_, w_)
 		}
 	}
-	/*line across.go:89*/ least_ := int64(1048576)
-	/*line across.go:89*/ most_ := int64(-1048576)
+	/*line across.go:101*/ least_ := int64(1048576)
+	/*line across.go:101*/ most_ := int64(-1048576)
 	{
-		/*line across.go:90*/ i2_ := c_.i0_
-		/*line across.go:90*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:102*/ i2_ := c_.i0_
+		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at___(f_, p_, c_, i2_)
-			/*line across.go:91*/ u2_ := t4_
+			/*line across.go:103*/ u2_ := t4_
 			t5_ := gpu_exactly___(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:95*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:95*/ least_ = t6_
-				/*line across.go:95*/ most_ = t7_
+				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:107*/ least_ = t6_
+				/*line across.go:107*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:98*/ base2_ := least_
-		/*line across.go:98*/ for ; base2_ < most_; base2_ = base2_ + int64(48) {
+		/*line across.go:110*/ base_ := least_
+		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:100*/ i3_ := c_.i0_
-				/*line across.go:100*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:112*/ i3_ := c_.i0_
+				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at___(f_, p_, c_, i3_)
-					/*line across.go:101*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly___(f_, p_, u3_, u3_), base2_)
+					/*line across.go:113*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit_(gpu_exactly___(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:104*/ gpu_addParts(parts_, words_, base2_-gpu_bottom_(f_), s2_)
+			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:106*/ return top_
-//line kernels_tandem.go:4984
+	/*line across.go:118*/ return sum_
+//line kernels_tandem.go:5367
 }
 
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits) {
-	/*line along.go:116*/ s_ := gpu_scale(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_anywhere()
+func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
+	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line along.go:119*/ i_ := b_.i0_
-		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line across.go:126*/ t_ := gpu_digits____(p_)
+		/*line across.go:126*/ k_ := int64(0)
+		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		}
+	}
+//line kernels_tandem.go:5379
+}
+
+func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
+	/*line along.go:121*/ s_ := gpu_scale(f_, top_)
+	var d_ gpu_digits_
+	w_ := gpu_nowhere(f_)
+	{
+		/*line along.go:124*/ i_ := b_.i0_
+		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:120*/ j_ := b_.j0_ + l_
-				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:125*/ j_ := b_.j0_ + l_
+				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-					/*line along.go:121*/ var t2_ float32
-					/*line along.go:121*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:121*/ u_ := t_
-					/*line along.go:121*/ v_ := t2_
-					w_ = gpu_with(w_, gpu_head(f_, gpu_rounded(p_, u_, v_)))
+					/*line along.go:126*/ var t2_ float32
+					/*line along.go:126*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:126*/ u_ := t_
+					/*line along.go:126*/ v_ := t2_
+					w_ = gpu_with(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					d_ = gpu_plus(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:126*/ count_ := int32(0)
+	/*line along.go:131*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:5013
+//line kernels_tandem.go:5408
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:53*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:53*/ lo_ := gpu_field(f_, w_.lo_)
+	/*line terms.go:66*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
 	span_ := gpu_precision(f_) - int64(3)
-	/*line terms.go:54*/ least_ := int64(1)
+	/*line terms.go:67*/ least_ := int64(1)
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:56*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:56*/ span_ = t_
-		/*line terms.go:56*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
-	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:5028
+	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
+//line kernels_tandem.go:5423
+}
+
+func gpu_blocks(t_ gpu_single) int64 {
+	/*line format.go:46*/ return int64(1073741824)
+//line kernels_tandem.go:5428
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:68*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:5033
+	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:5433
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:5038
+	/*line format.go:38*/ return int64(-384)
+//line kernels_tandem.go:5438
 }
 
-func gpu_digits_(t_ gpu_one) int64 {
+func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:5043
+//line kernels_tandem.go:5443
 }
 
 func gpu_digit(d_ gpu_digits, k_ int64) int64 {
 	{
-		/*line terms.go:103*/ t_ := k_
+		/*line terms.go:124*/ t_ := k_
 		if t_ == int64(0) {
-			return int64(d_.a_)
+			return d_.a_
 		} else {
-			/*line terms.go:106*/ if t_ == int64(1) {
-				return int64(d_.b_)
+			/*line terms.go:127*/ if t_ == int64(1) {
+				return d_.b_
 			}
 		}
 	}
-	/*line terms.go:109*/ return int64(d_.c_)
-//line kernels_tandem.go:5058
+	/*line terms.go:130*/ return d_.c_
+//line kernels_tandem.go:5458
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -5065,429 +5465,425 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:5069
+//line kernels_tandem.go:5469
 }
 
 func gpu_precision(t_ gpu_single) int64 {
-	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:5074
+	/*line format.go:35*/ return int64(24)
+//line kernels_tandem.go:5474
 }
 
-func gpu_field(t_ gpu_single, head_ int32) int64 {
-	/*line format.go:44*/ return int64((head_ >> (23)))
-//line kernels_tandem.go:5079
+func gpu_more(d_ gpu_digits, a_ int64, b_ int64, c_ int64) gpu_digits {
+	/*line terms.go:120*/ t_ := gpu_digits{a_: d_.a_ + a_, b_: d_.b_ + b_, c_: d_.c_ + c_}
+	/*line terms.go:120*/ return t_
+//line kernels_tandem.go:5480
+}
+
+func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
+	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:5485
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:99*/ var u_ float32
-	/*line along.go:99*/ var v_ float32
-	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:104*/ var u_ float32
+	/*line along.go:104*/ var v_ float32
+	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:103*/ u_ = t_
-		/*line along.go:103*/ v_ = t2_
+		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:108*/ u_ = t_
+		/*line along.go:108*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float32(u_ * v_), float32(1)
 		}
 		return u_, v_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:5097
+//line kernels_tandem.go:5503
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:122*/ var t_ uint64
-	/*line terms.go:122*/ var t2_ int64
-	/*line terms.go:122*/ var t3_ bool
-	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:122*/ m_ := t_
-	/*line terms.go:122*/ e_ := t2_
-	/*line terms.go:122*/ finite_ := t3_
+	/*line terms.go:143*/ var t_ uint64
+	/*line terms.go:143*/ var t2_ int64
+	/*line terms.go:143*/ var t3_ bool
+	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:143*/ m_ := t_
+	/*line terms.go:143*/ e_ := t2_
+	/*line terms.go:143*/ finite_ := t3_
 	if !gpu_product(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special(x_)}
-			/*line terms.go:125*/ return t4_
+			/*line terms.go:146*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		/*line terms.go:127*/ return t5_
+		/*line terms.go:148*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:129*/ var t7_ int64
-	/*line terms.go:129*/ var t8_ bool
-	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split(f_, y_)
-	/*line terms.go:129*/ n_ := t6_
-	/*line terms.go:129*/ g_ := t7_
-	/*line terms.go:129*/ finite2_ := t8_
+	/*line terms.go:150*/ var t7_ int64
+	/*line terms.go:150*/ var t8_ bool
+	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split(f_, y_)
+	/*line terms.go:150*/ n_ := t6_
+	/*line terms.go:150*/ g_ := t7_
+	/*line terms.go:150*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special(float32(x_ * y_))}
-		/*line terms.go:131*/ return t9_
+		/*line terms.go:152*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:133*/ t11_ := m_ * n_
-	/*line terms.go:133*/ hi_ := t10_
-	/*line terms.go:133*/ lo_ := t11_
+	/*line terms.go:154*/ t11_ := m_ * n_
+	/*line terms.go:154*/ hi_ := t10_
+	/*line terms.go:154*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	/*line terms.go:134*/ return t12_
-//line kernels_tandem.go:5133
+	/*line terms.go:155*/ return t12_
+//line kernels_tandem.go:5539
 }
 
 func gpu_top(w_ gpu_wide) int64 {
-	/*line terms.go:139*/ if w_.hi_ != uint64(0) {
+	/*line terms.go:160*/ if w_.hi_ != uint64(0) {
 		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
 	}
 	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:5141
+//line kernels_tandem.go:5547
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64) int64 {
-	/*line terms.go:150*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:150*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:171*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:171*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & uint64(281474976710655)))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:5152
+//line kernels_tandem.go:5558
 }
 
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits__
-	w_ := gpu_anywhere()
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:119*/ i_ := b_.i0_
-		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:124*/ i_ := b_.i0_
+		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:120*/ j_ := b_.j0_ + l_
-				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:125*/ j_ := b_.j0_ + l_
+				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:121*/ var t2_ float64
-					/*line along.go:121*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:121*/ u_ := t_
-					/*line along.go:121*/ v_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded_(p_, u_, v_)))
+					/*line along.go:126*/ var t2_ float64
+					/*line along.go:126*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:126*/ u_ := t_
+					/*line along.go:126*/ v_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:126*/ count_ := int64(0)
+	/*line along.go:131*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:5181
+//line kernels_tandem.go:5587
 }
 
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:54*/ least_ := int64(1)
+	/*line terms.go:67*/ least_ := int64(1)
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:56*/ span_ = t_
-		/*line terms.go:56*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
-	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5196
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:5602
+}
+
+func gpu_blocks_(t_ gpu_double) int64 {
+	/*line format.go:63*/ return int64(4)
+//line kernels_tandem.go:5607
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:68*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:5201
+	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:5612
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:5206
-}
-
-func gpu_digit__(d_ gpu_digits__, k_ int64) int64 {
-	{
-		/*line terms.go:103*/ t_ := k_
-		if t_ == int64(0) {
-			return d_.a_
-		} else {
-			/*line terms.go:106*/ if t_ == int64(1) {
-				return d_.b_
-			}
-		}
-	}
-	/*line terms.go:109*/ return d_.c_
-//line kernels_tandem.go:5221
+	/*line format.go:55*/ return int64(-2176)
+//line kernels_tandem.go:5617
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:5226
+	/*line format.go:52*/ return int64(53)
+//line kernels_tandem.go:5622
 }
 
-func gpu_field_(t_ gpu_double, head_ int32) int64 {
-	/*line format.go:60*/ return int64((head_ >> (20)))
-//line kernels_tandem.go:5231
+func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
+	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:5627
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:99*/ var u_ float64
-	/*line along.go:99*/ var v_ float64
-	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:104*/ var u_ float64
+	/*line along.go:104*/ var v_ float64
+	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:103*/ u_ = t_
-		/*line along.go:103*/ v_ = t2_
+		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:108*/ u_ = t_
+		/*line along.go:108*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5249
+//line kernels_tandem.go:5645
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:122*/ var t_ uint64
-	/*line terms.go:122*/ var t2_ int64
-	/*line terms.go:122*/ var t3_ bool
-	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:122*/ m_ := t_
-	/*line terms.go:122*/ e_ := t2_
-	/*line terms.go:122*/ finite_ := t3_
+	/*line terms.go:143*/ var t_ uint64
+	/*line terms.go:143*/ var t2_ int64
+	/*line terms.go:143*/ var t3_ bool
+	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:143*/ m_ := t_
+	/*line terms.go:143*/ e_ := t2_
+	/*line terms.go:143*/ finite_ := t3_
 	if !gpu_product(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:125*/ return t4_
+			/*line terms.go:146*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:127*/ return t5_
+		/*line terms.go:148*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:129*/ var t7_ int64
-	/*line terms.go:129*/ var t8_ bool
-	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:129*/ n_ := t6_
-	/*line terms.go:129*/ g_ := t7_
-	/*line terms.go:129*/ finite2_ := t8_
+	/*line terms.go:150*/ var t7_ int64
+	/*line terms.go:150*/ var t8_ bool
+	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:150*/ n_ := t6_
+	/*line terms.go:150*/ g_ := t7_
+	/*line terms.go:150*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:131*/ return t9_
+		/*line terms.go:152*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:133*/ t11_ := m_ * n_
-	/*line terms.go:133*/ hi_ := t10_
-	/*line terms.go:133*/ lo_ := t11_
+	/*line terms.go:154*/ t11_ := m_ * n_
+	/*line terms.go:154*/ hi_ := t10_
+	/*line terms.go:154*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:134*/ return t12_
-//line kernels_tandem.go:5285
+	/*line terms.go:155*/ return t12_
+//line kernels_tandem.go:5681
 }
 
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits__
-	w_ := gpu_anywhere()
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:119*/ i_ := b_.i0_
-		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:124*/ i_ := b_.i0_
+		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:120*/ j_ := b_.j0_ + l_
-				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:125*/ j_ := b_.j0_ + l_
+				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:121*/ var t2_ float64
-					/*line along.go:121*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:121*/ u_ := t_
-					/*line along.go:121*/ v_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded__(p_, u_, v_)))
+					/*line along.go:126*/ var t2_ float64
+					/*line along.go:126*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:126*/ u_ := t_
+					/*line along.go:126*/ v_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:126*/ count_ := int64(0)
+	/*line along.go:131*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:5314
+//line kernels_tandem.go:5710
 }
 
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:54*/ least_ := int64(1)
+	/*line terms.go:67*/ least_ := int64(1)
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:56*/ span_ = t_
-		/*line terms.go:56*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
-	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5329
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:5725
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:5334
+//line kernels_tandem.go:5730
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:99*/ var u_ float64
-	/*line along.go:99*/ var v_ float64
-	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:104*/ var u_ float64
+	/*line along.go:104*/ var v_ float64
+	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t_ := float64((x_ - b_.shift_))
-		/*line along.go:103*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
-		/*line along.go:103*/ u_ = t_
-		/*line along.go:103*/ v_ = t2_
+		/*line along.go:108*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
+		/*line along.go:108*/ u_ = t_
+		/*line along.go:108*/ v_ = t2_
 		if gpu_exact_(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:5352
+//line kernels_tandem.go:5748
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:122*/ var t_ uint64
-	/*line terms.go:122*/ var t2_ int64
-	/*line terms.go:122*/ var t3_ bool
-	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:122*/ m_ := t_
-	/*line terms.go:122*/ e_ := t2_
-	/*line terms.go:122*/ finite_ := t3_
+	/*line terms.go:143*/ var t_ uint64
+	/*line terms.go:143*/ var t2_ int64
+	/*line terms.go:143*/ var t3_ bool
+	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:143*/ m_ := t_
+	/*line terms.go:143*/ e_ := t2_
+	/*line terms.go:143*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:125*/ return t4_
+			/*line terms.go:146*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:127*/ return t5_
+		/*line terms.go:148*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:129*/ var t7_ int64
-	/*line terms.go:129*/ var t8_ bool
-	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:129*/ n_ := t6_
-	/*line terms.go:129*/ g_ := t7_
-	/*line terms.go:129*/ finite2_ := t8_
+	/*line terms.go:150*/ var t7_ int64
+	/*line terms.go:150*/ var t8_ bool
+	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:150*/ n_ := t6_
+	/*line terms.go:150*/ g_ := t7_
+	/*line terms.go:150*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:131*/ return t9_
+		/*line terms.go:152*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:133*/ t11_ := m_ * n_
-	/*line terms.go:133*/ hi_ := t10_
-	/*line terms.go:133*/ lo_ := t11_
+	/*line terms.go:154*/ t11_ := m_ * n_
+	/*line terms.go:154*/ hi_ := t10_
+	/*line terms.go:154*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:134*/ return t12_
-//line kernels_tandem.go:5388
+	/*line terms.go:155*/ return t12_
+//line kernels_tandem.go:5784
 }
 
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window, gpu_digits__) {
-	/*line along.go:116*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits__
-	w_ := gpu_anywhere()
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:119*/ i_ := b_.i0_
-		/*line along.go:119*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:124*/ i_ := b_.i0_
+		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:120*/ j_ := b_.j0_ + l_
-				/*line along.go:120*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:125*/ j_ := b_.j0_ + l_
+				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:121*/ var t2_ float64
-					/*line along.go:121*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:121*/ u_ := t_
-					/*line along.go:121*/ v_ := t2_
-					w_ = gpu_with(w_, gpu_head_(f_, gpu_rounded___(p_, u_, v_)))
+					/*line along.go:126*/ var t2_ float64
+					/*line along.go:126*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:126*/ u_ := t_
+					/*line along.go:126*/ v_ := t2_
+					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:126*/ count_ := int64(0)
+	/*line along.go:131*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:5417
+//line kernels_tandem.go:5813
 }
 
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:53*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:53*/ lo_ := gpu_field_(f_, w_.lo_)
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:54*/ least_ := int64(1)
+	/*line terms.go:67*/ least_ := int64(1)
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:56*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:56*/ span_ = t_
-		/*line terms.go:56*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
-	return ((((lo_ >= least_) && ((top_ - lo_) <= span_)) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5432
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:5828
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:5437
+//line kernels_tandem.go:5833
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:99*/ var u_ float64
-	/*line along.go:99*/ var v_ float64
-	/*line along.go:101*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:104*/ var u_ float64
+	/*line along.go:104*/ var v_ float64
+	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:103*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:103*/ u_ = t_
-		/*line along.go:103*/ v_ = t2_
+		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:108*/ u_ = t_
+		/*line along.go:108*/ v_ = t2_
 		if gpu_exact__(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5455
+//line kernels_tandem.go:5851
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:122*/ var t_ uint64
-	/*line terms.go:122*/ var t2_ int64
-	/*line terms.go:122*/ var t3_ bool
-	/*line terms.go:122*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:122*/ m_ := t_
-	/*line terms.go:122*/ e_ := t2_
-	/*line terms.go:122*/ finite_ := t3_
+	/*line terms.go:143*/ var t_ uint64
+	/*line terms.go:143*/ var t2_ int64
+	/*line terms.go:143*/ var t3_ bool
+	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:143*/ m_ := t_
+	/*line terms.go:143*/ e_ := t2_
+	/*line terms.go:143*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:125*/ return t4_
+			/*line terms.go:146*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:127*/ return t5_
+		/*line terms.go:148*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:129*/ var t7_ int64
-	/*line terms.go:129*/ var t8_ bool
-	/*line terms.go:129*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:129*/ n_ := t6_
-	/*line terms.go:129*/ g_ := t7_
-	/*line terms.go:129*/ finite2_ := t8_
+	/*line terms.go:150*/ var t7_ int64
+	/*line terms.go:150*/ var t8_ bool
+	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:150*/ n_ := t6_
+	/*line terms.go:150*/ g_ := t7_
+	/*line terms.go:150*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:131*/ return t9_
+		/*line terms.go:152*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:133*/ t11_ := m_ * n_
-	/*line terms.go:133*/ hi_ := t10_
-	/*line terms.go:133*/ lo_ := t11_
+	/*line terms.go:154*/ t11_ := m_ * n_
+	/*line terms.go:154*/ hi_ := t10_
+	/*line terms.go:154*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:134*/ return t12_
-//line kernels_tandem.go:5491
+	/*line terms.go:155*/ return t12_
+//line kernels_tandem.go:5887
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -5497,12 +5893,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:5501
+//line kernels_tandem.go:5897
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:5506
+//line kernels_tandem.go:5902
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -5511,7 +5907,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:5515
+//line kernels_tandem.go:5911
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -5526,12 +5922,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:5530
+//line kernels_tandem.go:5926
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:5535
+//line kernels_tandem.go:5931
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -5540,32 +5936,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:5544
+//line kernels_tandem.go:5940
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:5549
+//line kernels_tandem.go:5945
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:5554
+//line kernels_tandem.go:5950
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:5559
+//line kernels_tandem.go:5955
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:5564
+//line kernels_tandem.go:5960
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:5569
+//line kernels_tandem.go:5965
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -5573,7 +5969,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:5577
+//line kernels_tandem.go:5973
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -5582,7 +5978,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:5586
+//line kernels_tandem.go:5982
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -5591,27 +5987,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:5595
+//line kernels_tandem.go:5991
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:5600
+//line kernels_tandem.go:5996
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:160*/ return int32(s_.index_)
-//line kernels_tandem.go:5605
+//line kernels_tandem.go:6001
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:161*/ return int32(s_.key_)
-//line kernels_tandem.go:5610
+//line kernels_tandem.go:6006
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:162*/ return s_.key_ >= least_
-//line kernels_tandem.go:5615
+//line kernels_tandem.go:6011
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -5631,11 +6027,11 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
 		k2_ = k2_ - int64(1)
 	}
-	t2_ := gpu_digit___(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit___(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit___(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit___(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit___(w_, at_, k2_-int64(4))
+	t2_ := gpu_digit__(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
 	/*line ../../../internal/superacc/value.go:29*/ a_ := t2_
 	/*line ../../../internal/superacc/value.go:29*/ b_ := t3_
 	/*line ../../../internal/superacc/value.go:29*/ c_ := t4_
@@ -5656,7 +6052,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:41*/ return v_
-//line kernels_tandem.go:5660
+//line kernels_tandem.go:6056
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -5688,7 +6084,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:76*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:5692
+//line kernels_tandem.go:6088
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -5724,12 +6120,12 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:101*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:5728
+//line kernels_tandem.go:6124
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:5733
+	/*line format.go:48*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:6129
 }
 
 func gpu_value(f_ gpu_single, special_ int64) float32 {
@@ -5745,12 +6141,12 @@ func gpu_value(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:5749
+//line kernels_tandem.go:6145
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:5754
+	/*line format.go:65*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:6150
 }
 
 func gpu_value_(f_ gpu_double, special_ int64) float64 {
@@ -5766,56 +6162,57 @@ func gpu_value_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:5770
+//line kernels_tandem.go:6166
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:63*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:5775
+	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:6171
 }
 
-func gpu_anywhere() gpu_window {
-	/*line terms.go:44*/ t_ := gpu_window{lo_: int32(2147483647)}
-	/*line terms.go:44*/ return t_
-//line kernels_tandem.go:5781
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:6177
 }
 
 func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
-	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
 		if gpu_exact(p_) {
 			return float32((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-			/*line across.go:59*/ if gpu_product(p_) {
+			/*line across.go:62*/ if gpu_product(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-	/*line across.go:62*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:5796
+	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
+//line kernels_tandem.go:6192
 }
 
-func gpu_with(w_ gpu_window, head_ int32) gpu_window {
-	/*line terms.go:47*/ t_ := gpu_window{hi_: max(w_.hi_, head_), lo_: min(w_.lo_, head_)}
-	/*line terms.go:47*/ return t_
-//line kernels_tandem.go:5802
+func gpu_with(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:6198
 }
 
-func gpu_head(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:43*/ return int32((math.Float32bits(x_) & uint32(2147483647)))
-//line kernels_tandem.go:5807
+func gpu_most(t_ gpu_single) int32 {
+	/*line format.go:44*/ return int32(2147483647)
+//line kernels_tandem.go:6203
 }
 
-func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:34*/ if gpu_product(p_) {
-		return float32(x_ * y_)
+func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
+	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_rounded(p_, x_, y_)) & gpu_most(f_)
+	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
+		return int32(1)
 	}
-	return x_
-//line kernels_tandem.go:5815
+	return m_
+//line kernels_tandem.go:6212
 }
 
-func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, scale_ float32) gpu_digits {
-	/*line terms.go:79*/ term_ := gpu_rounded(p_, x_, y_)
+func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
+	/*line terms.go:97*/ term_ := gpu_rounded(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -5827,79 +6224,92 @@ func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, 
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:5831
+//line kernels_tandem.go:6228
 }
 
-func gpu_without(d_ gpu_digits, magic_ int32, product_ bool) gpu_digits {
-	/*line terms.go:95*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:96*/ return t_
+func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
 	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:98*/ return t2_
-//line kernels_tandem.go:5841
+	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:6238
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:5846
+	/*line format.go:41*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:6243
 }
 
 func gpu_magic(t_ gpu_single) float32 {
-	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:5851
+	/*line format.go:39*/ return float32(1.2582912e+07)
+//line kernels_tandem.go:6248
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:5856
+//line kernels_tandem.go:6253
 }
 
 func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
 	{
-		/*line across.go:110*/ k_ := int64(0)
-		/*line across.go:110*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
+		/*line across.go:132*/ k_ := int64(0)
+		/*line across.go:132*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, p_, v_, k_)
 		}
 	}
-//line kernels_tandem.go:5866
+//line kernels_tandem.go:6263
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:63*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:5871
+	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6268
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:6274
 }
 
 func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
 		if gpu_exact(p_) {
 			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-			/*line across.go:59*/ if gpu_product(p_) {
+			/*line across.go:62*/ if gpu_product(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:5886
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:6289
 }
 
-func gpu_head_(t_ gpu_double, x_ float64) int32 {
-	/*line format.go:59*/ return int32(((math.Float64bits(x_) >> (32)) & uint64(2147483647)))
-//line kernels_tandem.go:5891
+func gpu_with_(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:6295
 }
 
-func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product(p_) {
-		return float64(x_ * y_)
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:61*/ return int64(9223372036854775807)
+//line kernels_tandem.go:6300
+}
+
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded_(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
 	}
-	return x_
-//line kernels_tandem.go:5899
+	return m_
+//line kernels_tandem.go:6309
 }
 
-func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-	/*line terms.go:79*/ term_ := gpu_rounded_(p_, x_, y_)
+func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -5911,54 +6321,55 @@ func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits__, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:5915
+//line kernels_tandem.go:6325
 }
 
-func gpu_without_(d_ gpu_digits__, magic_ int64, product_ bool) gpu_digits__ {
-	/*line terms.go:95*/ if product_ {
-		t_ := gpu_digits__{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:96*/ return t_
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
 	}
-	t2_ := gpu_digits__{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:98*/ return t2_
-//line kernels_tandem.go:5925
+	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:6335
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:5930
+	/*line format.go:58*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:6340
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:5935
+	/*line format.go:56*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:6345
 }
 
 func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
-	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
 		if gpu_exact_(p_) {
 			return float64(float64((x_ - c_.shift_)) * float64((x_ - c_.shift_)))
 		} else {
-			/*line across.go:59*/ if gpu_product_(p_) {
+			/*line across.go:62*/ if gpu_product_(p_) {
 				return float64((x_ - c_.shift_))
 			}
 		}
 	}
-	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:5950
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
+//line kernels_tandem.go:6360
 }
 
-func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product_(p_) {
-		return float64(x_ * y_)
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded__(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
 	}
-	return x_
-//line kernels_tandem.go:5958
+	return m_
+//line kernels_tandem.go:6369
 }
 
-func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-	/*line terms.go:79*/ term_ := gpu_rounded__(p_, x_, y_)
+func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -5970,39 +6381,40 @@ func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits__, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:5974
+//line kernels_tandem.go:6385
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:5979
+//line kernels_tandem.go:6390
 }
 
 func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:55*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
 	{
 		if gpu_exact__(p_) {
 			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
 		} else {
-			/*line across.go:59*/ if gpu_product__(p_) {
+			/*line across.go:62*/ if gpu_product__(p_) {
 				return x_ - c_.shift_
 			}
 		}
 	}
-	/*line across.go:62*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:5994
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:6405
 }
 
-func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product__(p_) {
-		return float64(x_ * y_)
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded___(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
 	}
-	return x_
-//line kernels_tandem.go:6002
+	return m_
+//line kernels_tandem.go:6414
 }
 
-func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits__, x_ float64, y_ float64, scale_ float64) gpu_digits__ {
-	/*line terms.go:79*/ term_ := gpu_rounded___(p_, x_, y_)
+func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -6014,36 +6426,41 @@ func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits__, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:6018
+//line kernels_tandem.go:6430
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:6023
+//line kernels_tandem.go:6435
+}
+
+func gpu_field(t_ gpu_single, bits_ int32) int64 {
+	/*line format.go:45*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:6440
 }
 
 func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:6028
+	/*line format.go:36*/ return int64(127)
+//line kernels_tandem.go:6445
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6033
+//line kernels_tandem.go:6450
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:6038
+	/*line format.go:42*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:6455
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ var t2_ uint64
-	/*line format.go:45*/ var t3_ int64
-	/*line format.go:45*/ var t4_ bool
-	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6047
+	/*line format.go:47*/ var t2_ uint64
+	/*line format.go:47*/ var t3_ int64
+	/*line format.go:47*/ var t4_ bool
+	/*line format.go:47*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:47*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6464
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -6057,26 +6474,31 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6061
+//line kernels_tandem.go:6478
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:62*/ return bits_ >> (52)
+//line kernels_tandem.go:6483
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:6066
+	/*line format.go:53*/ return int64(1023)
+//line kernels_tandem.go:6488
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:6071
+	/*line format.go:59*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:6493
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6080
+	/*line format.go:64*/ var t2_ uint64
+	/*line format.go:64*/ var t3_ int64
+	/*line format.go:64*/ var t4_ bool
+	/*line format.go:64*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:64*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6502
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -6090,17 +6512,17 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6094
+//line kernels_tandem.go:6516
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:6099
+//line kernels_tandem.go:6521
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:6104
+//line kernels_tandem.go:6526
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -6115,15 +6537,15 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:40*/ w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:6119
+//line kernels_tandem.go:6541
 }
 
-func gpu_digit___(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 	/*line ../../../internal/superacc/value.go:46*/ if k_ < int64(0) {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:6127
+//line kernels_tandem.go:6549
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -6137,32 +6559,40 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:110*/ return t3_
-//line kernels_tandem.go:6141
+//line kernels_tandem.go:6563
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:117*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:6146
+//line kernels_tandem.go:6568
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:6151
+	/*line format.go:43*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:6573
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:114*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:6156
+//line kernels_tandem.go:6578
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:6161
+	/*line format.go:60*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:6583
+}
+
+func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
+	/*line terms.go:34*/ if gpu_product(p_) {
+		return float32(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:6591
 }
 
 func gpu_down(t_ gpu_single) float32 {
-	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:6166
+	/*line format.go:40*/ return float32(8.388608e+06)
+//line kernels_tandem.go:6596
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6173,12 +6603,36 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6177
+//line kernels_tandem.go:6607
+}
+
+func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:6615
 }
 
 func gpu_down_(t_ gpu_double) float64 {
-	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:6182
+	/*line format.go:57*/ return float64(4.503599627370496e+15)
+//line kernels_tandem.go:6620
+}
+
+func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product_(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:6628
+}
+
+func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product__(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:6636
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -6193,7 +6647,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:150*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:150*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:150*/ return t_, t2_, t3_
-//line kernels_tandem.go:6197
+//line kernels_tandem.go:6651
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -6208,7 +6662,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:147*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:147*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:147*/ return t_, t2_, t3_
-//line kernels_tandem.go:6212
+//line kernels_tandem.go:6666
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -6232,7 +6686,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:6236
+//line kernels_tandem.go:6690
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -6250,10 +6704,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 		return m_, gpu_lowest(precision_, inf_), true
 	}
 	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:6254
+//line kernels_tandem.go:6708
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:144*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:6259
+//line kernels_tandem.go:6713
 }

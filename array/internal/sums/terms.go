@@ -37,25 +37,43 @@ func rounded[T float32 | float64, P terms](p P, x, y T) T {
 	return x
 }
 
-// A window is where the terms of a block lie: the upper bits of the largest and of the smallest.
-type window struct{ hi, lo int32 }
+// magnitude is the bits of the magnitude of the term of x and y, rounded. A product that is too small
+// for a number is not 0.
+func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {
+	m := f.bits(rounded(p, x, y)) & f.most()
+	if p.product() && m == 0 && x != 0 && y != 0 {
+		return 1
+	}
+	return m
+}
 
-// anywhere is the window of no terms.
-func anywhere() window { return window{lo: 1<<31 - 1} }
+// A window is where the terms of a block lie that are not 0: hi is the largest magnitude, and lo
+// the smallest plus the most that an I holds, which wraps around, so that 0 is the largest.
+type window[I int32 | int64] struct{ hi, lo I }
 
-// with is w with a term more, whose upper bits are head.
-func (w window) with(head int32) window { return window{max(w.hi, head), min(w.lo, head)} }
+// nowhere is the window of no terms.
+func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {
+	return window[I]{lo: f.most()}
+}
+
+// with is w with a term more, whose magnitude is m.
+func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }
 
 // fits says whether the integers of digits hold each term of a block exactly, where terms are
-// scaled for the exponent field top: none is larger, none is zero or subnormal, and none so small
-// that it has bits below. Of a product the lower half, which fma finds, has to be a number.
-func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {
-	hi, lo := f.field(w.hi), f.field(w.lo)
+// scaled for the exponent field top: none is larger, none is subnormal, and none so small that it
+// has bits below, but for 0. Of a product the lower half, which fma finds, has to be a number.
+func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
+	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
 	span, least := f.precision()-3, 1
 	if p.product() {
 		span, least = f.precision()-5, f.precision()+2
 	}
-	return lo >= least && top-lo <= span && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+}
+
+// topOf is the exponent field that fits the terms of a window best.
+func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {
+	return max(f.field(w.hi)+1, f.precision()-3)
 }
 
 // scale makes terms up to the exponent field top less than 2^(precision-2).
@@ -97,6 +115,9 @@ func (d digits[I]) without(magic I, product bool) digits[I] {
 	}
 	return digits[I]{a: d.a - magic, b: d.b - magic}
 }
+
+// more is d and the sums of another block.
+func (d digits[I]) more(a, b, c I) digits[I] { return digits[I]{d.a + a, d.b + b, d.c + c} }
 
 // digit is d.a, d.b or d.c.
 func (d digits[I]) digit(k int) int64 {

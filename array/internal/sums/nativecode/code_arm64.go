@@ -13,14 +13,14 @@ var entries [26]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Across_float32_float32_int32_single_one":  {Key: "8f066439764798de22adb35f23c81214", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 640}}},
-	"Across_float64_float64_int64_double_one":  {Key: "cb94691313d518a26177c08b14f470e7", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 384}}},
-	"Across_float32_float64_int64_double_pair": {Key: "cecb9f1a225ebb41fa287998d47bd73d", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 640}}},
-	"Across_float64_float64_int64_double_two":  {Key: "568d72f67a359f9b656b666c4986535a", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 384}}},
-	"Along_float32_float32_int32_single_one":   {Key: "c22d3cb13eb383fb64b3186e77916792", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 3520, Strip: 1600}}},
-	"Along_float64_float64_int64_double_one":   {Key: "60ada87eb73bf6282a9bd3d91fcbf10f", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 3392, Strip: 1152}}},
-	"Along_float32_float64_int64_double_pair":  {Key: "06458a4edd28d0e30da09f2ca7b663f8", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 3520, Strip: 1792}}},
-	"Along_float64_float64_int64_double_two":   {Key: "e5712fe3e1546241248cbe9f4488ef3a", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 3392, Strip: 1152}}},
+	"Across_float32_float32_int32_single_one":  {Key: "d492e63f78e29bb9b9026844bd250ba6", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 1152}}},
+	"Across_float64_float64_int64_double_one":  {Key: "0aa1fd7cfeee0927c2008dfc1c6634c1", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 640}}},
+	"Across_float32_float64_int64_double_pair": {Key: "f5da045f4df70dbfa7a9fbde2a578557", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 1152}}},
+	"Across_float64_float64_int64_double_two":  {Key: "9b7ba5646e20b1cd483e9c6b2262c579", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 640}}},
+	"Along_float32_float32_int32_single_one":   {Key: "7807b6a0c4c2289a193ed5fe948d0915", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 3520, Strip: 2432}}},
+	"Along_float64_float64_int64_double_one":   {Key: "6218d1694da0cb15ea11dda234736c1d", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 4416, Strip: 1664}}},
+	"Along_float32_float64_int64_double_pair":  {Key: "f0083abb39810bccae1753dbbf9ca052", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 4544, Strip: 2752}}},
+	"Along_float64_float64_int64_double_two":   {Key: "e6c77ff9a114db81954f7685b7b3af12", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 4416, Strip: 1664}}},
 	"FoldAlong_float32_most32":                 {Key: "149f41e579cb6219e13c58e30da203c4", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 2368, Strip: 320}}},
 	"FoldAlong_float64_most64":                 {Key: "d884c246f94aa67f5554c68996f386a0", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 8, Group: 2240, Strip: 192}}},
 	"FoldAlong_int32_mostInt":                  {Key: "42ccfa306813ba6e19a296b35e1fd68b", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 2368, Strip: 320}}},
