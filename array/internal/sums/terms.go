@@ -37,8 +37,8 @@ func rounded[T float32 | float64, P terms](p P, x, y T) T {
 	return x
 }
 
-// magnitude is the bits of the magnitude of the term of x and y, rounded. A product that is too small
-// for a number is not 0.
+// magnitude is the bits of the magnitude of the term of x and y, rounded. A product that is too
+// small for a number is not 0.
 func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {
 	m := f.bits(rounded(p, x, y)) & f.most()
 	if p.product() && m == 0 && x != 0 && y != 0 {
