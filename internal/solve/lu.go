@@ -174,7 +174,7 @@ func (p *panel[T]) factor(c0, c1 int) error {
 // column chooses the pivot of column c, whose chains are done, swaps, and divides.
 func (p *panel[T]) column(c int) {
 	x := p.t[c*p.ld:][:p.rows]
-	i := c + largest(x[c:])
+	i := c + host.Iamax(x[c:])
 	p.piv[p.j+c] = p.j + i
 	if i != c {
 		for r := range p.w {
@@ -187,15 +187,4 @@ func (p *panel[T]) column(c int) {
 			x[c+1+k] /= u
 		}
 	}
-}
-
-// largest is the index of the best pivot.
-func largest[T host.Float](x []T) int {
-	at, most := 0, magnitude(x[0])
-	for i, v := range x {
-		if v = magnitude(v); before(v, most) {
-			at, most = i, v
-		}
-	}
-	return at
 }

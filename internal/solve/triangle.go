@@ -52,11 +52,28 @@ func (s Solver[T]) apply(solve bool, t Triangle[T], left bool, alpha T, m, n int
 		host.ApplyTriangle(solve, left, t.N, cols, alpha, t.Data, row, col, !e.lower, t.Unit, b, ldb)
 		return nil
 	}
+	if cols == 1 && (!left || ldb == 1) {
+		vector(solve, e, alpha, b[:t.N])
+		return nil
+	}
 	x := work[T]{Solver: s, e: e, cols: cols}
 	if solve {
 		return x.solve(left, alpha, b, ldb)
 	}
 	return x.multiply(left, alpha, b, ldb)
+}
+
+// vector solves for, or multiplies, one column.
+func vector[T host.Float](solve bool, e factor[T], alpha T, x []T) {
+	if !solve {
+		host.Trmv(!e.Upper, e.transposed, e.Unit, e.N, e.Data, e.Stride, x)
+		host.Scal(alpha, x)
+		return
+	}
+	if alpha != 1 {
+		host.Scal(alpha, x)
+	}
+	host.Trsv(!e.Upper, e.transposed, e.Unit, e.N, e.Data, e.Stride, x)
 }
 
 // A factor is a triangle E at the left of the columns of B: op(A), or for one at the right of B's
@@ -199,7 +216,8 @@ func (x *work[T]) solveBase(i, k int) {
 	if x.e.lower {
 		e = e[i*(row+col):]
 	} else {
-		var turned [base * base]T
+		memory, turned := host.Take[T](base * base)
+		defer memory.Give()
 		at := (x.e.N - 1 - i) * (row + col)
 		for r := range n {
 			for c := range r {
@@ -209,7 +227,7 @@ func (x *work[T]) solveBase(i, k int) {
 				turned[r*base+r] = e[at-r*(row+col)]
 			}
 		}
-		e, row, col = turned[:], base, 1
+		e, row, col = turned, base, 1
 	}
 	b := x.x[i*x.ldx:]
 	if x.cols < columns*2 {
