@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -384,7 +385,7 @@ func writeMatrix[T linalg.Element](ctx context.Context, out *output, shape []int
 	bar.begin("writing " + out.path)
 	_, err := await(ctx, 0, func() (struct{}, error) { return struct{}{}, npy.Write(w, h, m.Packed().Data) })
 	if err != nil {
-		return fmt.Errorf("-o %s: %w", out.path, err)
+		return fmt.Errorf("%s %s: %w", cmp.Or(out.flag, "-o"), out.path, err)
 	}
 	rec.Outputs = append(rec.Outputs, fileRecord{Path: out.path, Type: h.Type.String(), Shape: shape, Bytes: w.done})
 	return nil

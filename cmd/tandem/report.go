@@ -29,6 +29,7 @@ type record struct {
 	// from files to a file in parts: the times include reading and writing
 	InParts bool `json:"in_parts,omitempty"`
 	integer bool // the operations are not floating-point
+	onHost  bool // large products alone run on the device, so that it has no time of its own
 }
 
 // A deviceUse is the part of a result that a device has computed.
@@ -126,7 +127,7 @@ func (a *app) report(r *record, outs outputs) error {
 	}
 	line("input", "%s", joined(r.Inputs))
 	line("output", "%s", joined(r.Outputs))
-	if r.MPI != nil || r.InParts || len(r.Devices) > 0 {
+	if r.MPI != nil || r.InParts || r.onHost || len(r.Devices) > 0 {
 		if r.MPI != nil {
 			line("ranks", "%s", r.MPI)
 		}

@@ -29,8 +29,8 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "tandem",
 		Short: "GPU linear algebra on NumPy files, the same bits on every device",
 		Long: `Tandem multiplies, transposes, adds and scales NumPy files (.npy) on a GPU or on
-the CPU, and runs kernels of your own on them. Its results are the same bits on
-every device.
+the CPU, factors them, solves equations, and runs kernels of your own on them. Its
+results are the same bits on every device.
 
 Files hold float32, float64 or int32, in either byte order, in C or Fortran
 order; - is standard input, and as an output standard output. Results are written
@@ -68,8 +68,8 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newMap(a), newRun(a), newConformance(a),
-		newBench(a), newTune(a), newKernels(a), newVersion(a))
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newMap(a), newLU(a), newCholesky(a), newSolve(a),
+		newRun(a), newConformance(a), newBench(a), newTune(a), newKernels(a), newVersion(a))
 	for _, op := range kernels.Elementwises() {
 		root.AddCommand(newElementwise(a, "", op))
 	}

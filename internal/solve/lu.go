@@ -4,7 +4,7 @@ import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
 	luPanel = 64 // columns that are factored in their transpose
-	luSmall = 12 // rows and columns of what is factored as it is
+	luSmall = 24 // rows and columns of what is factored as it is
 )
 
 // LU factors P*A = L*U for A of m by n: L has a unit diagonal, which is not stored. With rows

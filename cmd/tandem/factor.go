@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+func newLU(a *app) *cobra.Command {
+	var out []string
+	var pivots string
+	cmd := &cobra.Command{
+		Use:   "lu A.npy -o LU.npy --pivots P.npy",
+		Short: "Factor a matrix as P*A = L*U",
+		Long: `Lu factors P*A = L*U with partial pivoting, where A is M x N. The output holds L
+below the diagonal, without its own, which is 1, and U above. P.npy has the row,
+counted from 0, that each row changed places with, the first at first: as the
+pivots of LAPACK and of scipy.linalg.lu_factor, in int32. The bytes of both do not
+depend on the device. A singular matrix is factored as well.`,
+		Example:           `  tandem lu a.npy -o lu.npy --pivots p.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			if pivots == "" || pivots == "-" {
+				return usagef("no file for the pivots: give --pivots FILE.npy")
+			}
+			lu := func(f factorizations) factorization { return f.lu }
+			return a.factor(ctx, "lu", args, out, []string{pivots}, lu)
+		}),
+	}
+	cmd.Flags().StringVar(&pivots, "pivots", "", "file for the pivots (required)")
+	cmd.MarkFlagFilename("pivots", "npy")
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
+func newCholesky(a *app) *cobra.Command {
+	var out []string
+	cmd := &cobra.Command{
+		Use:   "cholesky A.npy -o L.npy",
+		Short: "Factor a symmetric positive definite matrix as A = L*L'",
+		Long: `Cholesky factors A = L*L', where A is symmetric and positive definite. Of A its
+lower triangle is read. L is lower triangular, with zeros above. The bytes of L do
+not depend on the device. A matrix that is not positive definite is an error, which
+names the row.`,
+		Example:           `  tandem cholesky a.npy -o l.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			return a.factor(ctx, "cholesky", args, out, nil, func(f factorizations) factorization { return f.cholesky })
+		}),
+	}
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
+func newSolve(a *app) *cobra.Command {
+	var out []string
+	cmd := &cobra.Command{
+		Use:   "solve A.npy B.npy -o X.npy",
+		Short: "Solve A*X = B",
+		Long: `Solve writes the solution X of A*X = B by the LU factorization, where A is N x N and
+B is N x K. Both files hold one type. A file B of one dimension is a column, and so
+is X then. The bytes of X do not depend on the device. A singular matrix is an
+error, which names the pivot.`,
+		Example:           `  tandem solve a.npy b.npy -o x.npy`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: files(2, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			return a.factor(ctx, "solve", args, out, nil, func(f factorizations) factorization { return f.solve })
+		}),
+	}
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
+// factorizations are the commands of a floating-point type; nil for others.
+type factorizations struct{ lu, cholesky, solve factorization }
+
+// A factorization computes results of files, each of which is a matrix to be written, and says how
+// many operations that takes.
+type factorization func(ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error)
+
+type resultWriter func(ctx context.Context, out *output, bar *progress, rec *record) error
+
+func factorizationsOf[T linalg.Float]() factorizations {
+	return factorizations{lu: factorLU[T], cholesky: factorCholesky[T], solve: solveLU[T]}
+}
+
+func factorizationsIn(t element.Type) factorizations {
+	none := func() factorizations { return factorizations{} }
+	return element.ByType(t, factorizationsOf[float32], factorizationsOf[float64], none)()
+}
+
+// resultOf writes m as an array of a shape.
+func resultOf[T linalg.Element](m linalg.Matrix[T], shape ...int) resultWriter {
+	return func(ctx context.Context, out *output, bar *progress, rec *record) error {
+		return writeMatrix(ctx, out, shape, m, bar, rec)
+	}
+}
+
+func factorLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
+	lu, err := linalg.FactorLUContext(ctx, s, matrix[T](in[0]))
+	if err != nil {
+		return nil, 0, err
+	}
+	packed, pivots := lu.Packed(), linalg.NewMatrix[int32](1, len(lu.Pivots()), nil)
+	for i, p := range lu.Pivots() {
+		pivots.Data[i] = int32(p)
+	}
+	return []resultWriter{resultOf(packed, packed.Rows, packed.Cols), resultOf(pivots, pivots.Cols)},
+		luFlops(packed.Rows, packed.Cols), nil
+}
+
+// luFlops is the operations of an LU factorization.
+func luFlops(rows, cols int) float64 {
+	m, n, k := float64(rows), float64(cols), float64(min(rows, cols))
+	return 2 * k * (m*n - (m+n)*k/2 + k*k/3)
+}
+
+func factorCholesky[T linalg.Float](
+	ctx context.Context, s *linalg.Session, in []operand,
+) ([]resultWriter, float64, error) {
+	c, err := linalg.FactorCholeskyContext(ctx, s, matrix[T](in[0]))
+	if err != nil {
+		return nil, 0, err
+	}
+	n := float64(c.L().Rows)
+	return []resultWriter{resultOf(c.L(), c.L().Rows, c.L().Cols)}, n * n * n / 3, nil
+}
+
+func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
+	b := matrix[T](in[1])
+	if len(in[1].Shape) == 1 {
+		b = linalg.Matrix[T]{Rows: b.Cols, Cols: 1, Stride: 1, Data: b.Data}
+	}
+	a := matrix[T](in[0])
+	if a.Rows != a.Cols || a.Rows != b.Rows {
+		return nil, 0, fmt.Errorf("%s and %s: the first is to be square, with the rows of the second", in[0], in[1])
+	}
+	lu, err := linalg.FactorLUContext(ctx, s, a)
+	if err != nil {
+		return nil, 0, err
+	}
+	x, err := lu.SolveContext(ctx, 'N', b)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := float64(x.Rows)
+	return []resultWriter{resultOf(x, in[1].Shape...)}, luFlops(x.Rows, x.Rows) + 2*n*n*float64(x.Cols), nil
+}
+
+// factor is what the commands of factorizations do: read, compute, write, report. The files of more
+// are pivots.
+func (a *app) factor(ctx context.Context, name string, paths, out, more []string,
+	choose func(factorizations) factorization,
+) error {
+	start := time.Now()
+	if err := checkInputs(paths); err != nil {
+		return err
+	}
+	if err := checkOutputs(out, 1); err != nil {
+		return err
+	}
+	outs, err := a.createOutputs(ctx, out)
+	if err != nil {
+		return err
+	}
+	defer func() { outs.abort() }()
+	for _, path := range more {
+		if path == out[0] {
+			return usagef("--pivots %s is the file of -o", path)
+		}
+		o, err := createOutput(ctx, "--pivots", path)
+		if err != nil {
+			return err
+		}
+		outs = append(outs, o)
+	}
+	bar := newProgress(a.stderr)
+	defer bar.close()
+	in := make([]operand, len(paths))
+	for i, path := range paths {
+		if in[i], err = a.load(ctx, path, bar); err != nil {
+			return err
+		}
+		if err := sameType(in[0], in[i]); err != nil {
+			return err
+		}
+	}
+	rec := &record{Command: name, Inputs: fileRecords(in), onHost: true}
+	results, err := a.factorOn(ctx, in, choose(factorizationsIn(in[0].Type)), bar, rec)
+	if err != nil {
+		return err
+	}
+	for i, write := range results {
+		if err := write(ctx, outs[i], bar, rec); err != nil {
+			return err
+		}
+	}
+	if err := outs.commit(); err != nil {
+		return err
+	}
+	bar.close()
+	rec.TotalSeconds = time.Since(start).Seconds()
+	return a.report(rec, outs)
+}
+
+// factorOn opens the device and computes.
+func (a *app) factorOn(ctx context.Context, in []operand, f factorization, bar *progress, rec *record,
+) ([]resultWriter, error) {
+	if f == nil {
+		return nil, fmt.Errorf("%s: %w: factorizations are of float32 and float64; convert it with numpy, as in "+
+			"x.astype('f8')", in[0], backend.ErrUnsupported)
+	}
+	if len(in[0].Shape) != 2 {
+		return nil, fmt.Errorf("%s is no matrix", in[0])
+	}
+	bar.begin("opening the device")
+	return await(ctx, grace, func() ([]resultWriter, error) {
+		s, err := linalg.Open(a.backend)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		bar.begin("computing on " + s.Info().Name)
+		start := time.Now()
+		results, flops, err := f(linalg.WithProgress(ctx, bar.at), s, in)
+		took := time.Since(start)
+		rec.setDevices(s)
+		rec.setTimes(times{device: took, first: true, call: took}, flops, 0)
+		return results, err
+	})
+}
