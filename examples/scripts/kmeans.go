@@ -16,7 +16,8 @@ func kmeans(w io.Writer, s *linalg.Session, n int) result {
 	const k, d = 16, 4
 	x, corners, distances := floats(s, n, d), floats(s, n, d), floats(s, n, k)
 	is, member, nearest, clusters := bools(s, n, k), floats(s, n, k), ints(s, n, 1), ints(s, 1, k)
-	centres, squares, norms, sizes := floats(s, k, d), floats(s, k, d), floats(s, k, 1), floats(s, 1, k)
+	centres, squares, norms := floats(s, k, d), floats(s, k, d), floats(s, k, 1)
+	counts, sizes := ints(s, 1, k), floats(s, 1, k)
 	r := &array.Stream{Seed: 1}
 	check(array.Uniform(r, corners), array.RoundToEven(corners, corners))
 	check(array.Normal(r, x), array.FMA(x, corners, number(8), x))
@@ -26,7 +27,8 @@ func kmeans(w io.Writer, s *linalg.Session, n int) result {
 		check(distances.Gemm(-2, blas.NoTrans, x, blas.Trans, centres, 0))
 		check(array.Add(distances, distances, reshape(norms, 1, k)), array.ArgMin(nearest, distances))
 		check(array.Equal(is, nearest, clusters), array.Where(member, is, number(1), number(0)))
-		check(array.Sum(sizes, member), array.Maximum(sizes, sizes, number(1)))
+		check(array.Count(counts, is), array.Convert[float32, int32](sizes, counts))
+		check(array.Maximum(sizes, sizes, number(1)))
 		check(centres.Gemm(1, blas.Trans, member, blas.NoTrans, x, 0))
 		check(array.Div(centres, centres, reshape(sizes, k, 1)))
 	}
