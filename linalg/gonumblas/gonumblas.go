@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/blas/cblas64"
 	"gonum.org/v1/gonum/blas/gonum"
 	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
@@ -39,10 +41,13 @@ var installed struct {
 	engine  *engine // of the last Use
 	float64 blas.Float64
 	float32 blas.Float32
+
+	complex128 blas.Complex128
+	complex64  blas.Complex64
 }
 
-// Use makes gonum's blas64 and blas32 run their level 3 functions on s, and lapack64 what the
-// package lists, until [Restore]. Used again, it replaces the session and the options. It panics
+// Use makes gonum's blas64, blas32, cblas128, cblas64 and lapack64 run what the package lists on s,
+// until [Restore]. Used again, it replaces the session and the options. It panics
 // where s is nil.
 //
 // The session must stay open until Restore; a closed one is a failure of the device like any other.
@@ -62,17 +67,20 @@ func Use(s *linalg.Session, options ...Option) {
 	defer installed.Unlock()
 	if !installed.active {
 		installed.float64, installed.float32 = blas64.Implementation(), blas32.Implementation()
+		installed.complex128, installed.complex64 = cblas128.Implementation(), cblas64.Implementation()
 	}
 	installed.active, installed.engine = true, e
 	i := &implementation{e: e}
 	blas64.Use(i)
 	blas32.Use(i)
+	cblas128.Use(i)
+	cblas64.Use(i)
 	lapack64.Use(factorizer{e: e})
 }
 
-// Restore puts back what blas64 and blas32 used before the first [Use]: gonum's own implementation,
-// unless the program had installed another. lapack64 tells nobody what it uses: it gets gonum's
-// own. Restore does nothing where Use has nothing installed.
+// Restore puts back what blas64, blas32, cblas128 and cblas64 used before the first [Use]: gonum's
+// own implementation, unless the program had installed another. lapack64 tells nobody what it uses:
+// it gets gonum's own. Restore does nothing where Use has nothing installed.
 func Restore() {
 	installed.Lock()
 	defer installed.Unlock()
@@ -81,8 +89,11 @@ func Restore() {
 	}
 	blas64.Use(installed.float64)
 	blas32.Use(installed.float32)
+	cblas128.Use(installed.complex128)
+	cblas64.Use(installed.complex64)
 	lapack64.Use(lapackgonum.Implementation{})
 	installed.active, installed.float64, installed.float32 = false, nil, nil
+	installed.complex128, installed.complex64 = nil, nil
 }
 
 // Err is the first failure of the device since the last [Use], also after [Restore]; nil without
@@ -98,7 +109,7 @@ func Err() error {
 	return e.firstError()
 }
 
-// implementation is gonum's, of all types and levels, but for level 3 of float64 and float32.
+// implementation is gonum's, of all types and levels, but for what the package lists.
 type implementation struct {
 	gonum.Implementation
 	e *engine
@@ -107,6 +118,9 @@ type implementation struct {
 var (
 	_ blas.Float64 = (*implementation)(nil)
 	_ blas.Float32 = (*implementation)(nil)
+
+	_ blas.Complex128 = (*implementation)(nil)
+	_ blas.Complex64  = (*implementation)(nil)
 )
 
 // An engine runs products on the session's device or on the host.
