@@ -68,8 +68,8 @@ func at[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p
 // A running sum is of blocks that are not in the words yet; top is the exponent that fits them, and
 // the guess for the next.
 type running struct {
-	total     digits[int64]
-	top, held int // held is how many blocks
+	t   halves
+	top int
 }
 
 // addColumn adds the terms of a column to a running sum, or to the words.
@@ -86,17 +86,13 @@ func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 			d = plus(f, p, d, u, u, s)
 		}
 		fit := fits(f, p, w, sum.top)
-		if !fit || sum.held == f.blocks() {
-			addDigits(f, p, parts, words, sum)
-			sum = running{top: sum.top}
-		}
 		if fit {
 			d = d.without(I(c.i1-c.i0)*f.bits(f.magic()), p.product())
-			sum.total = sum.total.more(int64(d.a), int64(d.b), int64(d.c))
-			sum.held++
+			sum.t = sum.t.with(int64(d.a), int64(d.b), int64(d.c))
 			return sum
 		}
-		sum.top = topOf(f, w)
+		addDigits(f, p, parts, words, sum)
+		sum = running{top: topOf(f, w)}
 	}
 	least, most := 1<<20, -1<<20
 	for i := c.i0; i < c.i1; i++ {
@@ -122,9 +118,9 @@ func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
 	words superacc.Place, sum running,
 ) {
-	base := unit(f, sum.top) - f.bottom()
-	for k := range p.digits() {
-		addParts(parts, words, base+k*(1-f.precision()), sum.total.digit(k))
+	at := unit(f, sum.top) - f.bottom()
+	for k := range 2 * p.digits() {
+		addParts(parts, words, at+sum.t.up(f.precision(), k), sum.t.part(k))
 	}
 }
 

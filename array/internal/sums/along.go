@@ -51,9 +51,8 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it 
 		if len(shift) != 0 {
 			b.shift = shift[o]
 		}
-		top := 0 // the guess for a block is the exponent that fits the one before
-		var total digits[int64]
-		held := 0 // blocks that are in total, and not in the words yet
+		top := 0                                                           // the guess for a block is the exponent that fits the one before
+		var t halves                                                       // of blocks that are not in the words yet
 		for k := it.Group(0); k < blocks+it.Groups(0); k += it.Groups(0) { // the last has no numbers
 			b.i0, b.j0 = o*height+k/across*rows, k%across*width
 			b.i1, b.j1 = max(b.i0, min(b.i0+rows, (o+1)*height)), min(b.j0+width, cols)
@@ -65,14 +64,13 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it 
 					w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
 				}
 				fit := gpu.Uniform(it, fits(f, p, w, top))
-				if gpu.Uniform(it, !fit || held == f.blocks() || k >= blocks) {
-					collectDigits(it, f, p, total, top, sums[:], words[:])
-					total, held = digits[int64]{}, 0
+				if gpu.Uniform(it, !fit || k >= blocks) {
+					collectDigits(it, f, p, t, top, sums[:], words[:])
+					t = halves{}
 				}
 				again = false
 				if fit {
-					total = total.more(int64(d.a), int64(d.b), int64(d.c))
-					held++
+					t = t.with(int64(d.a), int64(d.b), int64(d.c))
 					it.Barrier()
 				} else {
 					top = gpu.Uniform(it, topOf(f, w))
@@ -174,12 +172,11 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 
 // collectDigits adds the sums of blocks that all work-items of the group have to the words.
 func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,
-	d digits[int64], top int, sums, words []int64,
+	t halves, top int, sums, words []int64,
 ) {
 	at := unit(f, top) - f.bottom()
-	for k := range p.digits() {
-		collect(it, sums, words, d.digit(k), at)
-		at += 1 - f.precision()
+	for k := range 2 * p.digits() {
+		collect(it, sums, words, t.part(k), at+t.up(f.precision(), k))
 	}
 }
 

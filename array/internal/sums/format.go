@@ -19,7 +19,6 @@ type format[T float32 | float64, I int32 | int64] interface {
 	from(bits I) T
 	most() I          // the largest, whose bits are all but the sign
 	field(bits I) int // the exponent's
-	blocks() int      // of 256 terms, whose digits add up in an int64
 	split(x T) (m uint64, exp int, finite bool)
 }
 
@@ -43,7 +42,6 @@ func (single) from(b int32) float32                { return math.Float32frombits
 func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }
 func (single) most() int32                         { return 1<<31 - 1 }
 func (single) field(bits int32) int                { return int(bits >> 23) }
-func (single) blocks() int                         { return 1 << 30 }
 func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }
 func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }
 
@@ -60,6 +58,5 @@ func (double) from(b int64) float64                { return math.Float64frombits
 func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }
 func (double) most() int64                         { return 1<<63 - 1 }
 func (double) field(bits int64) int                { return int(bits >> 52) }
-func (double) blocks() int                         { return 4 }
 func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }
 func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }

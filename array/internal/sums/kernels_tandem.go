@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "d492e63f78e29bb9b9026844bd250ba6", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "097e23d769a1f5f62f18194eab144b25", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "0aa1fd7cfeee0927c2008dfc1c6634c1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "7a3e434edc39130c5a10d73a2d3902e7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "f5da045f4df70dbfa7a9fbde2a578557", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "b64987bde0c84fb442d0453f393732a2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "9b7ba5646e20b1cd483e9c6b2262c579", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "049806c8c49660618a93da68cc1c179e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,13 +64,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "7807b6a0c4c2289a193ed5fe948d0915", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "246554e4cdca5bd9d6bdddd418c365b7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "6218d1694da0cb15ea11dda234736c1d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "dc1b4c9d97f4cb4f4d28fcff1bc5578b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "f0083abb39810bccae1753dbbf9ca052", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "fbabd3bb9c24711590f1a3b64e9f710f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "e6c77ff9a114db81954f7685b7b3af12", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "20af04c1cebb50ae4304c331bb6e2d48", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -216,20 +216,20 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "422476be83281de079e697d5bb59367bdf25165db9c3a9c5e5291870b2ad06f6"},
 	{File: "across.go", Head: "type column[S float32 | float64, I int32 | int64] struct {", Hash: "60513d3dbb346a590bcda8b40b4468d6e30a63343343527254207874ce539cef"},
 	{File: "across.go", Head: "func at[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "ba09387261c46c943add650598b89fa2f7922e368525e036c20555e252bc1724"},
-	{File: "across.go", Head: "type running struct {", Hash: "3991ab04c728f0a2e511bc5603052ad706982651c8d9ddcbc6183dea7dd1f3e7"},
-	{File: "across.go", Head: "func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "39d7bc6e8024ac5284b3d5bfd74447c85d7ed1c20bd281ddde4a3ad628b68a8d"},
-	{File: "across.go", Head: "func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "1aebc2dced47830321ba274d51db70fb3b6988f2990592fa51bb37c0ade032b5"},
+	{File: "across.go", Head: "type running struct {", Hash: "777ae805d81e8264e49d6a04a3e49a340d9359a3a8ddd15fb6e9c0f11c51c387"},
+	{File: "across.go", Head: "func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "69cf6a5aad134d5e23bf082bbf7ec20b51bc3cfbce559f81c73295245b5fecf0"},
+	{File: "across.go", Head: "func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "be8e167fd052c9d82fd7c10c57dc4601e77e952656099f15a19174d1c5a6cee7"},
 	{File: "across.go", Head: "func addParts(parts []int64, words superacc.Place, p int, v int64) {", Hash: "2f35d4df59596dfa01c3cea2fd4979ae2d241cfe31e95be778f51129201a3b21"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "6c804f605f34daca246d10fb5ffa556d402737fb2841beee810203242d5784b3"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "706be1fcb7e196c9089e3807ba65f8117744a38068549575bc239cb6908b82f7"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "9e7a1a36952a160f57b0abe0ef7d39c3c913af143a4cacd6e70cef0a3c24d256"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "eff9e3cbd01fd8e7d4fd5aa6860a73ca3344cf39a1ec6894e92629c4e9b86b42"},
 	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "33196122c93de37016aa9fad8ddaacfcca3ccb01484e9442930c0f7f9b752b32"},
-	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "9f8ea98f99ed7406fbf0abf31ed418d4ac0cbbea308b2a4ffffc6f9e2a2ba559"},
+	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "ebc77a2e0bd72ae91ade23c943325554565b4a10deaa2eabdfb3f80016d92bae"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -261,7 +261,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "bdd7fad7b05dc63671f786e686a27691c97981c2ff4ed856c887d5a1581f0660"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "66cde8771dc0436f6337a57591b2e27bc965d9de7e0efad79adb2b2836058bf8"},
+	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "ddcc1b0c65c6ec96ff024a7d5fb90125a31c66f7ff51b5576cb68b8f4584e0de"},
 	{File: "format.go", Head: "type rounder[T float32 | float64] interface {", Hash: "7df23d401a1a15ce797ac142936f9d07abd0cccc081ee9cd8adada81182fd7f1"},
 	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
 	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
@@ -274,7 +274,6 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }", Hash: "ccbcb5b5a5b973f6dd143f29ca649903f5db3c7d112f3fb9634e287869e8f1b2"},
 	{File: "format.go", Head: "func (single) most() int32                         { return 1<<31 - 1 }", Hash: "963ab3332c7fcaf9b387698ea39fcbfb87af9e99131cf41b101829b05b538049"},
 	{File: "format.go", Head: "func (single) field(bits int32) int                { return int(bits >> 23) }", Hash: "de90b0734c9d264f54bb99ed7fe2e77e85ca89fe0bee6fca81873cbd4bbd4c40"},
-	{File: "format.go", Head: "func (single) blocks() int                         { return 1 << 30 }", Hash: "368fff7f9e2208e06ee050d5d2fa68713033fdffe079c7471edf61fddb8160e4"},
 	{File: "format.go", Head: "func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }", Hash: "50dd323a35fb6c3245bf0948f91ba0b9a76557232333cf74dcb69a3ae3f543d3"},
 	{File: "format.go", Head: "func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }", Hash: "e71fcf82f8c74acf9d2a72936de978b64ae0af0f6c2ac246d04a8af3bc88e609"},
 	{File: "format.go", Head: "type double struct{}", Hash: "0a16615791b0c5c58f07d26d1e62a4f00febd6ff202d72b95be43389c0ba5639"},
@@ -288,7 +287,6 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }", Hash: "e712c8a9d99c3095398f75e8ac212e12037e1080e94c4359a5e362ebe8c6a5d7"},
 	{File: "format.go", Head: "func (double) most() int64                         { return 1<<63 - 1 }", Hash: "8b14ecffe3aba10d08be954211ca1ea6033f6b4add4c68c8912d05e030f0651b"},
 	{File: "format.go", Head: "func (double) field(bits int64) int                { return int(bits >> 52) }", Hash: "d7d86c74246bc5911a7851657e8ce4c0bacf14c079e80029a1439bafdfc026c6"},
-	{File: "format.go", Head: "func (double) blocks() int                         { return 4 }", Hash: "c90d4f2e7aa0525abda8e75e1d300bd1277a444eac6ed57542d6c545a2a083c7"},
 	{File: "format.go", Head: "func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }", Hash: "7c9d7bfed4ed15e0acd0a111fefcda9987bf12f04773a792aa54a04585bf4501"},
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -320,8 +318,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
 	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "fd8b14b4d5e2b66679371165f95730a961495dc748df26da9b1c62a12507b1fc"},
 	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product bool) digits[I] {", Hash: "48d0441fb54627e4109e94cd1edaa920df960bd034357e086287956eea98ad12"},
-	{File: "terms.go", Head: "func (d digits[I]) more(a, b, c I) digits[I] { return digits[I]{d.a + a, d.b + b, d.c + c} }", Hash: "629357c261f5b19e4c6baf5ba4314223d740202d06101f05114086e639f8c9db"},
-	{File: "terms.go", Head: "func (d digits[I]) digit(k int) int64 {", Hash: "cb3170b4380824a30dead1b69cbdf0a139f7e6180e7df04be5334e709a1007e2"},
+	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
+	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
+	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
+	{File: "terms.go", Head: "func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }", Hash: "826fce3d0630b1c6515c983a300366aa9bb67f1129eab4bf610242d2f838ab3d"},
 	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
 	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "73df970204c1e379eb57f18ae4fb0f36671ede359e0371c6a52988a41136b130"},
 	{File: "terms.go", Head: "func (w wide) top() int {", Hash: "7560bcef4227dcaf4cb89cc364b513803e58b21854ed91aa55ebca1d98fe8c7b"},
@@ -360,10 +360,14 @@ type gpu_digits struct {
 	c_ int64
 }
 
+type gpu_halves struct {
+	lower_ gpu_digits
+	upper_ gpu_digits
+}
+
 type gpu_running struct {
-	total_ gpu_digits
-	top_   int64
-	held_  int64
+	t_   gpu_halves
+	top_ int64
 }
 
 type gpu_column struct {
@@ -631,7 +635,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:635
+//line kernels_tandem.go:639
 	}
 	return nil
 }
@@ -738,7 +742,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:742
+//line kernels_tandem.go:746
 	}
 	return nil
 }
@@ -845,7 +849,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:849
+//line kernels_tandem.go:853
 	}
 	return nil
 }
@@ -952,7 +956,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:956
+//line kernels_tandem.go:960
 	}
 	return nil
 }
@@ -993,17 +997,16 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 	var sums_ [128]int64
 	var b_all [1024]gpu_block
 	var top_all [1024]int64
-	var total_all [1024]gpu_digits
-	var held_all [1024]int64
+	var t_all [1024]gpu_halves
 	var again_all [1024]bool
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
 	var f2_all [1024]gpu_single
 	var p2_all [1024]gpu_one
-	var d2_all [1024]gpu_digits
+	var t16_all [1024]gpu_halves
 	var top2_all [1024]int64
 	var at_all [1024]int64
-	var t15_all [1024]int64
+	var t17_all [1024]int64
 	var sums3_all [1024][]int64
 	var words3_all [1024][]int64
 	var v_all [1024]int64
@@ -1043,7 +1046,6 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
-							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -1056,28 +1058,26 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
-							total_all[w] = gpu_digits{}
-							held_ = int64(0)
+							t_all[w] = gpu_halves{}
 							top_all[w] = top_
-							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
+					/*line along.go:56*/ k2_ := g0
+					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
+						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t_
-									/*line along.go:58*/ b_all[w].j0_ = t2_
-									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t3_
-									/*line along.go:59*/ b_all[w].j1_ = t4_
+									/*line along.go:57*/ b_all[w].i0_ = t2_
+									/*line along.go:57*/ b_all[w].j0_ = t3_
+									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:58*/ b_all[w].i1_ = t4_
+									/*line along.go:58*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -1087,29 +1087,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:60*/ again_ = true
+										/*line along.go:59*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:59*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:61*/ var t5_ gpu_window
-											/*line along.go:61*/ var t6_ gpu_digits_
-											/*line along.go:61*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t5_
-											/*line along.go:61*/ d_all[w] = t6_
-											t7_ := l_
-											/*line along.go:62*/ t8_ := l_
-											/*line along.go:62*/ t9_ := w_all[w].hi_
-											/*line along.go:62*/ t10_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t7_] = t9_
-											/*line along.go:62*/ los_[t8_] = t10_
+											/*line along.go:60*/ var t6_ gpu_window
+											/*line along.go:60*/ var t7_ gpu_digits_
+											/*line along.go:60*/ t6_, t7_ = gpu_add(f_, p_, b_all[w], l_, top_)
+											/*line along.go:60*/ w_all[w] = t6_
+											/*line along.go:60*/ d_all[w] = t7_
+											t8_ := l_
+											/*line along.go:61*/ t9_ := l_
+											/*line along.go:61*/ t10_ := w_all[w].hi_
+											/*line along.go:61*/ t11_ := w_all[w].lo_
+											/*line along.go:61*/ his_[t8_] = t10_
+											/*line along.go:61*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -1119,51 +1119,48 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:64*/ t11_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t12_
+												/*line along.go:63*/ t12_ := n_
+												/*line along.go:63*/ k3_ := int64(0)
+												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+													t13_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:64*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:67*/ var t13_ bool
+								/*line along.go:66*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:67*/ t13_ = gpu_fits(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t14_ = gpu_fits(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:67*/ fit_ := t13_
-								var t14_ bool
+								/*line along.go:66*/ fit_ := t14_
+								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											held_ := held_all[w]
-											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks(f_))) || (k2_ >= blocks_)
-											held_all[w] = held_
+											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:68*/ if t14_ {
+								/*line along.go:67*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:176*/ f2_all[w] = f_
-												/*line along.go:176*/ p2_all[w] = p_
-												d2_all[w] = total_all[w]
-												/*line along.go:177*/ top2_ = top_
-												/*line along.go:177*/ top2_all[w] = top2_
+												/*line along.go:174*/ f2_all[w] = f_
+												/*line along.go:174*/ p2_all[w] = p_
+												t16_all[w] = t_all[w]
+												/*line along.go:175*/ top2_ = top_
+												/*line along.go:175*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1175,7 +1172,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:179*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
+													/*line along.go:177*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1186,14 +1183,14 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var t15_ int64
-														/*line along.go:180*/ t15_ = gpu_digits__(p2_all[w])
-														t15_all[w] = t15_
+														var t17_ int64
+														/*line along.go:178*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:180*/ k4_ := int64(0)
-											/*line along.go:180*/ for k4_ < t15_all[0] {
+											/*line along.go:178*/ k4_ := int64(0)
+											/*line along.go:178*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1203,10 +1200,10 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:188*/ sums3_all[w] = sums2_
-															/*line along.go:188*/ words3_all[w] = words2_
-															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
-															/*line along.go:188*/ at2_ = at_
+															/*line along.go:185*/ sums3_all[w] = sums2_
+															/*line along.go:185*/ words3_all[w] = words2_
+															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -1217,7 +1214,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 															}
 														}
 													}
@@ -1227,7 +1224,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																/*line along.go:188*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -1238,17 +1235,17 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:193*/ lower_ := int64(0)
-																/*line along.go:193*/ upper_ := int64(0)
+																/*line along.go:190*/ lower_ := int64(0)
+																/*line along.go:190*/ upper_ := int64(0)
 																{
-																	/*line along.go:194*/ t16_ := n0
-																	/*line along.go:194*/ k5_ := int64(0)
-																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																	/*line along.go:191*/ t18_ := n0
+																	/*line along.go:191*/ k5_ := int64(0)
+																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -1258,17 +1255,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at_ := at_all[w]
-															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision(f2_all[w]))
-															at_all[w] = at_
-														}
-													}
-												}
-												/*line along.go:180*/ k4_ = k4_ + int64(1)
+												/*line along.go:178*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -1276,11 +1263,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var held_ int64
-												/*line along.go:70*/ t17_ := gpu_digits{}
-												/*line along.go:70*/ total_all[w] = t17_
-												/*line along.go:70*/ held_ = int64(0)
-												held_all[w] = held_
+												/*line along.go:69*/ t19_ := gpu_halves{}
+												/*line along.go:69*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -1290,30 +1274,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:72*/ again_ = false
+											/*line along.go:71*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:73*/ if fit_ {
+								/*line along.go:72*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												held_ := held_all[w]
-												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-												held_ = held_ + int64(1)
-												held_all[w] = held_
+												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
 											}
 										}
 									}
 								} else {
-									/*line along.go:78*/ var t18_ int64
+									/*line along.go:76*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:78*/ t18_ = gpu_topOf(f_, w_all[w])
+												/*line along.go:76*/ t20_ = gpu_topOf(f_, w_all[w])
 											}
 										}
 									}
@@ -1322,18 +1303,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:78*/ top_ = t18_
+												/*line along.go:76*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:79*/ var t19_ bool
+									/*line along.go:77*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:79*/ t19_ = gpu_fits(f_, p_, w_all[w], top_)
+												/*line along.go:77*/ t21_ = gpu_fits(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1343,19 +1324,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:79*/ again_ = t19_
+												/*line along.go:77*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:80*/ if !again_all[0] {
+									/*line along.go:78*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:139*/ f3_all[w] = f_
-													/*line along.go:139*/ p3_all[w] = p_
-													/*line along.go:139*/ b2_all[w] = b_all[w]
+													/*line along.go:137*/ f3_all[w] = f_
+													/*line along.go:137*/ p3_all[w] = p_
+													/*line along.go:137*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1371,41 +1352,41 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:143*/ least_ = int64(1048576)
-														/*line along.go:143*/ most_ = int64(-1048576)
-														/*line along.go:143*/ special_ = int64(0)
+														/*line along.go:141*/ least_ = int64(1048576)
+														/*line along.go:141*/ most_ = int64(-1048576)
+														/*line along.go:141*/ special_ = int64(0)
 														{
-															/*line along.go:144*/ i_ := b2_all[w].i0_
-															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:142*/ i_ := b2_all[w].i0_
+															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t20_ float32
-																		/*line along.go:146*/ var t21_ float32
-																		/*line along.go:146*/ t20_, t21_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:146*/ u_ := t20_
-																		/*line along.go:146*/ v2_ := t21_
-																		t22_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t22_.special_
-																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
-																			t23_ := min(least_, t22_.exp_)
-																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
-																			/*line along.go:150*/ least_ = t23_
-																			/*line along.go:150*/ most_ = t24_
+																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t22_ float32
+																		/*line along.go:144*/ var t23_ float32
+																		/*line along.go:144*/ t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:144*/ u_ := t22_
+																		/*line along.go:144*/ v2_ := t23_
+																		t24_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t24_.special_
+																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																			t25_ := min(least_, t24_.exp_)
+																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:148*/ least_ = t25_
+																			/*line along.go:148*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:154*/ t25_ := l3_
-														/*line along.go:154*/ t26_ := l3_
-														/*line along.go:154*/ t27_ := l3_
-														/*line along.go:154*/ t28_ := int32(most_)
-														/*line along.go:154*/ t29_ := int32(least_)
-														/*line along.go:154*/ t30_ := special_
-														/*line along.go:154*/ his2_[t25_] = t28_
-														/*line along.go:154*/ los2_[t26_] = t29_
-														/*line along.go:154*/ sums4_[t27_] = t30_
+														/*line along.go:152*/ t27_ := l3_
+														/*line along.go:152*/ t28_ := l3_
+														/*line along.go:152*/ t29_ := l3_
+														/*line along.go:152*/ t30_ := int32(most_)
+														/*line along.go:152*/ t31_ := int32(least_)
+														/*line along.go:152*/ t32_ := special_
+														/*line along.go:152*/ his2_[t27_] = t30_
+														/*line along.go:152*/ los2_[t28_] = t31_
+														/*line along.go:152*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1425,18 +1406,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:156*/ t31_ := b2_all[w].step_
-															/*line along.go:156*/ k6_ := int64(0)
-															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
-																t32_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:157*/ t33_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
-																/*line along.go:157*/ least_ = t32_
-																/*line along.go:157*/ most_ = t33_
-																/*line along.go:157*/ special_ = t34_
+															/*line along.go:154*/ t33_ := b2_all[w].step_
+															/*line along.go:154*/ k6_ := int64(0)
+															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+																t34_ := min(least_, int64(los2_[k6_]))
+																/*line along.go:155*/ t35_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:155*/ least_ = t34_
+																/*line along.go:155*/ most_ = t35_
+																/*line along.go:155*/ special_ = t36_
 															}
 														}
-														/*line along.go:159*/ if l3_ == int64(0) {
+														/*line along.go:157*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -1445,32 +1426,32 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:162*/ var t35_ int64
+											/*line along.go:160*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:162*/ t35_ = most_
+														/*line along.go:160*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:162*/ end_ := t35_
+											/*line along.go:160*/ end_ := t37_
 											{
-												/*line along.go:163*/ var t36_ int64
+												/*line along.go:161*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:163*/ t36_ = least_
+															/*line along.go:161*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:163*/ base_ := t36_
-												/*line along.go:163*/ for base_ < end_ {
+												/*line along.go:161*/ base_ := t38_
+												/*line along.go:161*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -1480,27 +1461,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:164*/ s_ := int64(0)
+																/*line along.go:162*/ s_ := int64(0)
 																{
-																	/*line along.go:165*/ i2_ := b2_all[w].i0_
-																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:163*/ i2_ := b2_all[w].i0_
+																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t37_ float32
-																				/*line along.go:167*/ var t38_ float32
-																				/*line along.go:167*/ t37_, t38_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:167*/ u2_ := t37_
-																				/*line along.go:167*/ v3_ := t38_
-																				s_ = s_ + gpu_digit_(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
+																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t39_ float32
+																				/*line along.go:165*/ var t40_ float32
+																				/*line along.go:165*/ t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:165*/ u2_ := t39_
+																				/*line along.go:165*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:188*/ sums5_all[w] = sums4_
-																/*line along.go:188*/ words5_all[w] = words4_
-																/*line along.go:188*/ v4_ = s_
-																/*line along.go:188*/ at3_ = base_ - gpu_bottom(f3_all[w])
+																/*line along.go:185*/ sums5_all[w] = sums4_
+																/*line along.go:185*/ words5_all[w] = words4_
+																/*line along.go:185*/ v4_ = s_
+																/*line along.go:185*/ at3_ = base_ - gpu_bottom(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1510,7 +1491,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 																}
 															}
 														}
@@ -1520,7 +1501,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1531,17 +1512,17 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:193*/ lower2_ := int64(0)
-																	/*line along.go:193*/ upper2_ := int64(0)
+																	/*line along.go:190*/ lower2_ := int64(0)
+																	/*line along.go:190*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:194*/ t39_ := n0
-																		/*line along.go:194*/ k7_ := int64(0)
-																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																		/*line along.go:191*/ t41_ := n0
+																		/*line along.go:191*/ k7_ := int64(0)
+																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -1551,7 +1532,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:163*/ base_ = base_ + int64(48)
+													/*line along.go:161*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1559,7 +1540,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -1567,8 +1548,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:87*/ k8_ := l_
-								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:85*/ k8_ := l_
+								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -1578,7 +1559,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1582
+//line kernels_tandem.go:1563
 	}
 	return nil
 }
@@ -1619,17 +1600,16 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 	var sums_ [128]int64
 	var b_all [1024]gpu_block_
 	var top_all [1024]int64
-	var total_all [1024]gpu_digits
-	var held_all [1024]int64
+	var t_all [1024]gpu_halves
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_one
-	var d2_all [1024]gpu_digits
+	var t16_all [1024]gpu_halves
 	var top2_all [1024]int64
 	var at_all [1024]int64
-	var t15_all [1024]int64
+	var t17_all [1024]int64
 	var sums3_all [1024][]int64
 	var words3_all [1024][]int64
 	var v_all [1024]int64
@@ -1669,7 +1649,6 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
-							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -1682,28 +1661,26 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
-							total_all[w] = gpu_digits{}
-							held_ = int64(0)
+							t_all[w] = gpu_halves{}
 							top_all[w] = top_
-							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
+					/*line along.go:56*/ k2_ := g0
+					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
+						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t_
-									/*line along.go:58*/ b_all[w].j0_ = t2_
-									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t3_
-									/*line along.go:59*/ b_all[w].j1_ = t4_
+									/*line along.go:57*/ b_all[w].i0_ = t2_
+									/*line along.go:57*/ b_all[w].j0_ = t3_
+									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:58*/ b_all[w].i1_ = t4_
+									/*line along.go:58*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -1713,29 +1690,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:60*/ again_ = true
+										/*line along.go:59*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:59*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:61*/ var t5_ gpu_window_
-											/*line along.go:61*/ var t6_ gpu_digits
-											/*line along.go:61*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t5_
-											/*line along.go:61*/ d_all[w] = t6_
-											t7_ := l_
-											/*line along.go:62*/ t8_ := l_
-											/*line along.go:62*/ t9_ := w_all[w].hi_
-											/*line along.go:62*/ t10_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t7_] = t9_
-											/*line along.go:62*/ los_[t8_] = t10_
+											/*line along.go:60*/ var t6_ gpu_window_
+											/*line along.go:60*/ var t7_ gpu_digits
+											/*line along.go:60*/ t6_, t7_ = gpu_add_(f_, p_, b_all[w], l_, top_)
+											/*line along.go:60*/ w_all[w] = t6_
+											/*line along.go:60*/ d_all[w] = t7_
+											t8_ := l_
+											/*line along.go:61*/ t9_ := l_
+											/*line along.go:61*/ t10_ := w_all[w].hi_
+											/*line along.go:61*/ t11_ := w_all[w].lo_
+											/*line along.go:61*/ his_[t8_] = t10_
+											/*line along.go:61*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -1745,51 +1722,48 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:64*/ t11_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t12_
+												/*line along.go:63*/ t12_ := n_
+												/*line along.go:63*/ k3_ := int64(0)
+												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:64*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:67*/ var t13_ bool
+								/*line along.go:66*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:67*/ t13_ = gpu_fits_(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t14_ = gpu_fits_(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:67*/ fit_ := t13_
-								var t14_ bool
+								/*line along.go:66*/ fit_ := t14_
+								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											held_ := held_all[w]
-											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
-											held_all[w] = held_
+											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:68*/ if t14_ {
+								/*line along.go:67*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:176*/ f2_all[w] = f_
-												/*line along.go:176*/ p2_all[w] = p_
-												d2_all[w] = total_all[w]
-												/*line along.go:177*/ top2_ = top_
-												/*line along.go:177*/ top2_all[w] = top2_
+												/*line along.go:174*/ f2_all[w] = f_
+												/*line along.go:174*/ p2_all[w] = p_
+												t16_all[w] = t_all[w]
+												/*line along.go:175*/ top2_ = top_
+												/*line along.go:175*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1801,7 +1775,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1812,14 +1786,14 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var t15_ int64
-														/*line along.go:180*/ t15_ = gpu_digits__(p2_all[w])
-														t15_all[w] = t15_
+														var t17_ int64
+														/*line along.go:178*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:180*/ k4_ := int64(0)
-											/*line along.go:180*/ for k4_ < t15_all[0] {
+											/*line along.go:178*/ k4_ := int64(0)
+											/*line along.go:178*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1829,10 +1803,10 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:188*/ sums3_all[w] = sums2_
-															/*line along.go:188*/ words3_all[w] = words2_
-															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
-															/*line along.go:188*/ at2_ = at_
+															/*line along.go:185*/ sums3_all[w] = sums2_
+															/*line along.go:185*/ words3_all[w] = words2_
+															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -1843,7 +1817,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 															}
 														}
 													}
@@ -1853,7 +1827,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																/*line along.go:188*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -1864,17 +1838,17 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:193*/ lower_ := int64(0)
-																/*line along.go:193*/ upper_ := int64(0)
+																/*line along.go:190*/ lower_ := int64(0)
+																/*line along.go:190*/ upper_ := int64(0)
 																{
-																	/*line along.go:194*/ t16_ := n0
-																	/*line along.go:194*/ k5_ := int64(0)
-																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																	/*line along.go:191*/ t18_ := n0
+																	/*line along.go:191*/ k5_ := int64(0)
+																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -1884,17 +1858,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at_ := at_all[w]
-															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
-															at_all[w] = at_
-														}
-													}
-												}
-												/*line along.go:180*/ k4_ = k4_ + int64(1)
+												/*line along.go:178*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -1902,11 +1866,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var held_ int64
-												/*line along.go:70*/ t17_ := gpu_digits{}
-												/*line along.go:70*/ total_all[w] = t17_
-												/*line along.go:70*/ held_ = int64(0)
-												held_all[w] = held_
+												/*line along.go:69*/ t19_ := gpu_halves{}
+												/*line along.go:69*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -1916,30 +1877,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:72*/ again_ = false
+											/*line along.go:71*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:73*/ if fit_ {
+								/*line along.go:72*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												held_ := held_all[w]
-												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-												held_ = held_ + int64(1)
-												held_all[w] = held_
+												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:78*/ var t18_ int64
+									/*line along.go:76*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -1948,18 +1906,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:78*/ top_ = t18_
+												/*line along.go:76*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:79*/ var t19_ bool
+									/*line along.go:77*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:79*/ t19_ = gpu_fits_(f_, p_, w_all[w], top_)
+												/*line along.go:77*/ t21_ = gpu_fits_(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1969,19 +1927,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:79*/ again_ = t19_
+												/*line along.go:77*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:80*/ if !again_all[0] {
+									/*line along.go:78*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:139*/ f3_all[w] = f_
-													/*line along.go:139*/ p3_all[w] = p_
-													/*line along.go:139*/ b2_all[w] = b_all[w]
+													/*line along.go:137*/ f3_all[w] = f_
+													/*line along.go:137*/ p3_all[w] = p_
+													/*line along.go:137*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1997,41 +1955,41 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:143*/ least_ = int64(1048576)
-														/*line along.go:143*/ most_ = int64(-1048576)
-														/*line along.go:143*/ special_ = int64(0)
+														/*line along.go:141*/ least_ = int64(1048576)
+														/*line along.go:141*/ most_ = int64(-1048576)
+														/*line along.go:141*/ special_ = int64(0)
 														{
-															/*line along.go:144*/ i_ := b2_all[w].i0_
-															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:142*/ i_ := b2_all[w].i0_
+															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t20_ float64
-																		/*line along.go:146*/ var t21_ float64
-																		/*line along.go:146*/ t20_, t21_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:146*/ u_ := t20_
-																		/*line along.go:146*/ v2_ := t21_
-																		t22_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t22_.special_
-																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
-																			t23_ := min(least_, t22_.exp_)
-																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
-																			/*line along.go:150*/ least_ = t23_
-																			/*line along.go:150*/ most_ = t24_
+																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t22_ float64
+																		/*line along.go:144*/ var t23_ float64
+																		/*line along.go:144*/ t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:144*/ u_ := t22_
+																		/*line along.go:144*/ v2_ := t23_
+																		t24_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t24_.special_
+																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																			t25_ := min(least_, t24_.exp_)
+																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:148*/ least_ = t25_
+																			/*line along.go:148*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:154*/ t25_ := l3_
-														/*line along.go:154*/ t26_ := l3_
-														/*line along.go:154*/ t27_ := l3_
-														/*line along.go:154*/ t28_ := most_
-														/*line along.go:154*/ t29_ := least_
-														/*line along.go:154*/ t30_ := special_
-														/*line along.go:154*/ his2_[t25_] = t28_
-														/*line along.go:154*/ los2_[t26_] = t29_
-														/*line along.go:154*/ sums4_[t27_] = t30_
+														/*line along.go:152*/ t27_ := l3_
+														/*line along.go:152*/ t28_ := l3_
+														/*line along.go:152*/ t29_ := l3_
+														/*line along.go:152*/ t30_ := most_
+														/*line along.go:152*/ t31_ := least_
+														/*line along.go:152*/ t32_ := special_
+														/*line along.go:152*/ his2_[t27_] = t30_
+														/*line along.go:152*/ los2_[t28_] = t31_
+														/*line along.go:152*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2051,18 +2009,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:156*/ t31_ := b2_all[w].step_
-															/*line along.go:156*/ k6_ := int64(0)
-															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
-																t32_ := min(least_, los2_[k6_])
-																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
-																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
-																/*line along.go:157*/ least_ = t32_
-																/*line along.go:157*/ most_ = t33_
-																/*line along.go:157*/ special_ = t34_
+															/*line along.go:154*/ t33_ := b2_all[w].step_
+															/*line along.go:154*/ k6_ := int64(0)
+															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+																t34_ := min(least_, los2_[k6_])
+																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:155*/ least_ = t34_
+																/*line along.go:155*/ most_ = t35_
+																/*line along.go:155*/ special_ = t36_
 															}
 														}
-														/*line along.go:159*/ if l3_ == int64(0) {
+														/*line along.go:157*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2071,32 +2029,32 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:162*/ var t35_ int64
+											/*line along.go:160*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:162*/ t35_ = most_
+														/*line along.go:160*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:162*/ end_ := t35_
+											/*line along.go:160*/ end_ := t37_
 											{
-												/*line along.go:163*/ var t36_ int64
+												/*line along.go:161*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:163*/ t36_ = least_
+															/*line along.go:161*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:163*/ base_ := t36_
-												/*line along.go:163*/ for base_ < end_ {
+												/*line along.go:161*/ base_ := t38_
+												/*line along.go:161*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2106,27 +2064,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:164*/ s_ := int64(0)
+																/*line along.go:162*/ s_ := int64(0)
 																{
-																	/*line along.go:165*/ i2_ := b2_all[w].i0_
-																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:163*/ i2_ := b2_all[w].i0_
+																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t37_ float64
-																				/*line along.go:167*/ var t38_ float64
-																				/*line along.go:167*/ t37_, t38_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:167*/ u2_ := t37_
-																				/*line along.go:167*/ v3_ := t38_
-																				s_ = s_ + gpu_digit_(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
+																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t39_ float64
+																				/*line along.go:165*/ var t40_ float64
+																				/*line along.go:165*/ t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:165*/ u2_ := t39_
+																				/*line along.go:165*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:188*/ sums5_all[w] = sums4_
-																/*line along.go:188*/ words5_all[w] = words4_
-																/*line along.go:188*/ v4_ = s_
-																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:185*/ sums5_all[w] = sums4_
+																/*line along.go:185*/ words5_all[w] = words4_
+																/*line along.go:185*/ v4_ = s_
+																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2136,7 +2094,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 																}
 															}
 														}
@@ -2146,7 +2104,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2157,17 +2115,17 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:193*/ lower2_ := int64(0)
-																	/*line along.go:193*/ upper2_ := int64(0)
+																	/*line along.go:190*/ lower2_ := int64(0)
+																	/*line along.go:190*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:194*/ t39_ := n0
-																		/*line along.go:194*/ k7_ := int64(0)
-																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																		/*line along.go:191*/ t41_ := n0
+																		/*line along.go:191*/ k7_ := int64(0)
+																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2177,7 +2135,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:163*/ base_ = base_ + int64(48)
+													/*line along.go:161*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2185,7 +2143,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2193,8 +2151,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:87*/ k8_ := l_
-								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:85*/ k8_ := l_
+								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2204,7 +2162,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2208
+//line kernels_tandem.go:2166
 	}
 	return nil
 }
@@ -2245,17 +2203,16 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 	var sums_ [128]int64
 	var b_all [1024]gpu_block__
 	var top_all [1024]int64
-	var total_all [1024]gpu_digits
-	var held_all [1024]int64
+	var t_all [1024]gpu_halves
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_pair
-	var d2_all [1024]gpu_digits
+	var t16_all [1024]gpu_halves
 	var top2_all [1024]int64
 	var at_all [1024]int64
-	var t15_all [1024]int64
+	var t17_all [1024]int64
 	var sums3_all [1024][]int64
 	var words3_all [1024][]int64
 	var v_all [1024]int64
@@ -2295,7 +2252,6 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
-							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -2308,28 +2264,26 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
-							total_all[w] = gpu_digits{}
-							held_ = int64(0)
+							t_all[w] = gpu_halves{}
 							top_all[w] = top_
-							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
+					/*line along.go:56*/ k2_ := g0
+					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
+						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t_
-									/*line along.go:58*/ b_all[w].j0_ = t2_
-									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t3_
-									/*line along.go:59*/ b_all[w].j1_ = t4_
+									/*line along.go:57*/ b_all[w].i0_ = t2_
+									/*line along.go:57*/ b_all[w].j0_ = t3_
+									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:58*/ b_all[w].i1_ = t4_
+									/*line along.go:58*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -2339,29 +2293,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:60*/ again_ = true
+										/*line along.go:59*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:59*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:61*/ var t5_ gpu_window_
-											/*line along.go:61*/ var t6_ gpu_digits
-											/*line along.go:61*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t5_
-											/*line along.go:61*/ d_all[w] = t6_
-											t7_ := l_
-											/*line along.go:62*/ t8_ := l_
-											/*line along.go:62*/ t9_ := w_all[w].hi_
-											/*line along.go:62*/ t10_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t7_] = t9_
-											/*line along.go:62*/ los_[t8_] = t10_
+											/*line along.go:60*/ var t6_ gpu_window_
+											/*line along.go:60*/ var t7_ gpu_digits
+											/*line along.go:60*/ t6_, t7_ = gpu_add__(f_, p_, b_all[w], l_, top_)
+											/*line along.go:60*/ w_all[w] = t6_
+											/*line along.go:60*/ d_all[w] = t7_
+											t8_ := l_
+											/*line along.go:61*/ t9_ := l_
+											/*line along.go:61*/ t10_ := w_all[w].hi_
+											/*line along.go:61*/ t11_ := w_all[w].lo_
+											/*line along.go:61*/ his_[t8_] = t10_
+											/*line along.go:61*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -2371,51 +2325,48 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:64*/ t11_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t12_
+												/*line along.go:63*/ t12_ := n_
+												/*line along.go:63*/ k3_ := int64(0)
+												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:64*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:67*/ var t13_ bool
+								/*line along.go:66*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:67*/ t13_ = gpu_fits__(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t14_ = gpu_fits__(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:67*/ fit_ := t13_
-								var t14_ bool
+								/*line along.go:66*/ fit_ := t14_
+								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											held_ := held_all[w]
-											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
-											held_all[w] = held_
+											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:68*/ if t14_ {
+								/*line along.go:67*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:176*/ f2_all[w] = f_
-												/*line along.go:176*/ p2_all[w] = p_
-												d2_all[w] = total_all[w]
-												/*line along.go:177*/ top2_ = top_
-												/*line along.go:177*/ top2_all[w] = top2_
+												/*line along.go:174*/ f2_all[w] = f_
+												/*line along.go:174*/ p2_all[w] = p_
+												t16_all[w] = t_all[w]
+												/*line along.go:175*/ top2_ = top_
+												/*line along.go:175*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2427,7 +2378,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -2438,14 +2389,14 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var t15_ int64
-														/*line along.go:180*/ t15_ = gpu_digits___(p2_all[w])
-														t15_all[w] = t15_
+														var t17_ int64
+														/*line along.go:178*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
+														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:180*/ k4_ := int64(0)
-											/*line along.go:180*/ for k4_ < t15_all[0] {
+											/*line along.go:178*/ k4_ := int64(0)
+											/*line along.go:178*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -2455,10 +2406,10 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:188*/ sums3_all[w] = sums2_
-															/*line along.go:188*/ words3_all[w] = words2_
-															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
-															/*line along.go:188*/ at2_ = at_
+															/*line along.go:185*/ sums3_all[w] = sums2_
+															/*line along.go:185*/ words3_all[w] = words2_
+															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -2469,7 +2420,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 															}
 														}
 													}
@@ -2479,7 +2430,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																/*line along.go:188*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -2490,17 +2441,17 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:193*/ lower_ := int64(0)
-																/*line along.go:193*/ upper_ := int64(0)
+																/*line along.go:190*/ lower_ := int64(0)
+																/*line along.go:190*/ upper_ := int64(0)
 																{
-																	/*line along.go:194*/ t16_ := n0
-																	/*line along.go:194*/ k5_ := int64(0)
-																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																	/*line along.go:191*/ t18_ := n0
+																	/*line along.go:191*/ k5_ := int64(0)
+																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -2510,17 +2461,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														}
 													}
 												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at_ := at_all[w]
-															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
-															at_all[w] = at_
-														}
-													}
-												}
-												/*line along.go:180*/ k4_ = k4_ + int64(1)
+												/*line along.go:178*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -2528,11 +2469,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var held_ int64
-												/*line along.go:70*/ t17_ := gpu_digits{}
-												/*line along.go:70*/ total_all[w] = t17_
-												/*line along.go:70*/ held_ = int64(0)
-												held_all[w] = held_
+												/*line along.go:69*/ t19_ := gpu_halves{}
+												/*line along.go:69*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -2542,30 +2480,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:72*/ again_ = false
+											/*line along.go:71*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:73*/ if fit_ {
+								/*line along.go:72*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												held_ := held_all[w]
-												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-												held_ = held_ + int64(1)
-												held_all[w] = held_
+												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:78*/ var t18_ int64
+									/*line along.go:76*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -2574,18 +2509,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:78*/ top_ = t18_
+												/*line along.go:76*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:79*/ var t19_ bool
+									/*line along.go:77*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:79*/ t19_ = gpu_fits__(f_, p_, w_all[w], top_)
+												/*line along.go:77*/ t21_ = gpu_fits__(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -2595,19 +2530,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:79*/ again_ = t19_
+												/*line along.go:77*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:80*/ if !again_all[0] {
+									/*line along.go:78*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:139*/ f3_all[w] = f_
-													/*line along.go:139*/ p3_all[w] = p_
-													/*line along.go:139*/ b2_all[w] = b_all[w]
+													/*line along.go:137*/ f3_all[w] = f_
+													/*line along.go:137*/ p3_all[w] = p_
+													/*line along.go:137*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2623,41 +2558,41 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:143*/ least_ = int64(1048576)
-														/*line along.go:143*/ most_ = int64(-1048576)
-														/*line along.go:143*/ special_ = int64(0)
+														/*line along.go:141*/ least_ = int64(1048576)
+														/*line along.go:141*/ most_ = int64(-1048576)
+														/*line along.go:141*/ special_ = int64(0)
 														{
-															/*line along.go:144*/ i_ := b2_all[w].i0_
-															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:142*/ i_ := b2_all[w].i0_
+															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t20_ float64
-																		/*line along.go:146*/ var t21_ float64
-																		/*line along.go:146*/ t20_, t21_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:146*/ u_ := t20_
-																		/*line along.go:146*/ v2_ := t21_
-																		t22_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t22_.special_
-																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
-																			t23_ := min(least_, t22_.exp_)
-																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
-																			/*line along.go:150*/ least_ = t23_
-																			/*line along.go:150*/ most_ = t24_
+																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t22_ float64
+																		/*line along.go:144*/ var t23_ float64
+																		/*line along.go:144*/ t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:144*/ u_ := t22_
+																		/*line along.go:144*/ v2_ := t23_
+																		t24_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t24_.special_
+																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																			t25_ := min(least_, t24_.exp_)
+																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:148*/ least_ = t25_
+																			/*line along.go:148*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:154*/ t25_ := l3_
-														/*line along.go:154*/ t26_ := l3_
-														/*line along.go:154*/ t27_ := l3_
-														/*line along.go:154*/ t28_ := most_
-														/*line along.go:154*/ t29_ := least_
-														/*line along.go:154*/ t30_ := special_
-														/*line along.go:154*/ his2_[t25_] = t28_
-														/*line along.go:154*/ los2_[t26_] = t29_
-														/*line along.go:154*/ sums4_[t27_] = t30_
+														/*line along.go:152*/ t27_ := l3_
+														/*line along.go:152*/ t28_ := l3_
+														/*line along.go:152*/ t29_ := l3_
+														/*line along.go:152*/ t30_ := most_
+														/*line along.go:152*/ t31_ := least_
+														/*line along.go:152*/ t32_ := special_
+														/*line along.go:152*/ his2_[t27_] = t30_
+														/*line along.go:152*/ los2_[t28_] = t31_
+														/*line along.go:152*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2677,18 +2612,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:156*/ t31_ := b2_all[w].step_
-															/*line along.go:156*/ k6_ := int64(0)
-															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
-																t32_ := min(least_, los2_[k6_])
-																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
-																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
-																/*line along.go:157*/ least_ = t32_
-																/*line along.go:157*/ most_ = t33_
-																/*line along.go:157*/ special_ = t34_
+															/*line along.go:154*/ t33_ := b2_all[w].step_
+															/*line along.go:154*/ k6_ := int64(0)
+															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+																t34_ := min(least_, los2_[k6_])
+																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:155*/ least_ = t34_
+																/*line along.go:155*/ most_ = t35_
+																/*line along.go:155*/ special_ = t36_
 															}
 														}
-														/*line along.go:159*/ if l3_ == int64(0) {
+														/*line along.go:157*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2697,32 +2632,32 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													}
 												}
 											}
-											/*line along.go:162*/ var t35_ int64
+											/*line along.go:160*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:162*/ t35_ = most_
+														/*line along.go:160*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:162*/ end_ := t35_
+											/*line along.go:160*/ end_ := t37_
 											{
-												/*line along.go:163*/ var t36_ int64
+												/*line along.go:161*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:163*/ t36_ = least_
+															/*line along.go:161*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:163*/ base_ := t36_
-												/*line along.go:163*/ for base_ < end_ {
+												/*line along.go:161*/ base_ := t38_
+												/*line along.go:161*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2732,27 +2667,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:164*/ s_ := int64(0)
+																/*line along.go:162*/ s_ := int64(0)
 																{
-																	/*line along.go:165*/ i2_ := b2_all[w].i0_
-																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:163*/ i2_ := b2_all[w].i0_
+																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t37_ float64
-																				/*line along.go:167*/ var t38_ float64
-																				/*line along.go:167*/ t37_, t38_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:167*/ u2_ := t37_
-																				/*line along.go:167*/ v3_ := t38_
-																				s_ = s_ + gpu_digit_(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
+																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t39_ float64
+																				/*line along.go:165*/ var t40_ float64
+																				/*line along.go:165*/ t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:165*/ u2_ := t39_
+																				/*line along.go:165*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:188*/ sums5_all[w] = sums4_
-																/*line along.go:188*/ words5_all[w] = words4_
-																/*line along.go:188*/ v4_ = s_
-																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:185*/ sums5_all[w] = sums4_
+																/*line along.go:185*/ words5_all[w] = words4_
+																/*line along.go:185*/ v4_ = s_
+																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2762,7 +2697,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 																}
 															}
 														}
@@ -2772,7 +2707,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2783,17 +2718,17 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:193*/ lower2_ := int64(0)
-																	/*line along.go:193*/ upper2_ := int64(0)
+																	/*line along.go:190*/ lower2_ := int64(0)
+																	/*line along.go:190*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:194*/ t39_ := n0
-																		/*line along.go:194*/ k7_ := int64(0)
-																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																		/*line along.go:191*/ t41_ := n0
+																		/*line along.go:191*/ k7_ := int64(0)
+																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2803,7 +2738,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															}
 														}
 													}
-													/*line along.go:163*/ base_ = base_ + int64(48)
+													/*line along.go:161*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2811,7 +2746,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2819,8 +2754,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:87*/ k8_ := l_
-								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:85*/ k8_ := l_
+								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2830,7 +2765,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2834
+//line kernels_tandem.go:2769
 	}
 	return nil
 }
@@ -2871,17 +2806,16 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 	var sums_ [128]int64
 	var b_all [1024]gpu_block_
 	var top_all [1024]int64
-	var total_all [1024]gpu_digits
-	var held_all [1024]int64
+	var t_all [1024]gpu_halves
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var f2_all [1024]gpu_double
 	var p2_all [1024]gpu_two
-	var d2_all [1024]gpu_digits
+	var t16_all [1024]gpu_halves
 	var top2_all [1024]int64
 	var at_all [1024]int64
-	var t15_all [1024]int64
+	var t17_all [1024]int64
 	var sums3_all [1024][]int64
 	var words3_all [1024][]int64
 	var v_all [1024]int64
@@ -2921,7 +2855,6 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							var top_ int64
-							var held_ int64
 							l_ := l0
 							{
 								/*line along.go:47*/ k_ := l_
@@ -2934,28 +2867,26 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								b_all[w].shift_ = shift_[o_]
 							}
 							top_ = int64(0)
-							total_all[w] = gpu_digits{}
-							held_ = int64(0)
+							t_all[w] = gpu_halves{}
 							top_all[w] = top_
-							held_all[w] = held_
 						}
 					}
 				}
 				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t2_ := support.Rem(k2_, across_) * width_
+					/*line along.go:56*/ k2_ := g0
+					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
+						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t_
-									/*line along.go:58*/ b_all[w].j0_ = t2_
-									t3_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t4_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t3_
-									/*line along.go:59*/ b_all[w].j1_ = t4_
+									/*line along.go:57*/ b_all[w].i0_ = t2_
+									/*line along.go:57*/ b_all[w].j0_ = t3_
+									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
+									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:58*/ b_all[w].i1_ = t4_
+									/*line along.go:58*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -2965,29 +2896,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:60*/ again_ = true
+										/*line along.go:59*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:59*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:61*/ var t5_ gpu_window_
-											/*line along.go:61*/ var t6_ gpu_digits
-											/*line along.go:61*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t5_
-											/*line along.go:61*/ d_all[w] = t6_
-											t7_ := l_
-											/*line along.go:62*/ t8_ := l_
-											/*line along.go:62*/ t9_ := w_all[w].hi_
-											/*line along.go:62*/ t10_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t7_] = t9_
-											/*line along.go:62*/ los_[t8_] = t10_
+											/*line along.go:60*/ var t6_ gpu_window_
+											/*line along.go:60*/ var t7_ gpu_digits
+											/*line along.go:60*/ t6_, t7_ = gpu_add___(f_, p_, b_all[w], l_, top_)
+											/*line along.go:60*/ w_all[w] = t6_
+											/*line along.go:60*/ d_all[w] = t7_
+											t8_ := l_
+											/*line along.go:61*/ t9_ := l_
+											/*line along.go:61*/ t10_ := w_all[w].hi_
+											/*line along.go:61*/ t11_ := w_all[w].lo_
+											/*line along.go:61*/ his_[t8_] = t10_
+											/*line along.go:61*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -2997,51 +2928,48 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:64*/ t11_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t11_; k3_ = k3_ + int64(1) {
-													t12_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t12_
+												/*line along.go:63*/ t12_ := n_
+												/*line along.go:63*/ k3_ := int64(0)
+												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
+													/*line along.go:64*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:67*/ var t13_ bool
+								/*line along.go:66*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:67*/ t13_ = gpu_fits___(f_, p_, w_all[w], top_)
+											/*line along.go:66*/ t14_ = gpu_fits___(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:67*/ fit_ := t13_
-								var t14_ bool
+								/*line along.go:66*/ fit_ := t14_
+								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											held_ := held_all[w]
-											/*line along.go:68*/ t14_ = ((!fit_) || (held_ == gpu_blocks_(f_))) || (k2_ >= blocks_)
-											held_all[w] = held_
+											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:68*/ if t14_ {
+								/*line along.go:67*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:176*/ f2_all[w] = f_
-												/*line along.go:176*/ p2_all[w] = p_
-												d2_all[w] = total_all[w]
-												/*line along.go:177*/ top2_ = top_
-												/*line along.go:177*/ top2_all[w] = top2_
+												/*line along.go:174*/ f2_all[w] = f_
+												/*line along.go:174*/ p2_all[w] = p_
+												t16_all[w] = t_all[w]
+												/*line along.go:175*/ top2_ = top_
+												/*line along.go:175*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -3053,7 +2981,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:179*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -3064,14 +2992,14 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 												for l1 := int64(0); l1 < n1; l1++ {
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
-														var t15_ int64
-														/*line along.go:180*/ t15_ = gpu_digits____(p2_all[w])
-														t15_all[w] = t15_
+														var t17_ int64
+														/*line along.go:178*/ t17_ = int64(2) * gpu_digits____(p2_all[w])
+														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:180*/ k4_ := int64(0)
-											/*line along.go:180*/ for k4_ < t15_all[0] {
+											/*line along.go:178*/ k4_ := int64(0)
+											/*line along.go:178*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -3081,10 +3009,10 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:188*/ sums3_all[w] = sums2_
-															/*line along.go:188*/ words3_all[w] = words2_
-															/*line along.go:188*/ v_ = gpu_digit(d2_all[w], k4_)
-															/*line along.go:188*/ at2_ = at_
+															/*line along.go:185*/ sums3_all[w] = sums2_
+															/*line along.go:185*/ words3_all[w] = words2_
+															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -3095,7 +3023,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 															}
 														}
 													}
@@ -3105,7 +3033,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:191*/ sums3_all[w][l2_] = v_
+																/*line along.go:188*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -3116,17 +3044,17 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:193*/ lower_ := int64(0)
-																/*line along.go:193*/ upper_ := int64(0)
+																/*line along.go:190*/ lower_ := int64(0)
+																/*line along.go:190*/ upper_ := int64(0)
 																{
-																	/*line along.go:194*/ t16_ := n0
-																	/*line along.go:194*/ k5_ := int64(0)
-																	/*line along.go:194*/ for ; k5_ < t16_; k5_ = k5_ + int64(1) {
+																	/*line along.go:191*/ t18_ := n0
+																	/*line along.go:191*/ k5_ := int64(0)
+																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:198*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -3136,17 +3064,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															at_ := at_all[w]
-															/*line along.go:182*/ at_ = at_ + (int64(1) - gpu_precision_(f2_all[w]))
-															at_all[w] = at_
-														}
-													}
-												}
-												/*line along.go:180*/ k4_ = k4_ + int64(1)
+												/*line along.go:178*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -3154,11 +3072,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var held_ int64
-												/*line along.go:70*/ t17_ := gpu_digits{}
-												/*line along.go:70*/ total_all[w] = t17_
-												/*line along.go:70*/ held_ = int64(0)
-												held_all[w] = held_
+												/*line along.go:69*/ t19_ := gpu_halves{}
+												/*line along.go:69*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -3168,30 +3083,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:72*/ again_ = false
+											/*line along.go:71*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:73*/ if fit_ {
+								/*line along.go:72*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												held_ := held_all[w]
-												/*line along.go:74*/ total_all[w] = gpu_more(total_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-												held_ = held_ + int64(1)
-												held_all[w] = held_
+												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:78*/ var t18_ int64
+									/*line along.go:76*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:78*/ t18_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -3200,18 +3112,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:78*/ top_ = t18_
+												/*line along.go:76*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:79*/ var t19_ bool
+									/*line along.go:77*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:79*/ t19_ = gpu_fits___(f_, p_, w_all[w], top_)
+												/*line along.go:77*/ t21_ = gpu_fits___(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -3221,19 +3133,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:79*/ again_ = t19_
+												/*line along.go:77*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:80*/ if !again_all[0] {
+									/*line along.go:78*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:139*/ f3_all[w] = f_
-													/*line along.go:139*/ p3_all[w] = p_
-													/*line along.go:139*/ b2_all[w] = b_all[w]
+													/*line along.go:137*/ f3_all[w] = f_
+													/*line along.go:137*/ p3_all[w] = p_
+													/*line along.go:137*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -3249,41 +3161,41 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:143*/ least_ = int64(1048576)
-														/*line along.go:143*/ most_ = int64(-1048576)
-														/*line along.go:143*/ special_ = int64(0)
+														/*line along.go:141*/ least_ = int64(1048576)
+														/*line along.go:141*/ most_ = int64(-1048576)
+														/*line along.go:141*/ special_ = int64(0)
 														{
-															/*line along.go:144*/ i_ := b2_all[w].i0_
-															/*line along.go:144*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:142*/ i_ := b2_all[w].i0_
+															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:145*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:145*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t20_ float64
-																		/*line along.go:146*/ var t21_ float64
-																		/*line along.go:146*/ t20_, t21_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:146*/ u_ := t20_
-																		/*line along.go:146*/ v2_ := t21_
-																		t22_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t22_.special_
-																		if (t22_.hi_ | t22_.lo_) != uint64(0) {
-																			t23_ := min(least_, t22_.exp_)
-																			/*line along.go:150*/ t24_ := max(most_, gpu_top(t22_))
-																			/*line along.go:150*/ least_ = t23_
-																			/*line along.go:150*/ most_ = t24_
+																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																		var t22_ float64
+																		/*line along.go:144*/ var t23_ float64
+																		/*line along.go:144*/ t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:144*/ u_ := t22_
+																		/*line along.go:144*/ v2_ := t23_
+																		t24_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
+																		special_ = special_ | t24_.special_
+																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																			t25_ := min(least_, t24_.exp_)
+																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:148*/ least_ = t25_
+																			/*line along.go:148*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:154*/ t25_ := l3_
-														/*line along.go:154*/ t26_ := l3_
-														/*line along.go:154*/ t27_ := l3_
-														/*line along.go:154*/ t28_ := most_
-														/*line along.go:154*/ t29_ := least_
-														/*line along.go:154*/ t30_ := special_
-														/*line along.go:154*/ his2_[t25_] = t28_
-														/*line along.go:154*/ los2_[t26_] = t29_
-														/*line along.go:154*/ sums4_[t27_] = t30_
+														/*line along.go:152*/ t27_ := l3_
+														/*line along.go:152*/ t28_ := l3_
+														/*line along.go:152*/ t29_ := l3_
+														/*line along.go:152*/ t30_ := most_
+														/*line along.go:152*/ t31_ := least_
+														/*line along.go:152*/ t32_ := special_
+														/*line along.go:152*/ his2_[t27_] = t30_
+														/*line along.go:152*/ los2_[t28_] = t31_
+														/*line along.go:152*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -3303,18 +3215,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:156*/ t31_ := b2_all[w].step_
-															/*line along.go:156*/ k6_ := int64(0)
-															/*line along.go:156*/ for ; k6_ < t31_; k6_ = k6_ + int64(1) {
-																t32_ := min(least_, los2_[k6_])
-																/*line along.go:157*/ t33_ := max(most_, his2_[k6_])
-																/*line along.go:157*/ t34_ := special_ | sums4_[k6_]
-																/*line along.go:157*/ least_ = t32_
-																/*line along.go:157*/ most_ = t33_
-																/*line along.go:157*/ special_ = t34_
+															/*line along.go:154*/ t33_ := b2_all[w].step_
+															/*line along.go:154*/ k6_ := int64(0)
+															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+																t34_ := min(least_, los2_[k6_])
+																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:155*/ least_ = t34_
+																/*line along.go:155*/ most_ = t35_
+																/*line along.go:155*/ special_ = t36_
 															}
 														}
-														/*line along.go:159*/ if l3_ == int64(0) {
+														/*line along.go:157*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -3323,32 +3235,32 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:162*/ var t35_ int64
+											/*line along.go:160*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:162*/ t35_ = most_
+														/*line along.go:160*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:162*/ end_ := t35_
+											/*line along.go:160*/ end_ := t37_
 											{
-												/*line along.go:163*/ var t36_ int64
+												/*line along.go:161*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:163*/ t36_ = least_
+															/*line along.go:161*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:163*/ base_ := t36_
-												/*line along.go:163*/ for base_ < end_ {
+												/*line along.go:161*/ base_ := t38_
+												/*line along.go:161*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -3358,27 +3270,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:164*/ s_ := int64(0)
+																/*line along.go:162*/ s_ := int64(0)
 																{
-																	/*line along.go:165*/ i2_ := b2_all[w].i0_
-																	/*line along.go:165*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:163*/ i2_ := b2_all[w].i0_
+																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:166*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:166*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t37_ float64
-																				/*line along.go:167*/ var t38_ float64
-																				/*line along.go:167*/ t37_, t38_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:167*/ u2_ := t37_
-																				/*line along.go:167*/ v3_ := t38_
-																				s_ = s_ + gpu_digit_(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
+																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																				var t39_ float64
+																				/*line along.go:165*/ var t40_ float64
+																				/*line along.go:165*/ t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:165*/ u2_ := t39_
+																				/*line along.go:165*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:188*/ sums5_all[w] = sums4_
-																/*line along.go:188*/ words5_all[w] = words4_
-																/*line along.go:188*/ v4_ = s_
-																/*line along.go:188*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:185*/ sums5_all[w] = sums4_
+																/*line along.go:185*/ words5_all[w] = words4_
+																/*line along.go:185*/ v4_ = s_
+																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3388,7 +3300,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:189
+//line along.go:186
 																}
 															}
 														}
@@ -3398,7 +3310,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3409,17 +3321,17 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:193*/ lower2_ := int64(0)
-																	/*line along.go:193*/ upper2_ := int64(0)
+																	/*line along.go:190*/ lower2_ := int64(0)
+																	/*line along.go:190*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:194*/ t39_ := n0
-																		/*line along.go:194*/ k7_ := int64(0)
-																		/*line along.go:194*/ for ; k7_ < t39_; k7_ = k7_ + int64(1) {
+																		/*line along.go:191*/ t41_ := n0
+																		/*line along.go:191*/ k7_ := int64(0)
+																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:198*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -3429,7 +3341,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:163*/ base_ = base_ + int64(48)
+													/*line along.go:161*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -3437,7 +3349,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -3445,8 +3357,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:87*/ k8_ := l_
-								/*line along.go:87*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:85*/ k8_ := l_
+								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -3456,7 +3368,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3460
+//line kernels_tandem.go:3372
 	}
 	return nil
 }
@@ -3597,7 +3509,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3601
+//line kernels_tandem.go:3513
 	}
 	return nil
 }
@@ -3738,7 +3650,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3742
+//line kernels_tandem.go:3654
 	}
 	return nil
 }
@@ -3879,7 +3791,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3883
+//line kernels_tandem.go:3795
 	}
 	return nil
 }
@@ -4020,7 +3932,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4024
+//line kernels_tandem.go:3936
 	}
 	return nil
 }
@@ -4161,7 +4073,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4165
+//line kernels_tandem.go:4077
 	}
 	return nil
 }
@@ -4227,7 +4139,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4231
+//line kernels_tandem.go:4143
 	}
 	return nil
 }
@@ -4293,7 +4205,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4297
+//line kernels_tandem.go:4209
 	}
 	return nil
 }
@@ -4359,7 +4271,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4363
+//line kernels_tandem.go:4275
 	}
 	return nil
 }
@@ -4425,7 +4337,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4429
+//line kernels_tandem.go:4341
 	}
 	return nil
 }
@@ -4491,7 +4403,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4495
+//line kernels_tandem.go:4407
 	}
 	return nil
 }
@@ -4556,7 +4468,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4560
+//line kernels_tandem.go:4472
 	}
 	return nil
 }
@@ -4621,7 +4533,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4625
+//line kernels_tandem.go:4537
 	}
 	return nil
 }
@@ -4686,7 +4598,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4690
+//line kernels_tandem.go:4602
 	}
 	return nil
 }
@@ -4751,7 +4663,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4755
+//line kernels_tandem.go:4667
 	}
 	return nil
 }
@@ -4816,7 +4728,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4820
+//line kernels_tandem.go:4732
 	}
 	return nil
 }
@@ -4881,7 +4793,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:4885
+//line kernels_tandem.go:4797
 	}
 	return nil
 }
@@ -4969,7 +4881,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:4973
+//line kernels_tandem.go:4885
 	}
 	return nil
 }
@@ -5057,7 +4969,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5061
+//line kernels_tandem.go:4973
 	}
 	return nil
 }
@@ -5074,71 +4986,67 @@ func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, wor
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
+					w_ = gpu_with_(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
 					d_ = gpu_plus(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits(f_, p_, w_, sum_.top_)
-			if (!fit_) || (sum_.held_ == gpu_blocks(f_)) {
-				gpu_addDigits(f_, p_, parts_, words_, sum_)
-				t3_ := gpu_running{top_: sum_.top_}
-				/*line across.go:91*/ sum_ = t3_
-			}
 			if fit_ {
 				d_ = gpu_without(d_, int32((c_.i1_-c_.i0_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-				sum_.total_ = gpu_more(sum_.total_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-				sum_.held_ = sum_.held_ + int64(1)
+				sum_.t_ = gpu_with(sum_.t_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 				return sum_
 			}
-			sum_.top_ = gpu_topOf(f_, w_)
+			gpu_addDigits(f_, p_, parts_, words_, sum_)
+			t3_ := gpu_running{top_: gpu_topOf(f_, w_)}
+			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:101*/ least_ := int64(1048576)
-	/*line across.go:101*/ most_ := int64(-1048576)
+	/*line across.go:97*/ least_ := int64(1048576)
+	/*line across.go:97*/ most_ := int64(-1048576)
 	{
-		/*line across.go:102*/ i2_ := c_.i0_
-		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:98*/ i2_ := c_.i0_
+		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at(f_, p_, c_, i2_)
-			/*line across.go:103*/ u2_ := t4_
+			/*line across.go:99*/ u2_ := t4_
 			t5_ := gpu_exactly(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:107*/ least_ = t6_
-				/*line across.go:107*/ most_ = t7_
+				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:103*/ least_ = t6_
+				/*line across.go:103*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:110*/ base_ := least_
-		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
+		/*line across.go:106*/ base_ := least_
+		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:112*/ i3_ := c_.i0_
-				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:108*/ i3_ := c_.i0_
+				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at(f_, p_, c_, i3_)
-					/*line across.go:113*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly(f_, p_, u3_, u3_), base_)
+					/*line across.go:109*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit(gpu_exactly(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom(f_), s2_)
+			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom(f_), s2_)
 		}
 	}
-	/*line across.go:118*/ return sum_
-//line kernels_tandem.go:5130
+	/*line across.go:114*/ return sum_
+//line kernels_tandem.go:5038
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:125*/ base_ := gpu_unit(f_, sum_.top_) - gpu_bottom(f_)
+	/*line across.go:121*/ at_ := gpu_unit(f_, sum_.top_) - gpu_bottom(f_)
 	{
-		/*line across.go:126*/ t_ := gpu_digits__(p_)
-		/*line across.go:126*/ k_ := int64(0)
-		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision(f_))), gpu_digit(sum_.total_, k_))
+		/*line across.go:122*/ t_ := int64(2) * gpu_digits__(p_)
+		/*line across.go:122*/ k_ := int64(0)
+		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5142
+//line kernels_tandem.go:5050
 }
 
 func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5153,71 +5061,67 @@ func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, w
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at_(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
 					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits_(f_, p_, w_, sum_.top_)
-			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
-				gpu_addDigits_(f_, p_, parts_, words_, sum_)
-				t3_ := gpu_running{top_: sum_.top_}
-				/*line across.go:91*/ sum_ = t3_
-			}
 			if fit_ {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
-				sum_.held_ = sum_.held_ + int64(1)
+				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
 				return sum_
 			}
-			sum_.top_ = gpu_topOf_(f_, w_)
+			gpu_addDigits_(f_, p_, parts_, words_, sum_)
+			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
+			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:101*/ least_ := int64(1048576)
-	/*line across.go:101*/ most_ := int64(-1048576)
+	/*line across.go:97*/ least_ := int64(1048576)
+	/*line across.go:97*/ most_ := int64(-1048576)
 	{
-		/*line across.go:102*/ i2_ := c_.i0_
-		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:98*/ i2_ := c_.i0_
+		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at_(f_, p_, c_, i2_)
-			/*line across.go:103*/ u2_ := t4_
+			/*line across.go:99*/ u2_ := t4_
 			t5_ := gpu_exactly_(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:107*/ least_ = t6_
-				/*line across.go:107*/ most_ = t7_
+				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:103*/ least_ = t6_
+				/*line across.go:103*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:110*/ base_ := least_
-		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
+		/*line across.go:106*/ base_ := least_
+		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:112*/ i3_ := c_.i0_
-				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:108*/ i3_ := c_.i0_
+				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at_(f_, p_, c_, i3_)
-					/*line across.go:113*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly_(f_, p_, u3_, u3_), base_)
+					/*line across.go:109*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit(gpu_exactly_(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
+			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:118*/ return sum_
-//line kernels_tandem.go:5209
+	/*line across.go:114*/ return sum_
+//line kernels_tandem.go:5113
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
+	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line across.go:126*/ t_ := gpu_digits__(p_)
-		/*line across.go:126*/ k_ := int64(0)
-		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		/*line across.go:122*/ t_ := int64(2) * gpu_digits__(p_)
+		/*line across.go:122*/ k_ := int64(0)
+		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5221
+//line kernels_tandem.go:5125
 }
 
 func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5232,71 +5136,67 @@ func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at__(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
 					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits__(f_, p_, w_, sum_.top_)
-			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
-				gpu_addDigits__(f_, p_, parts_, words_, sum_)
-				t3_ := gpu_running{top_: sum_.top_}
-				/*line across.go:91*/ sum_ = t3_
-			}
 			if fit_ {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
-				sum_.held_ = sum_.held_ + int64(1)
+				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
 				return sum_
 			}
-			sum_.top_ = gpu_topOf_(f_, w_)
+			gpu_addDigits__(f_, p_, parts_, words_, sum_)
+			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
+			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:101*/ least_ := int64(1048576)
-	/*line across.go:101*/ most_ := int64(-1048576)
+	/*line across.go:97*/ least_ := int64(1048576)
+	/*line across.go:97*/ most_ := int64(-1048576)
 	{
-		/*line across.go:102*/ i2_ := c_.i0_
-		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:98*/ i2_ := c_.i0_
+		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at__(f_, p_, c_, i2_)
-			/*line across.go:103*/ u2_ := t4_
+			/*line across.go:99*/ u2_ := t4_
 			t5_ := gpu_exactly__(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:107*/ least_ = t6_
-				/*line across.go:107*/ most_ = t7_
+				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:103*/ least_ = t6_
+				/*line across.go:103*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:110*/ base_ := least_
-		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
+		/*line across.go:106*/ base_ := least_
+		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:112*/ i3_ := c_.i0_
-				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:108*/ i3_ := c_.i0_
+				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at__(f_, p_, c_, i3_)
-					/*line across.go:113*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly__(f_, p_, u3_, u3_), base_)
+					/*line across.go:109*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit(gpu_exactly__(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
+			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:118*/ return sum_
-//line kernels_tandem.go:5288
+	/*line across.go:114*/ return sum_
+//line kernels_tandem.go:5188
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
+	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line across.go:126*/ t_ := gpu_digits___(p_)
-		/*line across.go:126*/ k_ := int64(0)
-		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		/*line across.go:122*/ t_ := int64(2) * gpu_digits___(p_)
+		/*line across.go:122*/ k_ := int64(0)
+		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5300
+//line kernels_tandem.go:5200
 }
 
 func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5311,100 +5211,96 @@ func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64,
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at___(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
 					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits___(f_, p_, w_, sum_.top_)
-			if (!fit_) || (sum_.held_ == gpu_blocks_(f_)) {
-				gpu_addDigits___(f_, p_, parts_, words_, sum_)
-				t3_ := gpu_running{top_: sum_.top_}
-				/*line across.go:91*/ sum_ = t3_
-			}
 			if fit_ {
 				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-				sum_.total_ = gpu_more(sum_.total_, d_.a_, d_.b_, d_.c_)
-				sum_.held_ = sum_.held_ + int64(1)
+				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
 				return sum_
 			}
-			sum_.top_ = gpu_topOf_(f_, w_)
+			gpu_addDigits___(f_, p_, parts_, words_, sum_)
+			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
+			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:101*/ least_ := int64(1048576)
-	/*line across.go:101*/ most_ := int64(-1048576)
+	/*line across.go:97*/ least_ := int64(1048576)
+	/*line across.go:97*/ most_ := int64(-1048576)
 	{
-		/*line across.go:102*/ i2_ := c_.i0_
-		/*line across.go:102*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
+		/*line across.go:98*/ i2_ := c_.i0_
+		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
 			t4_ := gpu_at___(f_, p_, c_, i2_)
-			/*line across.go:103*/ u2_ := t4_
+			/*line across.go:99*/ u2_ := t4_
 			t5_ := gpu_exactly___(f_, p_, u2_, u2_)
 			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
 			if (t5_.hi_ | t5_.lo_) != uint64(0) {
 				t6_ := min(least_, t5_.exp_)
-				/*line across.go:107*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:107*/ least_ = t6_
-				/*line across.go:107*/ most_ = t7_
+				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
+				/*line across.go:103*/ least_ = t6_
+				/*line across.go:103*/ most_ = t7_
 			}
 		}
 	}
 	{
-		/*line across.go:110*/ base_ := least_
-		/*line across.go:110*/ for ; base_ < most_; base_ = base_ + int64(48) {
+		/*line across.go:106*/ base_ := least_
+		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
 			s2_ := int64(0)
 			{
-				/*line across.go:112*/ i3_ := c_.i0_
-				/*line across.go:112*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
+				/*line across.go:108*/ i3_ := c_.i0_
+				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
 					t8_ := gpu_at___(f_, p_, c_, i3_)
-					/*line across.go:113*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit_(gpu_exactly___(f_, p_, u3_, u3_), base_)
+					/*line across.go:109*/ u3_ := t8_
+					s2_ = s2_ + gpu_digit(gpu_exactly___(f_, p_, u3_, u3_), base_)
 				}
 			}
-			/*line across.go:116*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
+			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
 		}
 	}
-	/*line across.go:118*/ return sum_
-//line kernels_tandem.go:5367
+	/*line across.go:114*/ return sum_
+//line kernels_tandem.go:5263
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:125*/ base_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
+	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
 	{
-		/*line across.go:126*/ t_ := gpu_digits____(p_)
-		/*line across.go:126*/ k_ := int64(0)
-		/*line across.go:126*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, base_+(k_*(int64(1)-gpu_precision_(f_))), gpu_digit(sum_.total_, k_))
+		/*line across.go:122*/ t_ := int64(2) * gpu_digits____(p_)
+		/*line across.go:122*/ k_ := int64(0)
+		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5379
+//line kernels_tandem.go:5275
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:121*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:119*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	{
-		/*line along.go:124*/ i_ := b_.i0_
-		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:122*/ i_ := b_.i0_
+		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:125*/ j_ := b_.j0_ + l_
-				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:123*/ j_ := b_.j0_ + l_
+				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-					/*line along.go:126*/ var t2_ float32
-					/*line along.go:126*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:126*/ u_ := t_
-					/*line along.go:126*/ v_ := t2_
-					w_ = gpu_with(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+					/*line along.go:124*/ var t2_ float32
+					/*line along.go:124*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:124*/ u_ := t_
+					/*line along.go:124*/ v_ := t2_
+					w_ = gpu_with_(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					d_ = gpu_plus(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:131*/ count_ := int32(0)
+	/*line along.go:129*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:5408
+//line kernels_tandem.go:5304
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -5419,42 +5315,59 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:5423
-}
-
-func gpu_blocks(t_ gpu_single) int64 {
-	/*line format.go:46*/ return int64(1073741824)
-//line kernels_tandem.go:5428
+//line kernels_tandem.go:5319
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:5433
+//line kernels_tandem.go:5324
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:38*/ return int64(-384)
-//line kernels_tandem.go:5438
+	/*line format.go:37*/ return int64(-384)
+//line kernels_tandem.go:5329
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:5443
+//line kernels_tandem.go:5334
 }
 
-func gpu_digit(d_ gpu_digits, k_ int64) int64 {
+func gpu_part(t_ gpu_halves, k_ int64) int64 {
 	{
-		/*line terms.go:124*/ t_ := k_
-		if t_ == int64(0) {
-			return d_.a_
+		/*line terms.go:134*/ t2_ := k_
+		if t2_ == int64(0) {
+			return t_.lower_.a_
 		} else {
-			/*line terms.go:127*/ if t_ == int64(1) {
-				return d_.b_
+			/*line terms.go:137*/ if t2_ == int64(1) {
+				return t_.upper_.a_
+			} else {
+				/*line terms.go:139*/ if t2_ == int64(2) {
+					return t_.lower_.b_
+				} else {
+					/*line terms.go:141*/ if t2_ == int64(3) {
+						return t_.upper_.b_
+					} else {
+						/*line terms.go:143*/ if t2_ == int64(4) {
+							return t_.lower_.c_
+						}
+					}
+				}
 			}
 		}
 	}
-	/*line terms.go:130*/ return d_.c_
-//line kernels_tandem.go:5458
+	/*line terms.go:146*/ return t_.upper_.c_
+//line kernels_tandem.go:5361
+}
+
+func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
+	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:5366
+}
+
+func gpu_precision(t_ gpu_single) int64 {
+	/*line format.go:34*/ return int64(24)
+//line kernels_tandem.go:5371
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -5465,125 +5378,120 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:5469
+//line kernels_tandem.go:5382
 }
 
-func gpu_precision(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(24)
-//line kernels_tandem.go:5474
-}
-
-func gpu_more(d_ gpu_digits, a_ int64, b_ int64, c_ int64) gpu_digits {
-	/*line terms.go:120*/ t_ := gpu_digits{a_: d_.a_ + a_, b_: d_.b_ + b_, c_: d_.c_ + c_}
-	/*line terms.go:120*/ return t_
-//line kernels_tandem.go:5480
+func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
+	/*line terms.go:126*/ t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
+	/*line terms.go:126*/ return t2_
+//line kernels_tandem.go:5388
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:5485
+//line kernels_tandem.go:5393
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:104*/ var u_ float32
-	/*line along.go:104*/ var v_ float32
-	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:102*/ var u_ float32
+	/*line along.go:102*/ var v_ float32
+	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:108*/ u_ = t_
-		/*line along.go:108*/ v_ = t2_
+		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:106*/ u_ = t_
+		/*line along.go:106*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float32(u_ * v_), float32(1)
 		}
 		return u_, v_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:5503
+//line kernels_tandem.go:5411
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:143*/ var t_ uint64
-	/*line terms.go:143*/ var t2_ int64
-	/*line terms.go:143*/ var t3_ bool
-	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:143*/ m_ := t_
-	/*line terms.go:143*/ e_ := t2_
-	/*line terms.go:143*/ finite_ := t3_
+	/*line terms.go:162*/ var t_ uint64
+	/*line terms.go:162*/ var t2_ int64
+	/*line terms.go:162*/ var t3_ bool
+	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:162*/ m_ := t_
+	/*line terms.go:162*/ e_ := t2_
+	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special(x_)}
-			/*line terms.go:146*/ return t4_
+			/*line terms.go:165*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		/*line terms.go:148*/ return t5_
+		/*line terms.go:167*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:150*/ var t7_ int64
-	/*line terms.go:150*/ var t8_ bool
-	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split(f_, y_)
-	/*line terms.go:150*/ n_ := t6_
-	/*line terms.go:150*/ g_ := t7_
-	/*line terms.go:150*/ finite2_ := t8_
+	/*line terms.go:169*/ var t7_ int64
+	/*line terms.go:169*/ var t8_ bool
+	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split(f_, y_)
+	/*line terms.go:169*/ n_ := t6_
+	/*line terms.go:169*/ g_ := t7_
+	/*line terms.go:169*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special(float32(x_ * y_))}
-		/*line terms.go:152*/ return t9_
+		/*line terms.go:171*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:154*/ t11_ := m_ * n_
-	/*line terms.go:154*/ hi_ := t10_
-	/*line terms.go:154*/ lo_ := t11_
+	/*line terms.go:173*/ t11_ := m_ * n_
+	/*line terms.go:173*/ hi_ := t10_
+	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	/*line terms.go:155*/ return t12_
-//line kernels_tandem.go:5539
+	/*line terms.go:174*/ return t12_
+//line kernels_tandem.go:5447
 }
 
 func gpu_top(w_ gpu_wide) int64 {
-	/*line terms.go:160*/ if w_.hi_ != uint64(0) {
+	/*line terms.go:179*/ if w_.hi_ != uint64(0) {
 		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
 	}
 	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:5547
+//line kernels_tandem.go:5455
 }
 
-func gpu_digit_(w_ gpu_wide, base_ int64) int64 {
-	/*line terms.go:171*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:171*/ down_ := uint64((base_ - w_.exp_))
+func gpu_digit(w_ gpu_wide, base_ int64) int64 {
+	/*line terms.go:190*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:190*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & uint64(281474976710655)))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:5558
+//line kernels_tandem.go:5466
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:124*/ i_ := b_.i0_
-		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:122*/ i_ := b_.i0_
+		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:125*/ j_ := b_.j0_ + l_
-				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:123*/ j_ := b_.j0_ + l_
+				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:126*/ var t2_ float64
-					/*line along.go:126*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:126*/ u_ := t_
-					/*line along.go:126*/ v_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+					/*line along.go:124*/ var t2_ float64
+					/*line along.go:124*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:124*/ u_ := t_
+					/*line along.go:124*/ v_ := t2_
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:131*/ count_ := int64(0)
+	/*line along.go:129*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:5587
+//line kernels_tandem.go:5495
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -5598,115 +5506,110 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5602
-}
-
-func gpu_blocks_(t_ gpu_double) int64 {
-	/*line format.go:63*/ return int64(4)
-//line kernels_tandem.go:5607
+//line kernels_tandem.go:5510
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:5612
+//line kernels_tandem.go:5515
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:55*/ return int64(-2176)
-//line kernels_tandem.go:5617
+	/*line format.go:53*/ return int64(-2176)
+//line kernels_tandem.go:5520
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:52*/ return int64(53)
-//line kernels_tandem.go:5622
+	/*line format.go:50*/ return int64(53)
+//line kernels_tandem.go:5525
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:5627
+//line kernels_tandem.go:5530
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:104*/ var u_ float64
-	/*line along.go:104*/ var v_ float64
-	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:102*/ var u_ float64
+	/*line along.go:102*/ var v_ float64
+	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:108*/ u_ = t_
-		/*line along.go:108*/ v_ = t2_
+		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:106*/ u_ = t_
+		/*line along.go:106*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5645
+//line kernels_tandem.go:5548
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:143*/ var t_ uint64
-	/*line terms.go:143*/ var t2_ int64
-	/*line terms.go:143*/ var t3_ bool
-	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:143*/ m_ := t_
-	/*line terms.go:143*/ e_ := t2_
-	/*line terms.go:143*/ finite_ := t3_
+	/*line terms.go:162*/ var t_ uint64
+	/*line terms.go:162*/ var t2_ int64
+	/*line terms.go:162*/ var t3_ bool
+	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:162*/ m_ := t_
+	/*line terms.go:162*/ e_ := t2_
+	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:146*/ return t4_
+			/*line terms.go:165*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:148*/ return t5_
+		/*line terms.go:167*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:150*/ var t7_ int64
-	/*line terms.go:150*/ var t8_ bool
-	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:150*/ n_ := t6_
-	/*line terms.go:150*/ g_ := t7_
-	/*line terms.go:150*/ finite2_ := t8_
+	/*line terms.go:169*/ var t7_ int64
+	/*line terms.go:169*/ var t8_ bool
+	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:169*/ n_ := t6_
+	/*line terms.go:169*/ g_ := t7_
+	/*line terms.go:169*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:152*/ return t9_
+		/*line terms.go:171*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:154*/ t11_ := m_ * n_
-	/*line terms.go:154*/ hi_ := t10_
-	/*line terms.go:154*/ lo_ := t11_
+	/*line terms.go:173*/ t11_ := m_ * n_
+	/*line terms.go:173*/ hi_ := t10_
+	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:155*/ return t12_
-//line kernels_tandem.go:5681
+	/*line terms.go:174*/ return t12_
+//line kernels_tandem.go:5584
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:124*/ i_ := b_.i0_
-		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:122*/ i_ := b_.i0_
+		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:125*/ j_ := b_.j0_ + l_
-				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:123*/ j_ := b_.j0_ + l_
+				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:126*/ var t2_ float64
-					/*line along.go:126*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:126*/ u_ := t_
-					/*line along.go:126*/ v_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+					/*line along.go:124*/ var t2_ float64
+					/*line along.go:124*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:124*/ u_ := t_
+					/*line along.go:124*/ v_ := t2_
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:131*/ count_ := int64(0)
+	/*line along.go:129*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:5710
+//line kernels_tandem.go:5613
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -5721,95 +5624,95 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5725
+//line kernels_tandem.go:5628
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:5730
+//line kernels_tandem.go:5633
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:104*/ var u_ float64
-	/*line along.go:104*/ var v_ float64
-	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:102*/ var u_ float64
+	/*line along.go:102*/ var v_ float64
+	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t_ := float64((x_ - b_.shift_))
-		/*line along.go:108*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
-		/*line along.go:108*/ u_ = t_
-		/*line along.go:108*/ v_ = t2_
+		/*line along.go:106*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
+		/*line along.go:106*/ u_ = t_
+		/*line along.go:106*/ v_ = t2_
 		if gpu_exact_(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:5748
+//line kernels_tandem.go:5651
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:143*/ var t_ uint64
-	/*line terms.go:143*/ var t2_ int64
-	/*line terms.go:143*/ var t3_ bool
-	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:143*/ m_ := t_
-	/*line terms.go:143*/ e_ := t2_
-	/*line terms.go:143*/ finite_ := t3_
+	/*line terms.go:162*/ var t_ uint64
+	/*line terms.go:162*/ var t2_ int64
+	/*line terms.go:162*/ var t3_ bool
+	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:162*/ m_ := t_
+	/*line terms.go:162*/ e_ := t2_
+	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:146*/ return t4_
+			/*line terms.go:165*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:148*/ return t5_
+		/*line terms.go:167*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:150*/ var t7_ int64
-	/*line terms.go:150*/ var t8_ bool
-	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:150*/ n_ := t6_
-	/*line terms.go:150*/ g_ := t7_
-	/*line terms.go:150*/ finite2_ := t8_
+	/*line terms.go:169*/ var t7_ int64
+	/*line terms.go:169*/ var t8_ bool
+	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:169*/ n_ := t6_
+	/*line terms.go:169*/ g_ := t7_
+	/*line terms.go:169*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:152*/ return t9_
+		/*line terms.go:171*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:154*/ t11_ := m_ * n_
-	/*line terms.go:154*/ hi_ := t10_
-	/*line terms.go:154*/ lo_ := t11_
+	/*line terms.go:173*/ t11_ := m_ * n_
+	/*line terms.go:173*/ hi_ := t10_
+	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:155*/ return t12_
-//line kernels_tandem.go:5784
+	/*line terms.go:174*/ return t12_
+//line kernels_tandem.go:5687
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:121*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:124*/ i_ := b_.i0_
-		/*line along.go:124*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:122*/ i_ := b_.i0_
+		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:125*/ j_ := b_.j0_ + l_
-				/*line along.go:125*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:123*/ j_ := b_.j0_ + l_
+				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:126*/ var t2_ float64
-					/*line along.go:126*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:126*/ u_ := t_
-					/*line along.go:126*/ v_ := t2_
-					w_ = gpu_with_(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+					/*line along.go:124*/ var t2_ float64
+					/*line along.go:124*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:124*/ u_ := t_
+					/*line along.go:124*/ v_ := t2_
+					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:131*/ count_ := int64(0)
+	/*line along.go:129*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:5813
+//line kernels_tandem.go:5716
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -5824,66 +5727,66 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5828
+//line kernels_tandem.go:5731
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:5833
+//line kernels_tandem.go:5736
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:104*/ var u_ float64
-	/*line along.go:104*/ var v_ float64
-	/*line along.go:106*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:102*/ var u_ float64
+	/*line along.go:102*/ var v_ float64
+	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:108*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:108*/ u_ = t_
-		/*line along.go:108*/ v_ = t2_
+		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:106*/ u_ = t_
+		/*line along.go:106*/ v_ = t2_
 		if gpu_exact__(p_) {
 			return float64(u_ * v_), float64(1)
 		}
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5851
+//line kernels_tandem.go:5754
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:143*/ var t_ uint64
-	/*line terms.go:143*/ var t2_ int64
-	/*line terms.go:143*/ var t3_ bool
-	/*line terms.go:143*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:143*/ m_ := t_
-	/*line terms.go:143*/ e_ := t2_
-	/*line terms.go:143*/ finite_ := t3_
+	/*line terms.go:162*/ var t_ uint64
+	/*line terms.go:162*/ var t2_ int64
+	/*line terms.go:162*/ var t3_ bool
+	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:162*/ m_ := t_
+	/*line terms.go:162*/ e_ := t2_
+	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		if !finite_ {
 			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:146*/ return t4_
+			/*line terms.go:165*/ return t4_
 		}
 		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:148*/ return t5_
+		/*line terms.go:167*/ return t5_
 	}
 	var t6_ uint64
-	/*line terms.go:150*/ var t7_ int64
-	/*line terms.go:150*/ var t8_ bool
-	/*line terms.go:150*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:150*/ n_ := t6_
-	/*line terms.go:150*/ g_ := t7_
-	/*line terms.go:150*/ finite2_ := t8_
+	/*line terms.go:169*/ var t7_ int64
+	/*line terms.go:169*/ var t8_ bool
+	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
+	/*line terms.go:169*/ n_ := t6_
+	/*line terms.go:169*/ g_ := t7_
+	/*line terms.go:169*/ finite2_ := t8_
 	if (!finite_) || (!finite2_) {
 		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:152*/ return t9_
+		/*line terms.go:171*/ return t9_
 	}
 	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:154*/ t11_ := m_ * n_
-	/*line terms.go:154*/ hi_ := t10_
-	/*line terms.go:154*/ lo_ := t11_
+	/*line terms.go:173*/ t11_ := m_ * n_
+	/*line terms.go:173*/ hi_ := t10_
+	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:155*/ return t12_
-//line kernels_tandem.go:5887
+	/*line terms.go:174*/ return t12_
+//line kernels_tandem.go:5790
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -5893,12 +5796,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:5897
+//line kernels_tandem.go:5800
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:5902
+//line kernels_tandem.go:5805
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -5907,7 +5810,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:5911
+//line kernels_tandem.go:5814
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -5922,12 +5825,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:5926
+//line kernels_tandem.go:5829
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:5931
+//line kernels_tandem.go:5834
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -5936,32 +5839,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:5940
+//line kernels_tandem.go:5843
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:5945
+//line kernels_tandem.go:5848
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:5950
+//line kernels_tandem.go:5853
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:5955
+//line kernels_tandem.go:5858
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:5960
+//line kernels_tandem.go:5863
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:5965
+//line kernels_tandem.go:5868
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -5969,7 +5872,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:5973
+//line kernels_tandem.go:5876
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -5978,7 +5881,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:5982
+//line kernels_tandem.go:5885
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -5987,27 +5890,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:5991
+//line kernels_tandem.go:5894
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:5996
+//line kernels_tandem.go:5899
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:160*/ return int32(s_.index_)
-//line kernels_tandem.go:6001
+//line kernels_tandem.go:5904
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:161*/ return int32(s_.key_)
-//line kernels_tandem.go:6006
+//line kernels_tandem.go:5909
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:162*/ return s_.key_ >= least_
-//line kernels_tandem.go:6011
+//line kernels_tandem.go:5914
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6027,11 +5930,11 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
 		k2_ = k2_ - int64(1)
 	}
-	t2_ := gpu_digit__(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
+	t2_ := gpu_digit_(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
 	/*line ../../../internal/superacc/value.go:29*/ a_ := t2_
 	/*line ../../../internal/superacc/value.go:29*/ b_ := t3_
 	/*line ../../../internal/superacc/value.go:29*/ c_ := t4_
@@ -6052,7 +5955,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:41*/ return v_
-//line kernels_tandem.go:6056
+//line kernels_tandem.go:5959
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -6084,7 +5987,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:76*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:5991
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -6120,12 +6023,12 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:101*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:6124
+//line kernels_tandem.go:6027
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:48*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:6129
+	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:6032
 }
 
 func gpu_value(f_ gpu_single, special_ int64) float32 {
@@ -6141,12 +6044,12 @@ func gpu_value(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:6145
+//line kernels_tandem.go:6048
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:65*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:6150
+	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:6053
 }
 
 func gpu_value_(f_ gpu_double, special_ int64) float64 {
@@ -6162,18 +6065,18 @@ func gpu_value_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:6166
+//line kernels_tandem.go:6069
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6171
+//line kernels_tandem.go:6074
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:6177
+//line kernels_tandem.go:6080
 }
 
 func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
@@ -6188,18 +6091,18 @@ func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6192
+//line kernels_tandem.go:6095
 }
 
-func gpu_with(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+func gpu_with_(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:6198
+//line kernels_tandem.go:6101
 }
 
 func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:44*/ return int32(2147483647)
-//line kernels_tandem.go:6203
+	/*line format.go:43*/ return int32(2147483647)
+//line kernels_tandem.go:6106
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -6208,7 +6111,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:6212
+//line kernels_tandem.go:6115
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -6224,7 +6127,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32,
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:6228
+//line kernels_tandem.go:6131
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -6234,43 +6137,43 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:6238
+//line kernels_tandem.go:6141
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:41*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:6243
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:6146
 }
 
 func gpu_magic(t_ gpu_single) float32 {
-	/*line format.go:39*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:6248
+	/*line format.go:38*/ return float32(1.2582912e+07)
+//line kernels_tandem.go:6151
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6253
+//line kernels_tandem.go:6156
 }
 
 func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
 	{
-		/*line across.go:132*/ k_ := int64(0)
-		/*line across.go:132*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
+		/*line across.go:128*/ k_ := int64(0)
+		/*line across.go:128*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, p_, v_, k_)
 		}
 	}
-//line kernels_tandem.go:6263
+//line kernels_tandem.go:6166
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6268
+//line kernels_tandem.go:6171
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:6274
+//line kernels_tandem.go:6177
 }
 
 func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
@@ -6285,18 +6188,18 @@ func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6289
+//line kernels_tandem.go:6192
 }
 
-func gpu_with_(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+func gpu_with__(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:6295
+//line kernels_tandem.go:6198
 }
 
 func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:61*/ return int64(9223372036854775807)
-//line kernels_tandem.go:6300
+	/*line format.go:59*/ return int64(9223372036854775807)
+//line kernels_tandem.go:6203
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -6305,7 +6208,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:6309
+//line kernels_tandem.go:6212
 }
 
 func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -6321,7 +6224,7 @@ func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64,
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:6325
+//line kernels_tandem.go:6228
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -6331,17 +6234,17 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:6335
+//line kernels_tandem.go:6238
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:58*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:6340
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:6243
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:56*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:6345
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:6248
 }
 
 func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
@@ -6356,7 +6259,7 @@ func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:6360
+//line kernels_tandem.go:6263
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -6365,7 +6268,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:6369
+//line kernels_tandem.go:6272
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -6381,12 +6284,12 @@ func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:6385
+//line kernels_tandem.go:6288
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:6390
+//line kernels_tandem.go:6293
 }
 
 func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
@@ -6401,7 +6304,7 @@ func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6405
+//line kernels_tandem.go:6308
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -6410,7 +6313,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:6414
+//line kernels_tandem.go:6317
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -6426,41 +6329,41 @@ func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:6430
+//line kernels_tandem.go:6333
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:6435
+//line kernels_tandem.go:6338
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:45*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:6440
+	/*line format.go:44*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:6343
 }
 
 func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:36*/ return int64(127)
-//line kernels_tandem.go:6445
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:6348
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6450
+//line kernels_tandem.go:6353
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:6455
+	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:6358
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:47*/ var t2_ uint64
-	/*line format.go:47*/ var t3_ int64
-	/*line format.go:47*/ var t4_ bool
-	/*line format.go:47*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:47*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6464
+	/*line format.go:45*/ var t2_ uint64
+	/*line format.go:45*/ var t3_ int64
+	/*line format.go:45*/ var t4_ bool
+	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6367
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -6474,31 +6377,31 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6478
+//line kernels_tandem.go:6381
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:62*/ return bits_ >> (52)
-//line kernels_tandem.go:6483
+	/*line format.go:60*/ return bits_ >> (52)
+//line kernels_tandem.go:6386
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(1023)
-//line kernels_tandem.go:6488
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:6391
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:59*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:6493
+	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:6396
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:64*/ var t2_ uint64
-	/*line format.go:64*/ var t3_ int64
-	/*line format.go:64*/ var t4_ bool
-	/*line format.go:64*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:64*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6502
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:6405
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -6512,17 +6415,17 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6516
+//line kernels_tandem.go:6419
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:6521
+//line kernels_tandem.go:6424
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:6526
+//line kernels_tandem.go:6429
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -6537,15 +6440,15 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:40*/ w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:6541
+//line kernels_tandem.go:6444
 }
 
-func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 	/*line ../../../internal/superacc/value.go:46*/ if k_ < int64(0) {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:6549
+//line kernels_tandem.go:6452
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -6559,27 +6462,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:110*/ return t3_
-//line kernels_tandem.go:6563
+//line kernels_tandem.go:6466
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:117*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:6568
+//line kernels_tandem.go:6471
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:43*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:6573
+	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:6476
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:114*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:6578
+//line kernels_tandem.go:6481
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:60*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:6583
+	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:6486
 }
 
 func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -6587,12 +6490,12 @@ func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6591
+//line kernels_tandem.go:6494
 }
 
 func gpu_down(t_ gpu_single) float32 {
-	/*line format.go:40*/ return float32(8.388608e+06)
-//line kernels_tandem.go:6596
+	/*line format.go:39*/ return float32(8.388608e+06)
+//line kernels_tandem.go:6499
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6603,7 +6506,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6607
+//line kernels_tandem.go:6510
 }
 
 func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -6611,12 +6514,12 @@ func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6615
+//line kernels_tandem.go:6518
 }
 
 func gpu_down_(t_ gpu_double) float64 {
-	/*line format.go:57*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:6620
+	/*line format.go:55*/ return float64(4.503599627370496e+15)
+//line kernels_tandem.go:6523
 }
 
 func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -6624,7 +6527,7 @@ func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6628
+//line kernels_tandem.go:6531
 }
 
 func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -6632,7 +6535,7 @@ func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6636
+//line kernels_tandem.go:6539
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -6647,7 +6550,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:150*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:150*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:150*/ return t_, t2_, t3_
-//line kernels_tandem.go:6651
+//line kernels_tandem.go:6554
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -6662,7 +6565,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:147*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:147*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:147*/ return t_, t2_, t3_
-//line kernels_tandem.go:6666
+//line kernels_tandem.go:6569
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -6686,7 +6589,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:6690
+//line kernels_tandem.go:6593
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -6704,10 +6607,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 		return m_, gpu_lowest(precision_, inf_), true
 	}
 	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:6708
+//line kernels_tandem.go:6611
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:144*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:6713
+//line kernels_tandem.go:6616
 }

@@ -116,19 +116,38 @@ func (d digits[I]) without(magic I, product bool) digits[I] {
 	return digits[I]{a: d.a - magic, b: d.b - magic}
 }
 
-// more is d and the sums of another block.
-func (d digits[I]) more(a, b, c I) digits[I] { return digits[I]{d.a + a, d.b + b, d.c + c} }
+// Halves are the exact sum of digits of any number of blocks: of the lower 32 bits of their integers,
+// and of what is above.
+type halves struct{ lower, upper digits[int64] }
 
-// digit is d.a, d.b or d.c.
-func (d digits[I]) digit(k int) int64 {
+// with is t and the digits of a block.
+func (t halves) with(a, b, c int64) halves {
+	const low = 1<<32 - 1
+	return halves{
+		digits[int64]{t.lower.a + a&low, t.lower.b + b&low, t.lower.c + c&low},
+		digits[int64]{t.upper.a + a>>32, t.upper.b + b>>32, t.upper.c + c>>32},
+	}
+}
+
+// part is an integer of t: lower.a, upper.a, lower.b and so on.
+func (t halves) part(k int) int64 {
 	switch k {
 	case 0:
-		return int64(d.a)
+		return t.lower.a
 	case 1:
-		return int64(d.b)
+		return t.upper.a
+	case 2:
+		return t.lower.b
+	case 3:
+		return t.upper.b
+	case 4:
+		return t.lower.c
 	}
-	return int64(d.c)
+	return t.upper.c
 }
+
+// up is the exponent of what part k counts, over that of what lower.a does.
+func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }
 
 // A wide is the magnitude of a term, (hi, lo) * 2^exp, or what it is instead of a number.
 type wide struct {

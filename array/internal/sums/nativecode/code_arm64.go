@@ -13,14 +13,14 @@ var entries [26]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Across_float32_float32_int32_single_one":  {Key: "d492e63f78e29bb9b9026844bd250ba6", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 1152}}},
-	"Across_float64_float64_int64_double_one":  {Key: "0aa1fd7cfeee0927c2008dfc1c6634c1", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 640}}},
-	"Across_float32_float64_int64_double_pair": {Key: "f5da045f4df70dbfa7a9fbde2a578557", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 1152}}},
-	"Across_float64_float64_int64_double_two":  {Key: "9b7ba5646e20b1cd483e9c6b2262c579", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 640}}},
-	"Along_float32_float32_int32_single_one":   {Key: "7807b6a0c4c2289a193ed5fe948d0915", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 3520, Strip: 2432}}},
-	"Along_float64_float64_int64_double_one":   {Key: "6218d1694da0cb15ea11dda234736c1d", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 4416, Strip: 1664}}},
-	"Along_float32_float64_int64_double_pair":  {Key: "f0083abb39810bccae1753dbbf9ca052", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 4544, Strip: 2752}}},
-	"Along_float64_float64_int64_double_two":   {Key: "e6c77ff9a114db81954f7685b7b3af12", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 4416, Strip: 1664}}},
+	"Across_float32_float32_int32_single_one":  {Key: "097e23d769a1f5f62f18194eab144b25", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 1408}}},
+	"Across_float64_float64_int64_double_one":  {Key: "7a3e434edc39130c5a10d73a2d3902e7", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 768}}},
+	"Across_float32_float64_int64_double_pair": {Key: "b64987bde0c84fb442d0453f393732a2", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 1408}}},
+	"Across_float64_float64_int64_double_two":  {Key: "049806c8c49660618a93da68cc1c179e", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 768}}},
+	"Along_float32_float32_int32_single_one":   {Key: "246554e4cdca5bd9d6bdddd418c365b7", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 3520, Strip: 3200}}},
+	"Along_float64_float64_int64_double_one":   {Key: "dc1b4c9d97f4cb4f4d28fcff1bc5578b", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 4416, Strip: 2048}}},
+	"Along_float32_float64_int64_double_pair":  {Key: "fbabd3bb9c24711590f1a3b64e9f710f", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 4544, Strip: 3520}}},
+	"Along_float64_float64_int64_double_two":   {Key: "20af04c1cebb50ae4304c331bb6e2d48", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 4416, Strip: 2048}}},
 	"FoldAlong_float32_most32":                 {Key: "149f41e579cb6219e13c58e30da203c4", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 2368, Strip: 320}}},
 	"FoldAlong_float64_most64":                 {Key: "d884c246f94aa67f5554c68996f386a0", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 8, Group: 2240, Strip: 192}}},
 	"FoldAlong_int32_mostInt":                  {Key: "42ccfa306813ba6e19a296b35e1fd68b", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 2368, Strip: 320}}},
