@@ -158,6 +158,9 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 	xr, xc := x.Dims()
 	groups := 4 * max(1, info.ComputeUnits)
 	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
+	if unsafe.Sizeof(*new(T)) == 8 {
+		l.lanes = 8
+	}
 	if !info.Host {
 		l = shape{lanes: 64, turns: 32}
 	}
