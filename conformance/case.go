@@ -17,8 +17,8 @@ import (
 // A Case is one operation on one set of inputs.
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
-	// "transpose_tiled", an elementwise operation, such as "add", or an elementary function, such
-	// as "gpu.Exp"
+	// "transpose_tiled", an elementwise operation, such as "add", an elementary function, such as
+	// "gpu.Exp", or a factorization: "lu", "cholesky", "solve"
 	Kernel string
 	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -154,6 +154,7 @@ func makeCases() (cases []*Case) {
 			m.kinds, m.scalars = m.kinds[:1], intScalars
 		} else {
 			m.functions()
+			m.factors()
 		}
 		m.products()
 		m.depths()
@@ -278,7 +279,8 @@ func operands[T element.Element](c *Case) (a, b, out matrix[T]) {
 
 // Operands are what a case computes with, packed. For kernel "matmul" c, which holds what was there
 // before, is to be alpha*a*b + beta*c; "addmul" continues its chains with alpha*a*b; elementwise
-// operations make it what they give of alpha, a and b, and the transposes a's transpose.
+// operations make it what they give of alpha, a and b, and the transposes a's transpose. They are
+// not those of factorizations.
 func Operands[T element.Element](x *Case) (alpha T, a, b []T, beta T, c []T) {
 	ma, mb, mc := operands[T](x)
 	return T(x.alpha), ma.data, mb.data, T(x.beta), mc.data
@@ -367,13 +369,15 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		matmuls, transposes = tuning.TunedMatMul(info, t), tuning.TunedTranspose(info, t)
 	}
 	switch c.Kernel {
+	case "lu", "cholesky", "solve":
+		return []variant{c.factorVariant(info)}
 	case "matmul", "addmul":
 		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)
 		v := []variant{{source: kernels.MatMul(t, chosen), grid: kernels.MatMulGrid(chosen, c.M, c.N)}}
 		for _, p := range matmuls {
 			if p != chosen {
 				v = append(v, variant{
-					fmt.Sprintf("%+v", p), kernels.MatMul(t, p), kernels.MatMulGrid(p, c.M, c.N), nil,
+					params: fmt.Sprintf("%+v", p), source: kernels.MatMul(t, p), grid: kernels.MatMulGrid(p, c.M, c.N),
 				})
 			}
 		}
@@ -388,7 +392,8 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		for _, p := range transposes {
 			if p != chosen {
 				v = append(v, variant{
-					fmt.Sprintf("%+v", p), kernels.Transpose(t, p), kernels.TransposeGrid(p, c.M, c.N), nil,
+					params: fmt.Sprintf("%+v", p), source: kernels.Transpose(t, p),
+					grid: kernels.TransposeGrid(p, c.M, c.N),
 				})
 			}
 		}
@@ -412,4 +417,6 @@ type variant struct {
 	source *backend.Source
 	grid   backend.Grid
 	row    *kernels.Elementwise // of elementwise operations
+	// the product's parameters, of factorizations, whose products have many shapes
+	product kernels.MatMulParams
 }

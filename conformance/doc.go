@@ -16,6 +16,7 @@
 //	        all of M by N;
 //	        gpu.Exp, gpu.Pow and so on: C is that function of package gpu, element by element: of
 //	        A's elements, or of A's and B's, by packages rmath/f32 and rmath
+//	lu, cholesky, solve: see below
 //	TYPE    float32, float64 or int32
 //	VALUES  uniform, subnormal, underflow, wide or special: what the operands hold
 //	SHAPE   MxNxK for products, MxN for the others
@@ -23,6 +24,12 @@
 //	ALPHA   and BETA: decimal numbers, which are rounded to the type
 //
 // The operands are a, b and c, where c is what C holds before; where BETA is 0 it is not read.
+//
+// Factorizations are as docs/contract.md has them, on the host but for their larger products. The
+// result of lu, of A of M by N, is L and U packed, row by row, and then the pivots as numbers of
+// the type. That of cholesky is L, with +0 above the diagonal, of the symmetric A of M by M whose
+// lower triangle is operand a's, but for the diagonal: that is |a[i,i]| + 16*M. That of solve is X
+// of A*X = B, for A of M by M and B of M by N.
 //
 // # Inputs
 //

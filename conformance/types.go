@@ -25,6 +25,19 @@ func computationOf[T element.Element]() computation {
 
 func computationOfFloat[T float32 | float64]() computation {
 	c := computationOf[T]()
+	run, reference := c.run, c.reference
+	c.run = func(c *Case, x *session, k *backend.Kernel, v variant) (string, error) {
+		if c.factorization() {
+			return runFactor[T](c, x, k, v)
+		}
+		return run(c, x, k, v)
+	}
+	c.reference = func(c *Case) string {
+		if c.factorization() {
+			return factorReference[T](c)
+		}
+		return reference(c)
+	}
 	c.function = func(f int, x, y any) any { return functions.Apply(f, x.(T), y.(T)) }
 	return c
 }

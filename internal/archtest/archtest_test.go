@@ -125,7 +125,7 @@ var rules = []rule{
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "internal/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
 	{pkg: "conformance", may: []string{
-		"backend", "conformance/internal/functions", "element", "kernels", "internal/host",
+		"backend", "conformance/internal/functions", "element", "kernels", "internal/host", "internal/solve",
 		"internal/tuning",
 	}},
 	{pkg: "conformance/internal/functions", may: []string{"gpu"}},

@@ -56,40 +56,6 @@ func both(t *testing.T, f32, f64 func(t *testing.T)) {
 	t.Run("float64", f64)
 }
 
-// luReference is LU by the definition: a plain loop for each element's chain, column by column.
-func luReference[T host.Float](m, n int, a []T, lda int, piv []int) int {
-	singular := -1
-	for j := range n {
-		for i := range m {
-			for k := range min(i, j) {
-				a[i*lda+j] = host.FMA(-a[i*lda+k], a[k*lda+j], a[i*lda+j])
-			}
-		}
-		if j >= m {
-			continue
-		}
-		p := j
-		for i := j; i < m; i++ {
-			best, v := math.Abs(float64(a[p*lda+j])), math.Abs(float64(a[i*lda+j]))
-			if best == best && (v > best || v != v) {
-				p = i
-			}
-		}
-		piv[j] = p
-		for c := range n {
-			a[j*lda+c], a[p*lda+c] = a[p*lda+c], a[j*lda+c]
-		}
-		u := a[j*lda+j]
-		if u == 0 && singular < 0 {
-			singular = j
-		}
-		for i := j + 1; i < m && u != 0; i++ {
-			a[i*lda+j] /= u
-		}
-	}
-	return singular
-}
-
 func TestLU(t *testing.T) { both(t, testLU[float32], testLU[float64]) }
 
 func testLU[T host.Float](t *testing.T) {
@@ -109,7 +75,7 @@ func testLU[T host.Float](t *testing.T) {
 			}
 			want := slices.Clone(a)
 			p, q := make([]int, min(m, n)), make([]int, min(m, n))
-			wantSingular := luReference(m, n, want, ld, q)
+			wantSingular := LUReference(m, n, want, ld, q)
 			singular, err := Solver[T]{}.LU(m, n, a, ld, p)
 			what := fmt.Sprintf("%s %dx%d", kind, m, n)
 			if err != nil || singular != wantSingular || !slices.Equal(p, q) {
@@ -135,28 +101,6 @@ func positive[T host.Float](rng *rand.Rand, lower bool, n, ld int) []T {
 	return a
 }
 
-// choleskyReference is Cholesky by the definition, with element (i, j) of the lower triangle at at.
-func choleskyReference[T host.Float](n int, at func(i, j int) *T) int {
-	for j := range n {
-		for i := j; i < n; i++ {
-			acc := *at(i, j)
-			for k := range j {
-				acc = host.FMA(-*at(i, k), *at(j, k), acc)
-			}
-			switch {
-			case i > j:
-				acc /= *at(j, j)
-			case !(acc > 0):
-				return j
-			default:
-				acc = T(math.Sqrt(float64(acc)))
-			}
-			*at(i, j) = acc
-		}
-	}
-	return -1
-}
-
 func TestCholesky(t *testing.T) { both(t, testCholesky[float32], testCholesky[float64]) }
 
 func testCholesky[T host.Float](t *testing.T) {
@@ -171,7 +115,7 @@ func testCholesky[T host.Float](t *testing.T) {
 				a[fails*ld+fails] = []T{0, -1, T(math.NaN())}[i/4%3]
 			}
 			want := slices.Clone(a)
-			wantRow := choleskyReference(n, func(i, j int) *T {
+			wantRow := CholeskyReference(n, func(i, j int) *T {
 				if lower {
 					return &want[i*ld+j]
 				}
@@ -187,43 +131,6 @@ func testCholesky[T host.Float](t *testing.T) {
 			}
 		}
 	}
-}
-
-// triangleReference is Solve or Multiply by the definition, for op(A)'s elements at the left of one
-// column.
-func triangleReference[T host.Float](solve bool, n int, at func(i, k int) T, upper, unit bool, alpha T, b []T) {
-	x := slices.Clone(b)
-	for r := range n {
-		i, step := r, 1
-		if upper {
-			i, step = n-1-r, -1
-		}
-		if solve {
-			acc, k := host.Mul(alpha, b[i]), 0
-			if upper {
-				k = n - 1
-			}
-			for ; k != i; k += step {
-				acc = host.FMA(-at(i, k), x[k], acc)
-			}
-			if !unit {
-				acc /= at(i, i)
-			}
-			x[i] = acc
-			continue
-		}
-		var acc T
-		for k := range n {
-			switch {
-			case k == i && unit:
-				acc = host.FMA(1, b[k], acc)
-			case k == i || (k > i) == upper:
-				acc = host.FMA(at(i, k), b[k], acc)
-			}
-		}
-		x[i] = host.Mul(alpha, acc)
-	}
-	copy(b, x)
 }
 
 func TestTriangles(t *testing.T) { both(t, testTriangles[float32], testTriangles[float64]) }
@@ -265,7 +172,7 @@ func testTriangles[T host.Float](t *testing.T) {
 				for r := range x {
 					x[r] = *of(r)
 				}
-				triangleReference(solve, n, e, opUpper, unit, alpha, x)
+				TriangleReference(solve, n, e, opUpper, unit, alpha, x)
 				for r, v := range x {
 					*of(r) = v
 				}

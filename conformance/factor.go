@@ -1,0 +1,168 @@
+package conformance
+
+import (
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/internal/tuning"
+	"github.com/tandem-gpu/tandem/kernels"
+)
+
+// Factorizations work on the host, with products on the device: with all of those that a division
+// by halves leaves.
+
+// factors are the shapes m, n of the kernels of factorizations. In the larger ones there are
+// products.
+var factors = map[string][][2]int{
+	"lu":       {{5, 5}, {33, 20}, {20, 33}, {100, 100}, {130, 70}, {70, 130}},
+	"cholesky": {{5, 5}, {33, 33}, {100, 100}},
+	"solve":    {{5, 3}, {33, 1}, {100, 7}},
+}
+
+func (m *caseMaker) factors() {
+	for name, shapes := range factors {
+		for i, s := range shapes {
+			c := Case{
+				Kernel: name, Type: m.typ, M: s[0], N: s[1], Quick: s[0] == 33 || s[0] == 100, sets: none,
+				values: uniform, gap: 1 + i%4, offset: 2 * i, alpha: 1,
+			}
+			m.add(c)
+			if c.values = special; name == "lu" {
+				m.add(c)
+			}
+		}
+	}
+}
+
+func (c *Case) factorization() bool { return factors[c.Kernel] != nil }
+
+// factorVariant is the one way to run a factorization: with the product that the device gets for a
+// trailing one.
+func (c *Case) factorVariant(info *backend.Info) variant {
+	p := tuning.ChooseMatMul(info, c.Type, c.M, c.N, 64)
+	return variant{source: kernels.MatMul(c.Type, p), product: p}
+}
+
+// factorOperands makes A and B: of a symmetric matrix A's lower triangle counts.
+func factorOperands[T host.Float](c *Case) (a, b matrix[T]) {
+	if c.Kernel == "lu" {
+		return generate[T](c, c.M, c.N, "a"), b
+	}
+	a = generate[T](c, c.M, c.M, "a")
+	if c.Kernel == "solve" {
+		return a, generate[T](c, c.M, c.N, "b")
+	}
+	for i := range c.M {
+		d := &a.data[i*(c.M+1)]
+		*d = max(*d, -*d) + T(16*c.M)
+		clear(a.data[i*c.M+i+1 : (i+1)*c.M])
+	}
+	return a, b
+}
+
+// appendPivots appends the pivots to L and U as numbers.
+func appendPivots[T host.Float](data []T, piv []int) []T {
+	for _, p := range piv {
+		data = append(data, T(p))
+	}
+	return data
+}
+
+// factorReference is the digest of a factorization by the definition.
+func factorReference[T host.Float](c *Case) string {
+	a, b := factorOperands[T](c)
+	n, piv := a.cols, make([]int, min(a.rows, a.cols))
+	if c.Kernel == "cholesky" {
+		solve.CholeskyReference(n, func(i, j int) *T { return &a.data[i*n+j] })
+		return Digest(a.data)
+	}
+	solve.LUReference(a.rows, n, a.data, n, piv)
+	if c.Kernel == "lu" {
+		return Digest(appendPivots(a.data, piv))
+	}
+	at := func(i, k int) T { return a.data[i*n+k] }
+	for j := range c.N {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = b.data[i*c.N+j]
+		}
+		for i, p := range piv {
+			x[i], x[p] = x[p], x[i]
+		}
+		solve.TriangleReference(true, n, at, false, true, 1, x)
+		solve.TriangleReference(true, n, at, true, false, 1, x)
+		for i, v := range x {
+			b.data[i*c.N+j] = v
+		}
+	}
+	return Digest(b.data)
+}
+
+// runFactor runs a factorization on a session and returns its digest. k is the product's kernel.
+func runFactor[T host.Float](c *Case, x *session, k *backend.Kernel, v variant) (string, error) {
+	a, b := factorOperands[T](c)
+	update := func(negate bool, m, n, steps int, a []T, lda int, b []T, ldb int, to []T, ldc int) error {
+		return updateOn(c, x, k, v, negate, packed(m, steps, a, lda), packed(steps, n, b, ldb), packed(m, n, to, ldc),
+			to, ldc)
+	}
+	s := solve.Solver[T]{Update: update}
+	n, piv := a.cols, make([]int, min(a.rows, a.cols))
+	if c.Kernel == "cholesky" {
+		_, err := s.Cholesky(true, n, a.data, n)
+		return Digest(a.data), err
+	}
+	if _, err := s.LU(a.rows, n, a.data, n, piv); err != nil {
+		return "", err
+	}
+	if c.Kernel == "lu" {
+		return Digest(appendPivots(a.data, piv)), nil
+	}
+	err := s.SolveLU(false, n, c.N, a.data, n, piv, b.data, c.N)
+	return Digest(b.data), err
+}
+
+// packed is a copy of a matrix, without gaps.
+func packed[T element.Element](rows, cols int, x []T, ld int) matrix[T] {
+	m := matrix[T]{rows, cols, make([]T, rows*cols)}
+	host.CopyMatrix(rows, cols, x, ld, m.data, cols)
+	return m
+}
+
+// updateOn makes what is at to C + A*B, or with negate C - A*B, on the device.
+func updateOn[T host.Float](c *Case, x *session, k *backend.Kernel, v variant, negate bool, a, b, old matrix[T],
+	to []T, ldc int,
+) error {
+	var placed []*operandBuffer[T]
+	defer func() {
+		for _, o := range placed {
+			o.buffer.Free()
+		}
+	}()
+	for _, m := range []matrix[T]{a, b, old} {
+		o, err := place(c, x, m, true)
+		if err != nil {
+			return err
+		}
+		placed = append(placed, o)
+	}
+	args := kernels.AddMulArgs[T]
+	if negate {
+		args = kernels.SubMulArgs[T]
+	}
+	if err := x.q.Launch(k, kernels.MatMulGrid(v.product, old.rows, old.cols), args(nil, kernels.Batch{}, old.rows,
+		old.cols, a.cols, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c))...); err != nil {
+		return err
+	}
+	for _, o := range placed[:2] {
+		if err := o.unchanged(x.q); err != nil {
+			return err
+		}
+	}
+	result, err := placed[2].read(c, x.q)
+	if err != nil {
+		return err
+	}
+	host.CopyMatrix(old.rows, old.cols, result, old.cols, to, ldc)
+	return nil
+}
