@@ -51,9 +51,10 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it 
 		if len(shift) != 0 {
 			b.shift = shift[o]
 		}
-		top := 0                                                           // the guess for a block is the exponent that fits the one before
-		var t halves                                                       // of blocks that are not in the words yet
-		for k := it.Group(0); k < blocks+it.Groups(0); k += it.Groups(0) { // the last has no numbers
+		top := 0     // the guess for a block is the exponent that fits the one before
+		var t halves // of blocks that are not in the words yet
+		// The last turn has no numbers.
+		for k := it.Group(0); k < blocks+it.Groups(0); k += it.Groups(0) {
 			b.i0, b.j0 = o*height+k/across*rows, k%across*width
 			b.i1, b.j1 = max(b.i0, min(b.i0+rows, (o+1)*height)), min(b.j0+width, cols)
 			for again := true; again; {

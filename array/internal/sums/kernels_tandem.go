@@ -64,13 +64,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "246554e4cdca5bd9d6bdddd418c365b7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "814721123b2da79e6896ee0265fd520f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "dc1b4c9d97f4cb4f4d28fcff1bc5578b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "6d9417e327cd1d7bed0ee636cb95e592", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "fbabd3bb9c24711590f1a3b64e9f710f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "16ab8f7fe1e76fa43f0a96791185a2c4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "20af04c1cebb50ae4304c331bb6e2d48", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "7fabd4e79e3a02c2ac833d55c80c87b8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -1064,20 +1064,20 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 					}
 				}
 				{
-					/*line along.go:56*/ k2_ := g0
-					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:57*/ b_all[w].i0_ = t2_
-									/*line along.go:57*/ b_all[w].j0_ = t3_
+									/*line along.go:58*/ b_all[w].i0_ = t2_
+									/*line along.go:58*/ b_all[w].j0_ = t3_
 									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:58*/ b_all[w].i1_ = t4_
-									/*line along.go:58*/ b_all[w].j1_ = t5_
+									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t4_
+									/*line along.go:59*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -1087,29 +1087,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:59*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:59*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:60*/ var t6_ gpu_window
-											/*line along.go:60*/ var t7_ gpu_digits_
-											/*line along.go:60*/ t6_, t7_ = gpu_add(f_, p_, b_all[w], l_, top_)
-											/*line along.go:60*/ w_all[w] = t6_
-											/*line along.go:60*/ d_all[w] = t7_
+											/*line along.go:61*/ var t6_ gpu_window
+											/*line along.go:61*/ var t7_ gpu_digits_
+											/*line along.go:61*/ t6_, t7_ = gpu_add(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t6_
+											/*line along.go:61*/ d_all[w] = t7_
 											t8_ := l_
-											/*line along.go:61*/ t9_ := l_
-											/*line along.go:61*/ t10_ := w_all[w].hi_
-											/*line along.go:61*/ t11_ := w_all[w].lo_
-											/*line along.go:61*/ his_[t8_] = t10_
-											/*line along.go:61*/ los_[t9_] = t11_
+											/*line along.go:62*/ t9_ := l_
+											/*line along.go:62*/ t10_ := w_all[w].hi_
+											/*line along.go:62*/ t11_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t8_] = t10_
+											/*line along.go:62*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -1119,48 +1119,48 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:63*/ t12_ := n_
-												/*line along.go:63*/ k3_ := int64(0)
-												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+												/*line along.go:64*/ t12_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
 													t13_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:64*/ w_all[w] = t13_
+													/*line along.go:65*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:66*/ var t14_ bool
+								/*line along.go:67*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t14_ = gpu_fits(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t14_ = gpu_fits(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ fit_ := t14_
+								/*line along.go:67*/ fit_ := t14_
 								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
+											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:67*/ if t15_ {
+								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:174*/ f2_all[w] = f_
-												/*line along.go:174*/ p2_all[w] = p_
+												/*line along.go:175*/ f2_all[w] = f_
+												/*line along.go:175*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:175*/ top2_ = top_
-												/*line along.go:175*/ top2_all[w] = top2_
+												/*line along.go:176*/ top2_ = top_
+												/*line along.go:176*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1172,7 +1172,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:177*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
+													/*line along.go:178*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1184,13 +1184,13 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:178*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														/*line along.go:179*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:178*/ k4_ := int64(0)
-											/*line along.go:178*/ for k4_ < t17_all[0] {
+											/*line along.go:179*/ k4_ := int64(0)
+											/*line along.go:179*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1200,10 +1200,10 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:185*/ sums3_all[w] = sums2_
-															/*line along.go:185*/ words3_all[w] = words2_
-															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
+															/*line along.go:186*/ sums3_all[w] = sums2_
+															/*line along.go:186*/ words3_all[w] = words2_
+															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -1214,7 +1214,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 															}
 														}
 													}
@@ -1224,7 +1224,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:188*/ sums3_all[w][l2_] = v_
+																/*line along.go:189*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -1235,17 +1235,17 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:190*/ lower_ := int64(0)
-																/*line along.go:190*/ upper_ := int64(0)
+																/*line along.go:191*/ lower_ := int64(0)
+																/*line along.go:191*/ upper_ := int64(0)
 																{
-																	/*line along.go:191*/ t18_ := n0
-																	/*line along.go:191*/ k5_ := int64(0)
-																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+																	/*line along.go:192*/ t18_ := n0
+																	/*line along.go:192*/ k5_ := int64(0)
+																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -1255,7 +1255,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												/*line along.go:178*/ k4_ = k4_ + int64(1)
+												/*line along.go:179*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -1263,8 +1263,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:69*/ t19_ := gpu_halves{}
-												/*line along.go:69*/ t_all[w] = t19_
+												/*line along.go:70*/ t19_ := gpu_halves{}
+												/*line along.go:70*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -1274,27 +1274,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:71*/ again_ = false
+											/*line along.go:72*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:72*/ if fit_ {
+								/*line along.go:73*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
 											}
 										}
 									}
 								} else {
-									/*line along.go:76*/ var t20_ int64
+									/*line along.go:77*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:76*/ t20_ = gpu_topOf(f_, w_all[w])
+												/*line along.go:77*/ t20_ = gpu_topOf(f_, w_all[w])
 											}
 										}
 									}
@@ -1303,18 +1303,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:76*/ top_ = t20_
+												/*line along.go:77*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:77*/ var t21_ bool
+									/*line along.go:78*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:77*/ t21_ = gpu_fits(f_, p_, w_all[w], top_)
+												/*line along.go:78*/ t21_ = gpu_fits(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1324,19 +1324,19 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:77*/ again_ = t21_
+												/*line along.go:78*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:78*/ if !again_all[0] {
+									/*line along.go:79*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:137*/ f3_all[w] = f_
-													/*line along.go:137*/ p3_all[w] = p_
-													/*line along.go:137*/ b2_all[w] = b_all[w]
+													/*line along.go:138*/ f3_all[w] = f_
+													/*line along.go:138*/ p3_all[w] = p_
+													/*line along.go:138*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1352,41 +1352,41 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:141*/ least_ = int64(1048576)
-														/*line along.go:141*/ most_ = int64(-1048576)
-														/*line along.go:141*/ special_ = int64(0)
+														/*line along.go:142*/ least_ = int64(1048576)
+														/*line along.go:142*/ most_ = int64(-1048576)
+														/*line along.go:142*/ special_ = int64(0)
 														{
-															/*line along.go:142*/ i_ := b2_all[w].i0_
-															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:143*/ i_ := b2_all[w].i0_
+															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float32
-																		/*line along.go:144*/ var t23_ float32
-																		/*line along.go:144*/ t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:144*/ u_ := t22_
-																		/*line along.go:144*/ v2_ := t23_
+																		/*line along.go:145*/ var t23_ float32
+																		/*line along.go:145*/ t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:145*/ u_ := t22_
+																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:148*/ least_ = t25_
-																			/*line along.go:148*/ most_ = t26_
+																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:149*/ least_ = t25_
+																			/*line along.go:149*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:152*/ t27_ := l3_
-														/*line along.go:152*/ t28_ := l3_
-														/*line along.go:152*/ t29_ := l3_
-														/*line along.go:152*/ t30_ := int32(most_)
-														/*line along.go:152*/ t31_ := int32(least_)
-														/*line along.go:152*/ t32_ := special_
-														/*line along.go:152*/ his2_[t27_] = t30_
-														/*line along.go:152*/ los2_[t28_] = t31_
-														/*line along.go:152*/ sums4_[t29_] = t32_
+														/*line along.go:153*/ t27_ := l3_
+														/*line along.go:153*/ t28_ := l3_
+														/*line along.go:153*/ t29_ := l3_
+														/*line along.go:153*/ t30_ := int32(most_)
+														/*line along.go:153*/ t31_ := int32(least_)
+														/*line along.go:153*/ t32_ := special_
+														/*line along.go:153*/ his2_[t27_] = t30_
+														/*line along.go:153*/ los2_[t28_] = t31_
+														/*line along.go:153*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1406,18 +1406,18 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:154*/ t33_ := b2_all[w].step_
-															/*line along.go:154*/ k6_ := int64(0)
-															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+															/*line along.go:155*/ t33_ := b2_all[w].step_
+															/*line along.go:155*/ k6_ := int64(0)
+															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:155*/ t35_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:155*/ least_ = t34_
-																/*line along.go:155*/ most_ = t35_
-																/*line along.go:155*/ special_ = t36_
+																/*line along.go:156*/ t35_ := max(most_, int64(his2_[k6_]))
+																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:156*/ least_ = t34_
+																/*line along.go:156*/ most_ = t35_
+																/*line along.go:156*/ special_ = t36_
 															}
 														}
-														/*line along.go:157*/ if l3_ == int64(0) {
+														/*line along.go:158*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -1426,32 +1426,32 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:160*/ var t37_ int64
+											/*line along.go:161*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:160*/ t37_ = most_
+														/*line along.go:161*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:160*/ end_ := t37_
+											/*line along.go:161*/ end_ := t37_
 											{
-												/*line along.go:161*/ var t38_ int64
+												/*line along.go:162*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:161*/ t38_ = least_
+															/*line along.go:162*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:161*/ base_ := t38_
-												/*line along.go:161*/ for base_ < end_ {
+												/*line along.go:162*/ base_ := t38_
+												/*line along.go:162*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -1461,27 +1461,27 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:162*/ s_ := int64(0)
+																/*line along.go:163*/ s_ := int64(0)
 																{
-																	/*line along.go:163*/ i2_ := b2_all[w].i0_
-																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:164*/ i2_ := b2_all[w].i0_
+																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float32
-																				/*line along.go:165*/ var t40_ float32
-																				/*line along.go:165*/ t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:165*/ u2_ := t39_
-																				/*line along.go:165*/ v3_ := t40_
+																				/*line along.go:166*/ var t40_ float32
+																				/*line along.go:166*/ t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:166*/ u2_ := t39_
+																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:185*/ sums5_all[w] = sums4_
-																/*line along.go:185*/ words5_all[w] = words4_
-																/*line along.go:185*/ v4_ = s_
-																/*line along.go:185*/ at3_ = base_ - gpu_bottom(f3_all[w])
+																/*line along.go:186*/ sums5_all[w] = sums4_
+																/*line along.go:186*/ words5_all[w] = words4_
+																/*line along.go:186*/ v4_ = s_
+																/*line along.go:186*/ at3_ = base_ - gpu_bottom(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1491,7 +1491,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 																}
 															}
 														}
@@ -1501,7 +1501,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1512,17 +1512,17 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:190*/ lower2_ := int64(0)
-																	/*line along.go:190*/ upper2_ := int64(0)
+																	/*line along.go:191*/ lower2_ := int64(0)
+																	/*line along.go:191*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:191*/ t41_ := n0
-																		/*line along.go:191*/ k7_ := int64(0)
-																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+																		/*line along.go:192*/ t41_ := n0
+																		/*line along.go:192*/ k7_ := int64(0)
+																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -1532,7 +1532,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:161*/ base_ = base_ + int64(48)
+													/*line along.go:162*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1540,7 +1540,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -1548,8 +1548,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:85*/ k8_ := l_
-								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:86*/ k8_ := l_
+								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -1667,20 +1667,20 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 					}
 				}
 				{
-					/*line along.go:56*/ k2_ := g0
-					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:57*/ b_all[w].i0_ = t2_
-									/*line along.go:57*/ b_all[w].j0_ = t3_
+									/*line along.go:58*/ b_all[w].i0_ = t2_
+									/*line along.go:58*/ b_all[w].j0_ = t3_
 									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:58*/ b_all[w].i1_ = t4_
-									/*line along.go:58*/ b_all[w].j1_ = t5_
+									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t4_
+									/*line along.go:59*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -1690,29 +1690,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:59*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:59*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:60*/ var t6_ gpu_window_
-											/*line along.go:60*/ var t7_ gpu_digits
-											/*line along.go:60*/ t6_, t7_ = gpu_add_(f_, p_, b_all[w], l_, top_)
-											/*line along.go:60*/ w_all[w] = t6_
-											/*line along.go:60*/ d_all[w] = t7_
+											/*line along.go:61*/ var t6_ gpu_window_
+											/*line along.go:61*/ var t7_ gpu_digits
+											/*line along.go:61*/ t6_, t7_ = gpu_add_(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t6_
+											/*line along.go:61*/ d_all[w] = t7_
 											t8_ := l_
-											/*line along.go:61*/ t9_ := l_
-											/*line along.go:61*/ t10_ := w_all[w].hi_
-											/*line along.go:61*/ t11_ := w_all[w].lo_
-											/*line along.go:61*/ his_[t8_] = t10_
-											/*line along.go:61*/ los_[t9_] = t11_
+											/*line along.go:62*/ t9_ := l_
+											/*line along.go:62*/ t10_ := w_all[w].hi_
+											/*line along.go:62*/ t11_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t8_] = t10_
+											/*line along.go:62*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -1722,48 +1722,48 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:63*/ t12_ := n_
-												/*line along.go:63*/ k3_ := int64(0)
-												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+												/*line along.go:64*/ t12_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
 													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:64*/ w_all[w] = t13_
+													/*line along.go:65*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:66*/ var t14_ bool
+								/*line along.go:67*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t14_ = gpu_fits_(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t14_ = gpu_fits_(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ fit_ := t14_
+								/*line along.go:67*/ fit_ := t14_
 								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
+											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:67*/ if t15_ {
+								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:174*/ f2_all[w] = f_
-												/*line along.go:174*/ p2_all[w] = p_
+												/*line along.go:175*/ f2_all[w] = f_
+												/*line along.go:175*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:175*/ top2_ = top_
-												/*line along.go:175*/ top2_all[w] = top2_
+												/*line along.go:176*/ top2_ = top_
+												/*line along.go:176*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1775,7 +1775,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1787,13 +1787,13 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:178*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														/*line along.go:179*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:178*/ k4_ := int64(0)
-											/*line along.go:178*/ for k4_ < t17_all[0] {
+											/*line along.go:179*/ k4_ := int64(0)
+											/*line along.go:179*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1803,10 +1803,10 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:185*/ sums3_all[w] = sums2_
-															/*line along.go:185*/ words3_all[w] = words2_
-															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+															/*line along.go:186*/ sums3_all[w] = sums2_
+															/*line along.go:186*/ words3_all[w] = words2_
+															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -1817,7 +1817,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 															}
 														}
 													}
@@ -1827,7 +1827,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:188*/ sums3_all[w][l2_] = v_
+																/*line along.go:189*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -1838,17 +1838,17 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:190*/ lower_ := int64(0)
-																/*line along.go:190*/ upper_ := int64(0)
+																/*line along.go:191*/ lower_ := int64(0)
+																/*line along.go:191*/ upper_ := int64(0)
 																{
-																	/*line along.go:191*/ t18_ := n0
-																	/*line along.go:191*/ k5_ := int64(0)
-																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+																	/*line along.go:192*/ t18_ := n0
+																	/*line along.go:192*/ k5_ := int64(0)
+																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -1858,7 +1858,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												/*line along.go:178*/ k4_ = k4_ + int64(1)
+												/*line along.go:179*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -1866,8 +1866,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:69*/ t19_ := gpu_halves{}
-												/*line along.go:69*/ t_all[w] = t19_
+												/*line along.go:70*/ t19_ := gpu_halves{}
+												/*line along.go:70*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -1877,27 +1877,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:71*/ again_ = false
+											/*line along.go:72*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:72*/ if fit_ {
+								/*line along.go:73*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:76*/ var t20_ int64
+									/*line along.go:77*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -1906,18 +1906,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:76*/ top_ = t20_
+												/*line along.go:77*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:77*/ var t21_ bool
+									/*line along.go:78*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:77*/ t21_ = gpu_fits_(f_, p_, w_all[w], top_)
+												/*line along.go:78*/ t21_ = gpu_fits_(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -1927,19 +1927,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:77*/ again_ = t21_
+												/*line along.go:78*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:78*/ if !again_all[0] {
+									/*line along.go:79*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:137*/ f3_all[w] = f_
-													/*line along.go:137*/ p3_all[w] = p_
-													/*line along.go:137*/ b2_all[w] = b_all[w]
+													/*line along.go:138*/ f3_all[w] = f_
+													/*line along.go:138*/ p3_all[w] = p_
+													/*line along.go:138*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1955,41 +1955,41 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:141*/ least_ = int64(1048576)
-														/*line along.go:141*/ most_ = int64(-1048576)
-														/*line along.go:141*/ special_ = int64(0)
+														/*line along.go:142*/ least_ = int64(1048576)
+														/*line along.go:142*/ most_ = int64(-1048576)
+														/*line along.go:142*/ special_ = int64(0)
 														{
-															/*line along.go:142*/ i_ := b2_all[w].i0_
-															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:143*/ i_ := b2_all[w].i0_
+															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:144*/ var t23_ float64
-																		/*line along.go:144*/ t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:144*/ u_ := t22_
-																		/*line along.go:144*/ v2_ := t23_
+																		/*line along.go:145*/ var t23_ float64
+																		/*line along.go:145*/ t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:145*/ u_ := t22_
+																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:148*/ least_ = t25_
-																			/*line along.go:148*/ most_ = t26_
+																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:149*/ least_ = t25_
+																			/*line along.go:149*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:152*/ t27_ := l3_
-														/*line along.go:152*/ t28_ := l3_
-														/*line along.go:152*/ t29_ := l3_
-														/*line along.go:152*/ t30_ := most_
-														/*line along.go:152*/ t31_ := least_
-														/*line along.go:152*/ t32_ := special_
-														/*line along.go:152*/ his2_[t27_] = t30_
-														/*line along.go:152*/ los2_[t28_] = t31_
-														/*line along.go:152*/ sums4_[t29_] = t32_
+														/*line along.go:153*/ t27_ := l3_
+														/*line along.go:153*/ t28_ := l3_
+														/*line along.go:153*/ t29_ := l3_
+														/*line along.go:153*/ t30_ := most_
+														/*line along.go:153*/ t31_ := least_
+														/*line along.go:153*/ t32_ := special_
+														/*line along.go:153*/ his2_[t27_] = t30_
+														/*line along.go:153*/ los2_[t28_] = t31_
+														/*line along.go:153*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2009,18 +2009,18 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:154*/ t33_ := b2_all[w].step_
-															/*line along.go:154*/ k6_ := int64(0)
-															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+															/*line along.go:155*/ t33_ := b2_all[w].step_
+															/*line along.go:155*/ k6_ := int64(0)
+															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:155*/ least_ = t34_
-																/*line along.go:155*/ most_ = t35_
-																/*line along.go:155*/ special_ = t36_
+																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:156*/ least_ = t34_
+																/*line along.go:156*/ most_ = t35_
+																/*line along.go:156*/ special_ = t36_
 															}
 														}
-														/*line along.go:157*/ if l3_ == int64(0) {
+														/*line along.go:158*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2029,32 +2029,32 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:160*/ var t37_ int64
+											/*line along.go:161*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:160*/ t37_ = most_
+														/*line along.go:161*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:160*/ end_ := t37_
+											/*line along.go:161*/ end_ := t37_
 											{
-												/*line along.go:161*/ var t38_ int64
+												/*line along.go:162*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:161*/ t38_ = least_
+															/*line along.go:162*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:161*/ base_ := t38_
-												/*line along.go:161*/ for base_ < end_ {
+												/*line along.go:162*/ base_ := t38_
+												/*line along.go:162*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2064,27 +2064,27 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:162*/ s_ := int64(0)
+																/*line along.go:163*/ s_ := int64(0)
 																{
-																	/*line along.go:163*/ i2_ := b2_all[w].i0_
-																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:164*/ i2_ := b2_all[w].i0_
+																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:165*/ var t40_ float64
-																				/*line along.go:165*/ t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:165*/ u2_ := t39_
-																				/*line along.go:165*/ v3_ := t40_
+																				/*line along.go:166*/ var t40_ float64
+																				/*line along.go:166*/ t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:166*/ u2_ := t39_
+																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:185*/ sums5_all[w] = sums4_
-																/*line along.go:185*/ words5_all[w] = words4_
-																/*line along.go:185*/ v4_ = s_
-																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:186*/ sums5_all[w] = sums4_
+																/*line along.go:186*/ words5_all[w] = words4_
+																/*line along.go:186*/ v4_ = s_
+																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2094,7 +2094,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 																}
 															}
 														}
@@ -2104,7 +2104,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2115,17 +2115,17 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:190*/ lower2_ := int64(0)
-																	/*line along.go:190*/ upper2_ := int64(0)
+																	/*line along.go:191*/ lower2_ := int64(0)
+																	/*line along.go:191*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:191*/ t41_ := n0
-																		/*line along.go:191*/ k7_ := int64(0)
-																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+																		/*line along.go:192*/ t41_ := n0
+																		/*line along.go:192*/ k7_ := int64(0)
+																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2135,7 +2135,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:161*/ base_ = base_ + int64(48)
+													/*line along.go:162*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2143,7 +2143,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2151,8 +2151,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:85*/ k8_ := l_
-								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:86*/ k8_ := l_
+								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2270,20 +2270,20 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 					}
 				}
 				{
-					/*line along.go:56*/ k2_ := g0
-					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:57*/ b_all[w].i0_ = t2_
-									/*line along.go:57*/ b_all[w].j0_ = t3_
+									/*line along.go:58*/ b_all[w].i0_ = t2_
+									/*line along.go:58*/ b_all[w].j0_ = t3_
 									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:58*/ b_all[w].i1_ = t4_
-									/*line along.go:58*/ b_all[w].j1_ = t5_
+									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t4_
+									/*line along.go:59*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -2293,29 +2293,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:59*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:59*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:60*/ var t6_ gpu_window_
-											/*line along.go:60*/ var t7_ gpu_digits
-											/*line along.go:60*/ t6_, t7_ = gpu_add__(f_, p_, b_all[w], l_, top_)
-											/*line along.go:60*/ w_all[w] = t6_
-											/*line along.go:60*/ d_all[w] = t7_
+											/*line along.go:61*/ var t6_ gpu_window_
+											/*line along.go:61*/ var t7_ gpu_digits
+											/*line along.go:61*/ t6_, t7_ = gpu_add__(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t6_
+											/*line along.go:61*/ d_all[w] = t7_
 											t8_ := l_
-											/*line along.go:61*/ t9_ := l_
-											/*line along.go:61*/ t10_ := w_all[w].hi_
-											/*line along.go:61*/ t11_ := w_all[w].lo_
-											/*line along.go:61*/ his_[t8_] = t10_
-											/*line along.go:61*/ los_[t9_] = t11_
+											/*line along.go:62*/ t9_ := l_
+											/*line along.go:62*/ t10_ := w_all[w].hi_
+											/*line along.go:62*/ t11_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t8_] = t10_
+											/*line along.go:62*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -2325,48 +2325,48 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:63*/ t12_ := n_
-												/*line along.go:63*/ k3_ := int64(0)
-												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+												/*line along.go:64*/ t12_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
 													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:64*/ w_all[w] = t13_
+													/*line along.go:65*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:66*/ var t14_ bool
+								/*line along.go:67*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t14_ = gpu_fits__(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t14_ = gpu_fits__(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ fit_ := t14_
+								/*line along.go:67*/ fit_ := t14_
 								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
+											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:67*/ if t15_ {
+								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:174*/ f2_all[w] = f_
-												/*line along.go:174*/ p2_all[w] = p_
+												/*line along.go:175*/ f2_all[w] = f_
+												/*line along.go:175*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:175*/ top2_ = top_
-												/*line along.go:175*/ top2_all[w] = top2_
+												/*line along.go:176*/ top2_ = top_
+												/*line along.go:176*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2378,7 +2378,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -2390,13 +2390,13 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:178*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
+														/*line along.go:179*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:178*/ k4_ := int64(0)
-											/*line along.go:178*/ for k4_ < t17_all[0] {
+											/*line along.go:179*/ k4_ := int64(0)
+											/*line along.go:179*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -2406,10 +2406,10 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:185*/ sums3_all[w] = sums2_
-															/*line along.go:185*/ words3_all[w] = words2_
-															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+															/*line along.go:186*/ sums3_all[w] = sums2_
+															/*line along.go:186*/ words3_all[w] = words2_
+															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -2420,7 +2420,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 															}
 														}
 													}
@@ -2430,7 +2430,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:188*/ sums3_all[w][l2_] = v_
+																/*line along.go:189*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -2441,17 +2441,17 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:190*/ lower_ := int64(0)
-																/*line along.go:190*/ upper_ := int64(0)
+																/*line along.go:191*/ lower_ := int64(0)
+																/*line along.go:191*/ upper_ := int64(0)
 																{
-																	/*line along.go:191*/ t18_ := n0
-																	/*line along.go:191*/ k5_ := int64(0)
-																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+																	/*line along.go:192*/ t18_ := n0
+																	/*line along.go:192*/ k5_ := int64(0)
+																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -2461,7 +2461,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														}
 													}
 												}
-												/*line along.go:178*/ k4_ = k4_ + int64(1)
+												/*line along.go:179*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -2469,8 +2469,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:69*/ t19_ := gpu_halves{}
-												/*line along.go:69*/ t_all[w] = t19_
+												/*line along.go:70*/ t19_ := gpu_halves{}
+												/*line along.go:70*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -2480,27 +2480,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:71*/ again_ = false
+											/*line along.go:72*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:72*/ if fit_ {
+								/*line along.go:73*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:76*/ var t20_ int64
+									/*line along.go:77*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -2509,18 +2509,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:76*/ top_ = t20_
+												/*line along.go:77*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:77*/ var t21_ bool
+									/*line along.go:78*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:77*/ t21_ = gpu_fits__(f_, p_, w_all[w], top_)
+												/*line along.go:78*/ t21_ = gpu_fits__(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -2530,19 +2530,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:77*/ again_ = t21_
+												/*line along.go:78*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:78*/ if !again_all[0] {
+									/*line along.go:79*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:137*/ f3_all[w] = f_
-													/*line along.go:137*/ p3_all[w] = p_
-													/*line along.go:137*/ b2_all[w] = b_all[w]
+													/*line along.go:138*/ f3_all[w] = f_
+													/*line along.go:138*/ p3_all[w] = p_
+													/*line along.go:138*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2558,41 +2558,41 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:141*/ least_ = int64(1048576)
-														/*line along.go:141*/ most_ = int64(-1048576)
-														/*line along.go:141*/ special_ = int64(0)
+														/*line along.go:142*/ least_ = int64(1048576)
+														/*line along.go:142*/ most_ = int64(-1048576)
+														/*line along.go:142*/ special_ = int64(0)
 														{
-															/*line along.go:142*/ i_ := b2_all[w].i0_
-															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:143*/ i_ := b2_all[w].i0_
+															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:144*/ var t23_ float64
-																		/*line along.go:144*/ t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:144*/ u_ := t22_
-																		/*line along.go:144*/ v2_ := t23_
+																		/*line along.go:145*/ var t23_ float64
+																		/*line along.go:145*/ t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:145*/ u_ := t22_
+																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:148*/ least_ = t25_
-																			/*line along.go:148*/ most_ = t26_
+																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:149*/ least_ = t25_
+																			/*line along.go:149*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:152*/ t27_ := l3_
-														/*line along.go:152*/ t28_ := l3_
-														/*line along.go:152*/ t29_ := l3_
-														/*line along.go:152*/ t30_ := most_
-														/*line along.go:152*/ t31_ := least_
-														/*line along.go:152*/ t32_ := special_
-														/*line along.go:152*/ his2_[t27_] = t30_
-														/*line along.go:152*/ los2_[t28_] = t31_
-														/*line along.go:152*/ sums4_[t29_] = t32_
+														/*line along.go:153*/ t27_ := l3_
+														/*line along.go:153*/ t28_ := l3_
+														/*line along.go:153*/ t29_ := l3_
+														/*line along.go:153*/ t30_ := most_
+														/*line along.go:153*/ t31_ := least_
+														/*line along.go:153*/ t32_ := special_
+														/*line along.go:153*/ his2_[t27_] = t30_
+														/*line along.go:153*/ los2_[t28_] = t31_
+														/*line along.go:153*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2612,18 +2612,18 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:154*/ t33_ := b2_all[w].step_
-															/*line along.go:154*/ k6_ := int64(0)
-															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+															/*line along.go:155*/ t33_ := b2_all[w].step_
+															/*line along.go:155*/ k6_ := int64(0)
+															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:155*/ least_ = t34_
-																/*line along.go:155*/ most_ = t35_
-																/*line along.go:155*/ special_ = t36_
+																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:156*/ least_ = t34_
+																/*line along.go:156*/ most_ = t35_
+																/*line along.go:156*/ special_ = t36_
 															}
 														}
-														/*line along.go:157*/ if l3_ == int64(0) {
+														/*line along.go:158*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2632,32 +2632,32 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													}
 												}
 											}
-											/*line along.go:160*/ var t37_ int64
+											/*line along.go:161*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:160*/ t37_ = most_
+														/*line along.go:161*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:160*/ end_ := t37_
+											/*line along.go:161*/ end_ := t37_
 											{
-												/*line along.go:161*/ var t38_ int64
+												/*line along.go:162*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:161*/ t38_ = least_
+															/*line along.go:162*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:161*/ base_ := t38_
-												/*line along.go:161*/ for base_ < end_ {
+												/*line along.go:162*/ base_ := t38_
+												/*line along.go:162*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2667,27 +2667,27 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:162*/ s_ := int64(0)
+																/*line along.go:163*/ s_ := int64(0)
 																{
-																	/*line along.go:163*/ i2_ := b2_all[w].i0_
-																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:164*/ i2_ := b2_all[w].i0_
+																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:165*/ var t40_ float64
-																				/*line along.go:165*/ t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:165*/ u2_ := t39_
-																				/*line along.go:165*/ v3_ := t40_
+																				/*line along.go:166*/ var t40_ float64
+																				/*line along.go:166*/ t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:166*/ u2_ := t39_
+																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:185*/ sums5_all[w] = sums4_
-																/*line along.go:185*/ words5_all[w] = words4_
-																/*line along.go:185*/ v4_ = s_
-																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:186*/ sums5_all[w] = sums4_
+																/*line along.go:186*/ words5_all[w] = words4_
+																/*line along.go:186*/ v4_ = s_
+																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2697,7 +2697,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 																}
 															}
 														}
@@ -2707,7 +2707,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2718,17 +2718,17 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:190*/ lower2_ := int64(0)
-																	/*line along.go:190*/ upper2_ := int64(0)
+																	/*line along.go:191*/ lower2_ := int64(0)
+																	/*line along.go:191*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:191*/ t41_ := n0
-																		/*line along.go:191*/ k7_ := int64(0)
-																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+																		/*line along.go:192*/ t41_ := n0
+																		/*line along.go:192*/ k7_ := int64(0)
+																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2738,7 +2738,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															}
 														}
 													}
-													/*line along.go:161*/ base_ = base_ + int64(48)
+													/*line along.go:162*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2746,7 +2746,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								}
 							}
 						}
-						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -2754,8 +2754,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:85*/ k8_ := l_
-								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:86*/ k8_ := l_
+								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -2873,20 +2873,20 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 					}
 				}
 				{
-					/*line along.go:56*/ k2_ := g0
-					/*line along.go:56*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
+					/*line along.go:57*/ k2_ := g0
+					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
 						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:57*/ t3_ := support.Rem(k2_, across_) * width_
+						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:57*/ b_all[w].i0_ = t2_
-									/*line along.go:57*/ b_all[w].j0_ = t3_
+									/*line along.go:58*/ b_all[w].i0_ = t2_
+									/*line along.go:58*/ b_all[w].j0_ = t3_
 									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:58*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:58*/ b_all[w].i1_ = t4_
-									/*line along.go:58*/ b_all[w].j1_ = t5_
+									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
+									/*line along.go:59*/ b_all[w].i1_ = t4_
+									/*line along.go:59*/ b_all[w].j1_ = t5_
 								}
 							}
 						}
@@ -2896,29 +2896,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
 										var again_ bool
-										/*line along.go:59*/ again_ = true
+										/*line along.go:60*/ again_ = true
 										again_all[w] = again_
 									}
 								}
 							}
-							/*line along.go:59*/ for again_all[0] {
+							/*line along.go:60*/ for again_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
 											l_ := l0
-											/*line along.go:60*/ var t6_ gpu_window_
-											/*line along.go:60*/ var t7_ gpu_digits
-											/*line along.go:60*/ t6_, t7_ = gpu_add___(f_, p_, b_all[w], l_, top_)
-											/*line along.go:60*/ w_all[w] = t6_
-											/*line along.go:60*/ d_all[w] = t7_
+											/*line along.go:61*/ var t6_ gpu_window_
+											/*line along.go:61*/ var t7_ gpu_digits
+											/*line along.go:61*/ t6_, t7_ = gpu_add___(f_, p_, b_all[w], l_, top_)
+											/*line along.go:61*/ w_all[w] = t6_
+											/*line along.go:61*/ d_all[w] = t7_
 											t8_ := l_
-											/*line along.go:61*/ t9_ := l_
-											/*line along.go:61*/ t10_ := w_all[w].hi_
-											/*line along.go:61*/ t11_ := w_all[w].lo_
-											/*line along.go:61*/ his_[t8_] = t10_
-											/*line along.go:61*/ los_[t9_] = t11_
+											/*line along.go:62*/ t9_ := l_
+											/*line along.go:62*/ t10_ := w_all[w].hi_
+											/*line along.go:62*/ t11_ := w_all[w].lo_
+											/*line along.go:62*/ his_[t8_] = t10_
+											/*line along.go:62*/ los_[t9_] = t11_
 											top_all[w] = top_
 										}
 									}
@@ -2928,48 +2928,48 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											{
-												/*line along.go:63*/ t12_ := n_
-												/*line along.go:63*/ k3_ := int64(0)
-												/*line along.go:63*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
+												/*line along.go:64*/ t12_ := n_
+												/*line along.go:64*/ k3_ := int64(0)
+												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
 													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:64*/ w_all[w] = t13_
+													/*line along.go:65*/ w_all[w] = t13_
 												}
 											}
 										}
 									}
 								}
-								/*line along.go:66*/ var t14_ bool
+								/*line along.go:67*/ var t14_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											top_ := top_all[w]
-											/*line along.go:66*/ t14_ = gpu_fits___(f_, p_, w_all[w], top_)
+											/*line along.go:67*/ t14_ = gpu_fits___(f_, p_, w_all[w], top_)
 											top_all[w] = top_
 										}
 									}
 								}
-								/*line along.go:66*/ fit_ := t14_
+								/*line along.go:67*/ fit_ := t14_
 								var t15_ bool
 								for l2 := int64(0); l2 < 1; l2++ {
 									for l1 := int64(0); l1 < 1; l1++ {
 										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:67*/ t15_ = (!fit_) || (k2_ >= blocks_)
+											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
 										}
 									}
 								}
-								/*line along.go:67*/ if t15_ {
+								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:174*/ f2_all[w] = f_
-												/*line along.go:174*/ p2_all[w] = p_
+												/*line along.go:175*/ f2_all[w] = f_
+												/*line along.go:175*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:175*/ top2_ = top_
-												/*line along.go:175*/ top2_all[w] = top2_
+												/*line along.go:176*/ top2_ = top_
+												/*line along.go:176*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2981,7 +2981,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:177*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -2993,13 +2993,13 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:178*/ t17_ = int64(2) * gpu_digits____(p2_all[w])
+														/*line along.go:179*/ t17_ = int64(2) * gpu_digits____(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:178*/ k4_ := int64(0)
-											/*line along.go:178*/ for k4_ < t17_all[0] {
+											/*line along.go:179*/ k4_ := int64(0)
+											/*line along.go:179*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -3009,10 +3009,10 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:185*/ sums3_all[w] = sums2_
-															/*line along.go:185*/ words3_all[w] = words2_
-															/*line along.go:185*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:185*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+															/*line along.go:186*/ sums3_all[w] = sums2_
+															/*line along.go:186*/ words3_all[w] = words2_
+															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
+															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -3023,7 +3023,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 															}
 														}
 													}
@@ -3033,7 +3033,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:188*/ sums3_all[w][l2_] = v_
+																/*line along.go:189*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -3044,17 +3044,17 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:190*/ lower_ := int64(0)
-																/*line along.go:190*/ upper_ := int64(0)
+																/*line along.go:191*/ lower_ := int64(0)
+																/*line along.go:191*/ upper_ := int64(0)
 																{
-																	/*line along.go:191*/ t18_ := n0
-																	/*line along.go:191*/ k5_ := int64(0)
-																	/*line along.go:191*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+																	/*line along.go:192*/ t18_ := n0
+																	/*line along.go:192*/ k5_ := int64(0)
+																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:195*/ local_ := gpu_Place{Step_: int64(1)}
+																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -3064,7 +3064,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														}
 													}
 												}
-												/*line along.go:178*/ k4_ = k4_ + int64(1)
+												/*line along.go:179*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -3072,8 +3072,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:69*/ t19_ := gpu_halves{}
-												/*line along.go:69*/ t_all[w] = t19_
+												/*line along.go:70*/ t19_ := gpu_halves{}
+												/*line along.go:70*/ t_all[w] = t19_
 											}
 										}
 									}
@@ -3083,27 +3083,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
 											var again_ bool
-											/*line along.go:71*/ again_ = false
+											/*line along.go:72*/ again_ = false
 											again_all[w] = again_
 										}
 									}
 								}
-								/*line along.go:72*/ if fit_ {
+								/*line along.go:73*/ if fit_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:73*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
 								} else {
-									/*line along.go:76*/ var t20_ int64
+									/*line along.go:77*/ var t20_ int64
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:76*/ t20_ = gpu_topOf_(f_, w_all[w])
+												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
 											}
 										}
 									}
@@ -3112,18 +3112,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var top_ int64
-												/*line along.go:76*/ top_ = t20_
+												/*line along.go:77*/ top_ = t20_
 												top_all[w] = top_
 											}
 										}
 									}
-									/*line along.go:77*/ var t21_ bool
+									/*line along.go:78*/ var t21_ bool
 									for l2 := int64(0); l2 < 1; l2++ {
 										for l1 := int64(0); l1 < 1; l1++ {
 											for l0 := int64(0); l0 < 1; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												top_ := top_all[w]
-												/*line along.go:77*/ t21_ = gpu_fits___(f_, p_, w_all[w], top_)
+												/*line along.go:78*/ t21_ = gpu_fits___(f_, p_, w_all[w], top_)
 												top_all[w] = top_
 											}
 										}
@@ -3133,19 +3133,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
 												var again_ bool
-												/*line along.go:77*/ again_ = t21_
+												/*line along.go:78*/ again_ = t21_
 												again_all[w] = again_
 											}
 										}
 									}
-									/*line along.go:78*/ if !again_all[0] {
+									/*line along.go:79*/ if !again_all[0] {
 										for l2 := int64(0); l2 < n2; l2++ {
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:137*/ f3_all[w] = f_
-													/*line along.go:137*/ p3_all[w] = p_
-													/*line along.go:137*/ b2_all[w] = b_all[w]
+													/*line along.go:138*/ f3_all[w] = f_
+													/*line along.go:138*/ p3_all[w] = p_
+													/*line along.go:138*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -3161,41 +3161,41 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:141*/ least_ = int64(1048576)
-														/*line along.go:141*/ most_ = int64(-1048576)
-														/*line along.go:141*/ special_ = int64(0)
+														/*line along.go:142*/ least_ = int64(1048576)
+														/*line along.go:142*/ most_ = int64(-1048576)
+														/*line along.go:142*/ special_ = int64(0)
 														{
-															/*line along.go:142*/ i_ := b2_all[w].i0_
-															/*line along.go:142*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+															/*line along.go:143*/ i_ := b2_all[w].i0_
+															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:143*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:143*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
+																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:144*/ var t23_ float64
-																		/*line along.go:144*/ t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:144*/ u_ := t22_
-																		/*line along.go:144*/ v2_ := t23_
+																		/*line along.go:145*/ var t23_ float64
+																		/*line along.go:145*/ t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+																		/*line along.go:145*/ u_ := t22_
+																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:148*/ t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:148*/ least_ = t25_
-																			/*line along.go:148*/ most_ = t26_
+																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+																			/*line along.go:149*/ least_ = t25_
+																			/*line along.go:149*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:152*/ t27_ := l3_
-														/*line along.go:152*/ t28_ := l3_
-														/*line along.go:152*/ t29_ := l3_
-														/*line along.go:152*/ t30_ := most_
-														/*line along.go:152*/ t31_ := least_
-														/*line along.go:152*/ t32_ := special_
-														/*line along.go:152*/ his2_[t27_] = t30_
-														/*line along.go:152*/ los2_[t28_] = t31_
-														/*line along.go:152*/ sums4_[t29_] = t32_
+														/*line along.go:153*/ t27_ := l3_
+														/*line along.go:153*/ t28_ := l3_
+														/*line along.go:153*/ t29_ := l3_
+														/*line along.go:153*/ t30_ := most_
+														/*line along.go:153*/ t31_ := least_
+														/*line along.go:153*/ t32_ := special_
+														/*line along.go:153*/ his2_[t27_] = t30_
+														/*line along.go:153*/ los2_[t28_] = t31_
+														/*line along.go:153*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -3215,18 +3215,18 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:154*/ t33_ := b2_all[w].step_
-															/*line along.go:154*/ k6_ := int64(0)
-															/*line along.go:154*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+															/*line along.go:155*/ t33_ := b2_all[w].step_
+															/*line along.go:155*/ k6_ := int64(0)
+															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:155*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:155*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:155*/ least_ = t34_
-																/*line along.go:155*/ most_ = t35_
-																/*line along.go:155*/ special_ = t36_
+																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:156*/ least_ = t34_
+																/*line along.go:156*/ most_ = t35_
+																/*line along.go:156*/ special_ = t36_
 															}
 														}
-														/*line along.go:157*/ if l3_ == int64(0) {
+														/*line along.go:158*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -3235,32 +3235,32 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:160*/ var t37_ int64
+											/*line along.go:161*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:160*/ t37_ = most_
+														/*line along.go:161*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:160*/ end_ := t37_
+											/*line along.go:161*/ end_ := t37_
 											{
-												/*line along.go:161*/ var t38_ int64
+												/*line along.go:162*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:161*/ t38_ = least_
+															/*line along.go:162*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:161*/ base_ := t38_
-												/*line along.go:161*/ for base_ < end_ {
+												/*line along.go:162*/ base_ := t38_
+												/*line along.go:162*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -3270,27 +3270,27 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:162*/ s_ := int64(0)
+																/*line along.go:163*/ s_ := int64(0)
 																{
-																	/*line along.go:163*/ i2_ := b2_all[w].i0_
-																	/*line along.go:163*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+																	/*line along.go:164*/ i2_ := b2_all[w].i0_
+																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:164*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:164*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
+																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:165*/ var t40_ float64
-																				/*line along.go:165*/ t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:165*/ u2_ := t39_
-																				/*line along.go:165*/ v3_ := t40_
+																				/*line along.go:166*/ var t40_ float64
+																				/*line along.go:166*/ t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+																				/*line along.go:166*/ u2_ := t39_
+																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
 																			}
 																		}
 																	}
 																}
-																/*line along.go:185*/ sums5_all[w] = sums4_
-																/*line along.go:185*/ words5_all[w] = words4_
-																/*line along.go:185*/ v4_ = s_
-																/*line along.go:185*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+																/*line along.go:186*/ sums5_all[w] = sums4_
+																/*line along.go:186*/ words5_all[w] = words4_
+																/*line along.go:186*/ v4_ = s_
+																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3300,7 +3300,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:186
+//line along.go:187
 																}
 															}
 														}
@@ -3310,7 +3310,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:188*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3321,17 +3321,17 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:190*/ lower2_ := int64(0)
-																	/*line along.go:190*/ upper2_ := int64(0)
+																	/*line along.go:191*/ lower2_ := int64(0)
+																	/*line along.go:191*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:191*/ t41_ := n0
-																		/*line along.go:191*/ k7_ := int64(0)
-																		/*line along.go:191*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+																		/*line along.go:192*/ t41_ := n0
+																		/*line along.go:192*/ k7_ := int64(0)
+																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:195*/ local2_ := gpu_Place{Step_: int64(1)}
+																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -3341,7 +3341,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															}
 														}
 													}
-													/*line along.go:161*/ base_ = base_ + int64(48)
+													/*line along.go:162*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -3349,7 +3349,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								}
 							}
 						}
-						/*line along.go:56*/ k2_ = k2_ + int64(grid.Groups[0])
+						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
 				}
 				for l2 := int64(0); l2 < n2; l2++ {
@@ -3357,8 +3357,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 						for l0 := int64(0); l0 < n0; l0++ {
 							l_ := l0
 							{
-								/*line along.go:85*/ k8_ := l_
-								/*line along.go:85*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
+								/*line along.go:86*/ k8_ := l_
+								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
 									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
 								}
 							}
@@ -5275,27 +5275,27 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:119*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:120*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	{
-		/*line along.go:122*/ i_ := b_.i0_
-		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:123*/ i_ := b_.i0_
+		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:123*/ j_ := b_.j0_ + l_
-				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:124*/ j_ := b_.j0_ + l_
+				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-					/*line along.go:124*/ var t2_ float32
-					/*line along.go:124*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:124*/ u_ := t_
-					/*line along.go:124*/ v_ := t2_
+					/*line along.go:125*/ var t2_ float32
+					/*line along.go:125*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:125*/ u_ := t_
+					/*line along.go:125*/ v_ := t2_
 					w_ = gpu_with_(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					d_ = gpu_plus(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:129*/ count_ := int32(0)
+	/*line along.go:130*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
@@ -5393,14 +5393,14 @@ func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:102*/ var u_ float32
-	/*line along.go:102*/ var v_ float32
-	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:103*/ var u_ float32
+	/*line along.go:103*/ var v_ float32
+	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:106*/ u_ = t_
-		/*line along.go:106*/ v_ = t2_
+		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:107*/ u_ = t_
+		/*line along.go:107*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float32(u_ * v_), float32(1)
 		}
@@ -5466,27 +5466,27 @@ func gpu_digit(w_ gpu_wide, base_ int64) int64 {
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:122*/ i_ := b_.i0_
-		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:123*/ i_ := b_.i0_
+		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:123*/ j_ := b_.j0_ + l_
-				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:124*/ j_ := b_.j0_ + l_
+				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:124*/ var t2_ float64
-					/*line along.go:124*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:124*/ u_ := t_
-					/*line along.go:124*/ v_ := t2_
+					/*line along.go:125*/ var t2_ float64
+					/*line along.go:125*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:125*/ u_ := t_
+					/*line along.go:125*/ v_ := t2_
 					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:129*/ count_ := int64(0)
+	/*line along.go:130*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
@@ -5530,14 +5530,14 @@ func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:102*/ var u_ float64
-	/*line along.go:102*/ var v_ float64
-	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:103*/ var u_ float64
+	/*line along.go:103*/ var v_ float64
+	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product(p_) || gpu_exact(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:106*/ u_ = t_
-		/*line along.go:106*/ v_ = t2_
+		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:107*/ u_ = t_
+		/*line along.go:107*/ v_ = t2_
 		if gpu_exact(p_) {
 			return float64(u_ * v_), float64(1)
 		}
@@ -5584,27 +5584,27 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:122*/ i_ := b_.i0_
-		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:123*/ i_ := b_.i0_
+		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:123*/ j_ := b_.j0_ + l_
-				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:124*/ j_ := b_.j0_ + l_
+				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:124*/ var t2_ float64
-					/*line along.go:124*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:124*/ u_ := t_
-					/*line along.go:124*/ v_ := t2_
+					/*line along.go:125*/ var t2_ float64
+					/*line along.go:125*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:125*/ u_ := t_
+					/*line along.go:125*/ v_ := t2_
 					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:129*/ count_ := int64(0)
+	/*line along.go:130*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
@@ -5633,14 +5633,14 @@ func gpu_digits___(t_ gpu_pair) int64 {
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:102*/ var u_ float64
-	/*line along.go:102*/ var v_ float64
-	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:103*/ var u_ float64
+	/*line along.go:103*/ var v_ float64
+	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t_ := float64((x_ - b_.shift_))
-		/*line along.go:106*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
-		/*line along.go:106*/ u_ = t_
-		/*line along.go:106*/ v_ = t2_
+		/*line along.go:107*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
+		/*line along.go:107*/ u_ = t_
+		/*line along.go:107*/ v_ = t2_
 		if gpu_exact_(p_) {
 			return float64(u_ * v_), float64(1)
 		}
@@ -5687,27 +5687,27 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:119*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:122*/ i_ := b_.i0_
-		/*line along.go:122*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:123*/ i_ := b_.i0_
+		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:123*/ j_ := b_.j0_ + l_
-				/*line along.go:123*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:124*/ j_ := b_.j0_ + l_
+				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:124*/ var t2_ float64
-					/*line along.go:124*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:124*/ u_ := t_
-					/*line along.go:124*/ v_ := t2_
+					/*line along.go:125*/ var t2_ float64
+					/*line along.go:125*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:125*/ u_ := t_
+					/*line along.go:125*/ v_ := t2_
 					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:129*/ count_ := int64(0)
+	/*line along.go:130*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
@@ -5736,14 +5736,14 @@ func gpu_digits____(t_ gpu_two) int64 {
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:102*/ var u_ float64
-	/*line along.go:102*/ var v_ float64
-	/*line along.go:104*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:103*/ var u_ float64
+	/*line along.go:103*/ var v_ float64
+	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t_ := x_ - b_.shift_
-		/*line along.go:106*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:106*/ u_ = t_
-		/*line along.go:106*/ v_ = t2_
+		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
+		/*line along.go:107*/ u_ = t_
+		/*line along.go:107*/ v_ = t2_
 		if gpu_exact__(p_) {
 			return float64(u_ * v_), float64(1)
 		}

@@ -116,8 +116,8 @@ func (d digits[I]) without(magic I, product bool) digits[I] {
 	return digits[I]{a: d.a - magic, b: d.b - magic}
 }
 
-// Halves are the exact sum of digits of any number of blocks: of the lower 32 bits of their integers,
-// and of what is above.
+// Halves are the exact sum of digits of any number of blocks: of the lower 32 bits of their
+// integers, and of what is above.
 type halves struct{ lower, upper digits[int64] }
 
 // with is t and the digits of a block.
