@@ -210,7 +210,7 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath/f32", "examples/...",
+			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath", "rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
