@@ -1,8 +1,13 @@
 package gonumblas
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -229,4 +234,51 @@ func testVectorPanics[T float](t *testing.T) {
 	if panics < 40 {
 		t.Errorf("only %d of the calls panicked", panics)
 	}
+}
+
+// The bits of levels 1 and 2 and of complex products are these on every machine.
+func TestVectorDigest(t *testing.T) {
+	s, _ := open(t, "cpu")
+	use(t, s)
+	if got := vectorDigest[float32](); got != 0x7d9d7346434497e0 {
+		t.Errorf("float32: %#x", got)
+	}
+	if got := vectorDigest[float64](); got != 0x276eb7559ccf2b8c {
+		t.Errorf("float64: %#x", got)
+	}
+}
+
+func vectorDigest[T float]() uint64 {
+	rng := rand.New(rand.NewPCG(91, 92))
+	v := vectorsOf[T](blas64.Implementation().(bothTypes))
+	digest := fnv.New64a()
+	write := func(x []T) {
+		for _, e := range x {
+			digest.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(e))))
+		}
+	}
+	for k, n := range []int{2, 7, 16, 45, 130} {
+		for i, inc := range []int{1, -2} {
+			c := vectorCall{
+				ul: uplos[i], t: alltrans[k%2], d: diags[k%2], m: n, n: n, lda: n, incX: inc, incY: 1, alpha: -0.7, beta: 0.3,
+			}
+			names := run(v, c, nil, nil, nil)
+			for _, name := range slices.Sorted(maps.Keys(names)) {
+				a := uniform[T](rng, n, n, 0)
+				for j := range n {
+					a.Set(j, j, a.At(j, j)+T(n))
+				}
+				x, y := spread(uniform[T](rng, 1, n, 0), inc), uniform[T](rng, 1, n, 0)
+				result, _ := run(v, c, a.Data, x.Data, y.Data)[name]().(T)
+				write([]T{result})
+				write(a.Data)
+				write(x.Data)
+				write(y.Data)
+			}
+		}
+		a, b, p := complexMatrix[T](rng, n, n, 0), complexMatrix[T](rng, n, n, 0), complexMatrix[T](rng, n, n, 0)
+		zgemm(alltrans[k%3], alltrans[(k+1)%3], n, n, n, complexScalars[k%5], a, b, complexScalars[(k+3)%5], p)
+		write(p.Data)
+	}
+	return digest.Sum64()
 }
