@@ -260,7 +260,8 @@ func vectorDigest[T float]() uint64 {
 	for k, n := range []int{2, 7, 16, 45, 130} {
 		for i, inc := range []int{1, -2} {
 			c := vectorCall{
-				ul: uplos[i], t: alltrans[k%2], d: diags[k%2], m: n, n: n, lda: n, incX: inc, incY: 1, alpha: -0.7, beta: 0.3,
+				ul: uplos[i], t: alltrans[k%2], d: diags[k%2], m: n, n: n, lda: n, incX: inc, incY: 1,
+				alpha: -0.7, beta: 0.3,
 			}
 			names := run(v, c, nil, nil, nil)
 			for _, name := range slices.Sorted(maps.Keys(names)) {
