@@ -11,6 +11,14 @@ type Value struct {
 	Rest   bool // there is something below the lowest bit
 }
 
+// NewValue is (hi, lo) * 2^exp, or its negative.
+func NewValue(hi, lo uint64, exp int, neg bool) Value {
+	if hi|lo == 0 {
+		return Value{}
+	}
+	return Value{Neg: neg}.become(hi, lo, exp, false)
+}
+
 // Top is the number in the words w at a place, of which word k counts 2^(32k+bottom). It leaves the
 // magnitude in them.
 func Top(w []int64, at Place, bottom int) Value {

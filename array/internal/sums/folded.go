@@ -70,11 +70,14 @@ func AtLeast(c, x *linalg.Array[bool], n int) error {
 	return fold[bool, bool](c, x, count{}, reached{}, 0, int64(n))
 }
 
-func fold[T, D float32 | float64 | int32 | bool, F interface {
+// folders are what fold takes.
+type folders interface {
 	most32 | most64 | mostInt | add32 | count
 	sum() bool
-}, R value32 | value64 | valueInt | index | total | reached](c *linalg.Array[D], x *linalg.Array[T], f F, r R,
-	mask, flip int64,
+}
+
+func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 | valueInt | index | total | reached](
+	c *linalg.Array[D], x *linalg.Array[T], f F, r R, mask, flip int64,
 ) error {
 	s := c.Session()
 	rows, cols := c.Dims()
@@ -91,16 +94,22 @@ func fold[T, D float32 | float64 | int32 | bool, F interface {
 		return err
 	}
 	defer parts.Free()
-	xr, xc := x.Dims()
-	if cols > 1 {
-		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		err = LaunchFoldAcross[T](s, grid, f, parts, x, mask, flip)
-	} else {
-		grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
-		err = LaunchFoldAlong[T](s, grid, f, parts, x, outputs, xr/rows, xc, mask, flip)
-	}
-	if err != nil {
+	if err := enqueueFold(parts, x, rows, cols, l, f, mask, flip); err != nil {
 		return err
 	}
 	return LaunchFinish[D](s, backend.GridFor(outputs), r, c, parts, l.parts, f.sum(), flip)
+}
+
+// enqueueFold folds into parts of rows by cols outputs.
+func enqueueFold[T float32 | float64 | int32 | bool, F folders](parts *linalg.Array[int64], x *linalg.Array[T],
+	rows, cols int, l shape, f F, mask, flip int64,
+) error {
+	s := x.Session()
+	xr, xc := x.Dims()
+	if cols > 1 {
+		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
+		return LaunchFoldAcross[T](s, grid, f, parts, x, mask, flip)
+	}
+	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
+	return LaunchFoldAlong[T](s, grid, f, parts, x, rows, xr/rows, xc, mask, flip)
 }

@@ -117,30 +117,34 @@ func (j Sum[T]) part(i, k int) Sum[T] {
 func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
 	j Sum[S], r R, f F, p P, l shape, parts *linalg.Array[int64],
 ) error {
-	s := j.C.Session()
 	rows, cols := j.C.Dims()
-	outputs := rows * cols
+	if err := enqueueTerms[S, T, I](j, rows, cols, f, p, l, parts); err != nil {
+		return err
+	}
+	return LaunchRound[S](j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f.words(), f.bottom(),
+		j.Over, j.Root)
+}
+
+// enqueueTerms adds up into parts of rows by cols outputs.
+func enqueueTerms[S, T float32 | float64, I int32 | int64, F accumulator, P one | pair | two](
+	j Sum[S], rows, cols int, f F, p P, l shape, parts *linalg.Array[int64],
+) error {
+	s := j.X.Session()
 	xr, xc := j.X.Dims()
 	mask := I(-1) // of the bits of numbers
 	if j.Abs {
 		mask = ^(I(1) << (8*unsafe.Sizeof(mask) - 1))
 	}
-	var err error
 	if cols > 1 {
 		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		err = LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, mask)
-	} else {
-		height := 1
-		if rows == 1 {
-			height = xr
-		}
-		grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
-		err = LaunchAlong[S, T, I](s, grid, f, p, parts, j.X, j.Y, j.Shift, outputs, height, xc, l.turns, mask)
+		return LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, mask)
 	}
-	if err != nil {
-		return err
+	height := 1
+	if rows == 1 {
+		height = xr
 	}
-	return LaunchRound[S](s, backend.GridFor(outputs), r, j.C, parts, l.parts, f.words(), f.bottom(), j.Over, j.Root)
+	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
+	return LaunchAlong[S, T, I](s, grid, f, p, parts, j.X, j.Y, j.Shift, rows, height, xc, l.turns, mask)
 }
 
 // A shape is how a sum is cut into work-items, which changes no bit.

@@ -1,0 +1,199 @@
+package sums
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A Kind is a reduction: of so much it is a sum, unless Most is set.
+type Kind struct {
+	Most  bool // the largest element
+	Index bool // its index
+	Order
+	Squares bool // the sum of squares, and its root
+	Mean    bool // the sum over the number of terms
+}
+
+// A Partial is reductions to a number of outputs, whose terms come in parts. Its elements lie on
+// one device.
+type Partial[T linalg.Element] struct {
+	kind    Kind
+	outputs int
+	state   *linalg.Array[int64] // of each output: words, or a key and an index
+}
+
+// NewPartial is reductions of nothing.
+func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*Partial[T], error) {
+	p := &Partial[T]{kind: kind, outputs: outputs}
+	if !p.folds() {
+		var err error
+		p.state, err = linalg.NewArray[int64](s, Words, outputs)
+		return p, err
+	}
+	m := linalg.NewMatrix[int64](2, outputs, nil)
+	none := no(!kind.Most)
+	for i := range outputs {
+		m.Data[i], m.Data[outputs+i] = none.key, none.index
+	}
+	var err error
+	p.state, err = linalg.Upload(s, m)
+	return p, err
+}
+
+// Free releases the memory, once the commands that use it are done.
+func (p *Partial[T]) Free() error { return p.state.Free() }
+
+// folds tells whether integers are folded: all but sums of floats.
+func (p *Partial[T]) folds() bool {
+	_, isInt := any(*new(T)).(int32)
+	return p.kind.Most || isInt
+}
+
+// A Part is a part of the terms: those of X, reduced to Rows by Cols of the outputs, from the First
+// on. The index of term k of an output, counted by rows, is Base + k/Width*Pitch + k%Width.
+type Part[T linalg.Element] struct {
+	X                  *linalg.Array[T]
+	Rows, Cols         int
+	First              int
+	Base, Width, Pitch int
+}
+
+// Add adds a part.
+func (p *Partial[T]) Add(t Part[T]) error {
+	if r, c := t.X.Dims(); r == 0 || c == 0 {
+		return nil
+	}
+	switch x := any(t).(type) {
+	case Part[float32]:
+		switch {
+		case p.kind.Most:
+			return addFolded(p.state, p.outputs, x, most32{}, p.kind.mask(math.MaxInt32), p.kind.flip())
+		case p.kind.Squares:
+			return addSums[float32, float64, int64](p.state, p.outputs, x, double{}, pair{}, p.kind)
+		}
+		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, one{}, p.kind)
+	case Part[float64]:
+		switch {
+		case p.kind.Most:
+			return addFolded(p.state, p.outputs, x, most64{}, p.kind.mask(math.MaxInt64), p.kind.flip())
+		case p.kind.Squares:
+			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, two{}, p.kind)
+		}
+		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, one{}, p.kind)
+	case Part[int32]:
+		if p.kind.Most {
+			return addFolded(p.state, p.outputs, x, mostInt{}, 0, p.kind.flip())
+		}
+		return addFolded(p.state, p.outputs, x, add32{}, 0, 0)
+	}
+	return nil
+}
+
+func addSums[S, T float32 | float64, I int32 | int64, F accumulator, P one | pair | two](
+	state *linalg.Array[int64], all int, t Part[S], f F, p P, kind Kind,
+) (err error) {
+	s := state.Session()
+	outputs := t.Rows * t.Cols
+	l := newShape(s.Info(), t.X, t.Rows, t.Cols)
+	parts, err := linalg.NewArray[int64](s, 1, outputs*l.parts*Words)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, parts.Free()) }()
+	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0), Abs: kind.Abs}
+	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, f, p, l, parts); err != nil {
+		return err
+	}
+	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)
+}
+
+func addFolded[T float32 | float64 | int32, F folders](state *linalg.Array[int64], all int, t Part[T], f F,
+	mask, flip int64,
+) (err error) {
+	s := state.Session()
+	outputs := t.Rows * t.Cols
+	l := newShape(s.Info(), t.X, t.Rows, t.Cols)
+	parts, err := linalg.NewArray[int64](s, 1, 2*outputs*l.parts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, parts.Free()) }()
+	if err := enqueueFold(parts, t.X, t.Rows, t.Cols, l, f, mask, flip); err != nil {
+		return err
+	}
+	return LaunchGatherFolded(s, backend.GridFor(outputs), state, parts, all, t.First, outputs, l.parts, f.sum(),
+		t.Base, t.Width, t.Pitch)
+}
+
+// Result makes c, on the device of the first part, what all parts have together, of which it uses
+// up the first: over is the number of terms of each element, of which c has as many as there are
+// outputs.
+func Result[D, T linalg.Element](c *linalg.Array[D], over int, partials []*Partial[T]) (err error) {
+	p := partials[0]
+	s, all := p.state.Session(), p.state
+	if len(partials) > 1 {
+		if all, err = together(partials); err != nil {
+			return err
+		}
+		defer func() { err = cmp.Or(err, all.Free()) }()
+	}
+	grid, n, flip, sum := backend.GridFor(p.outputs), len(partials), p.kind.flip(), !p.kind.Most
+	if out, ok := any(c).(*linalg.Array[int32]); ok {
+		switch {
+		case p.kind.Index:
+			return LaunchFinish[int32](s, grid, index{}, out, all, n, sum, flip)
+		case p.kind.Most:
+			return LaunchFinish[int32](s, grid, valueInt{}, out, all, n, sum, flip)
+		}
+		return LaunchFinish[int32](s, grid, total{}, out, all, n, sum, 0)
+	}
+	divisor := uint64(1)
+	if p.kind.Mean {
+		divisor = uint64(over)
+	}
+	switch out := any(c).(type) {
+	case *linalg.Array[float32]:
+		switch {
+		case p.kind.Most:
+			return LaunchFinish[float32](s, grid, value32{}, out, all, n, sum, flip)
+		case p.kind.Squares:
+			return round(s, grid, single{}, out, all, n, double{}, divisor, true)
+		}
+		return round(s, grid, single{}, out, all, n, single{}, divisor, false)
+	case *linalg.Array[float64]:
+		if p.kind.Most {
+			return LaunchFinish[float64](s, grid, value64{}, out, all, n, sum, flip)
+		}
+		return round(s, grid, double{}, out, all, n, double{}, divisor, p.kind.Squares)
+	}
+	return nil
+}
+
+// together is the states of all partials, one below the other, on the first one's device.
+func together[T linalg.Element](partials []*Partial[T]) (*linalg.Array[int64], error) {
+	rows, cols := partials[0].state.Dims()
+	all, err := linalg.NewArray[int64](partials[0].state.Session(), rows*len(partials), cols)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range partials {
+		m, err := p.state.Download()
+		if err == nil {
+			err = all.Slice(i*rows, (i+1)*rows, 0, cols).CopyFrom(m)
+		}
+		if err != nil {
+			return nil, cmp.Or(err, all.Free())
+		}
+	}
+	return all, nil
+}
+
+// round rounds sums that were added up in format f to numbers in that of r.
+func round[T float32 | float64, R single | double, F accumulator](s *linalg.Session, grid backend.Grid, r R,
+	c *linalg.Array[T], sums *linalg.Array[int64], n int, f F, over uint64, root bool,
+) error {
+	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), over, root)
+}

@@ -1,0 +1,215 @@
+package sums
+
+import (
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/superacc"
+)
+
+// A number is a type of numbers T that are added up one by one.
+type number[T float32 | float64 | int32] interface {
+	words() int  // of a sum, the lowest of which counts 2^bottom
+	bottom() int // of its lowest bit
+	term(x T) wide
+	of(v superacc.Value, special int64) T // rounded
+}
+
+func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }
+func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }
+
+func (f single) of(v superacc.Value, special int64) float32 {
+	if special != 0 {
+		return value(f, special)
+	}
+	return f.round(v)
+}
+
+func (f double) of(v superacc.Value, special int64) float64 {
+	if special != 0 {
+		return value(f, special)
+	}
+	return f.round(v)
+}
+
+// An integer is an int32, whose sums wrap around.
+type integer struct{}
+
+func (integer) words() int  { return 4 }
+func (integer) bottom() int { return 0 }
+
+func (integer) term(x int32) wide {
+	return wide{lo: uint64(max(int64(x), -int64(x))), neg: x < 0}
+}
+
+func (integer) of(v superacc.Value, _ int64) int32 {
+	down := uint(-v.Exp)
+	m := int32(v.Lo>>down | v.Hi<<(64-down) | v.Hi>>(down-64)) // the shift that is huge shifts all away
+	if v.Neg {
+		return -m
+	}
+	return m
+}
+
+// addWords adds a term of 64 bits to the words of a sum, and what is no number to the one behind
+// them.
+func addWords(words []int64, at superacc.Place, t wide, bottom int) {
+	v := int64(t.lo)
+	if t.neg {
+		v = -v
+	}
+	for k := range 3 {
+		superacc.AddPart(words, at, t.exp-bottom, v, k)
+	}
+	words[at.At+at.N*at.Step] |= t.special
+}
+
+// clearWords makes the words of a sum 0.
+func clearWords(words []int64, at superacc.Place) {
+	for k := range at.N + 1 {
+		words[at.At+k*at.Step] = 0
+	}
+}
+
+// valueOfWords is what the words of a sum hold, which they still do then.
+func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {
+	v := superacc.Top(words, at, bottom)
+	if v.Neg {
+		for k := range at.N {
+			words[at.At+k*at.Step] *= -1
+		}
+	}
+	return v
+}
+
+// Totals makes the sums of blocks of so many elements of the rows of x, a work-item each. Word k of
+// block b of all n, counted by rows, is element k*n+b of sums; behind the words is what is no
+// number.
+//
+//tandem:kernel float32,single float64,double int32,integer
+func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,
+	block, blocks int,
+) {
+	n := x.Rows * blocks
+	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
+		at := superacc.Place{At: o, Step: n, N: f.words()}
+		i, from := o/blocks, o%blocks*block
+		clearWords(sums, at)
+		for j := from; j < min(from+block, x.Cols); j++ {
+			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
+		}
+		superacc.Carry(sums, at)
+	}
+}
+
+// Offsets makes of the sums of blocks, which have so many words, those of what is before each in
+// its row.
+//
+//tandem:kernel
+func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {
+	n := rows * blocks
+	for o := it.Global(0); o < rows*(words+1); o += it.GlobalSize(0) {
+		at, before := o/rows*n+o%rows*blocks, int64(0)
+		for b := range blocks {
+			v := sums[at+b]
+			sums[at+b] = before
+			if o/rows == words {
+				before |= v
+			} else {
+				before += v
+			}
+		}
+	}
+}
+
+// Prefix makes each element of c the sum of those of x in its row up to there, by blocks as Totals
+// has them: each goes on from its sum, or, where there is one to a row, from nothing. It changes
+// the sums.
+//
+//tandem:kernel float32,single float64,double int32,integer
+func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,
+	block, blocks int,
+) {
+	n := x.Rows * blocks
+	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
+		at := superacc.Place{At: o, Step: n, N: f.words()}
+		if blocks == 1 {
+			clearWords(sums, at)
+		}
+		i, from := o/blocks, o%blocks*block
+		to := min(from+block, x.Cols)
+		before, special := valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
+		r := nowhere().withValue(before)
+		for j := from; j < to; j++ {
+			r = r.with(f.term(x.Data[i*x.Stride+j]))
+		}
+		if r.fits(block + 1) {
+			s := shortOf(before, r.least)
+			for j := from; j < to; j++ {
+				t := f.term(x.Data[i*x.Stride+j])
+				special |= t.special
+				s = s.plus(t, r.least)
+				c.Data[i*c.Stride+j] = f.of(s.value(r.least), special)
+			}
+			continue
+		}
+		for j := from; j < to; j++ {
+			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
+			c.Data[i*c.Stride+j] = f.of(valueOfWords(sums, at, f.bottom()), sums[o+at.N*n])
+		}
+	}
+}
+
+// Scatter adds to each element of c the elements of its column in those rows of x whose element in
+// index is its row, unless an index is bad. order has the places of index in ascending order of
+// what is there. words has room for a sum of each work-item.
+//
+//tandem:kernel float32,single float64,double int32,integer
+func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],
+	index, order, bad []int32, words []int64,
+) {
+	if bad[0] > 0 {
+		return
+	}
+	at := superacc.Place{
+		At: it.Global(1)*it.GlobalSize(0) + it.Global(0), Step: it.GlobalSize(0) * it.GlobalSize(1), N: f.words(),
+	}
+	for k := it.Global(1); k < len(order); k += it.GlobalSize(1) {
+		row := index[order[k]]
+		if k > 0 && index[order[k-1]] == row {
+			continue // the first of a row's has all of them
+		}
+		end := k + 1
+		for end < len(order) && index[order[end]] == row {
+			end++
+		}
+		for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
+			c.Data[int(row)*c.Stride+j] = gathered(f, c.Data[int(row)*c.Stride+j], x, j, order, k, end, words, at)
+		}
+	}
+}
+
+// gathered is the sum of first and elements of column j of x, in the rows of order from k to end-1.
+func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,
+	k, end int, words []int64, at superacc.Place,
+) T {
+	t := f.term(first)
+	special := t.special
+	r := nowhere().with(t)
+	for i := k; i < end; i++ {
+		u := f.term(x.Data[int(order[i])*x.Stride+j])
+		special |= u.special
+		r = r.with(u)
+	}
+	if r.fits(end - k + 1) {
+		s := short{}.plus(t, r.least)
+		for i := k; i < end; i++ {
+			s = s.plus(f.term(x.Data[int(order[i])*x.Stride+j]), r.least)
+		}
+		return f.of(s.value(r.least), special)
+	}
+	clearWords(words, at)
+	addWords(words, at, t, f.bottom())
+	for i := k; i < end; i++ {
+		addWords(words, at, f.term(x.Data[int(order[i])*x.Stride+j]), f.bottom())
+	}
+	return f.of(superacc.Top(words, at, f.bottom()), special)
+}

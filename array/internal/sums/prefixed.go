@@ -1,0 +1,106 @@
+package sums
+
+import (
+	"cmp"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// CumSum makes each element of c the sum of those of x in its row up to there. c may be x.
+func CumSum[T linalg.Element](c, x *linalg.Array[T]) error {
+	switch c := any(c).(type) {
+	case *linalg.Array[float32]:
+		return prefix(c, any(x).(*linalg.Array[float32]), single{})
+	case *linalg.Array[float64]:
+		return prefix(c, any(x).(*linalg.Array[float64]), double{})
+	case *linalg.Array[int32]:
+		return prefix(c, any(x).(*linalg.Array[int32]), integer{})
+	}
+	return nil
+}
+
+// prefix takes as many rows at a time as scratch memory has room for.
+func prefix[T linalg.Element, F interface {
+	single | double | integer
+	words() int
+}](c, x *linalg.Array[T], f F,
+) (err error) {
+	s := c.Session()
+	rows, cols := c.Dims()
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	const least = 1024 // elements of a block: it costs as much as many of them
+	words := f.words() + 1
+	blocks := max(1, min((cols+least-1)/least, workItems(s.Info())/rows, maxScratch/8/words))
+	block := (cols + blocks - 1) / blocks
+	blocks = (cols + block - 1) / block
+	height := min(rows, max(1, maxScratch/8/words/blocks))
+	sums, err := linalg.NewArray[int64](s, 1, words*height*blocks)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, sums.Free()) }()
+	lanes := lanesFor(s.Info())
+	for i := 0; i < rows; i += height {
+		n := min(height, rows-i)
+		grid := backend.Grid2((n*blocks+lanes-1)/lanes, 1, lanes, 1)
+		to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
+		if blocks > 1 {
+			if err := LaunchTotals[T](s, grid, f, from, sums, block, blocks); err != nil {
+				return err
+			}
+			if err := LaunchOffsets(s, backend.GridFor(n*words), sums, n, blocks, f.words()); err != nil {
+				return err
+			}
+		}
+		if err := LaunchPrefix[T](s, grid, f, to, from, sums, block, blocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lanesFor is the work-items of a group where each has much to do: a strip of the cpu device.
+func lanesFor(info backend.Info) int {
+	if info.Host {
+		return 16
+	}
+	return 64
+}
+
+// workItems is how many work-items keep a device busy.
+func workItems(info backend.Info) int { return 4 * lanesFor(info) * max(1, info.ComputeUnits) }
+
+// AddRows adds each row of x to the row of c that index has for it, unless bad is above 0. order is
+// what sorts index.
+func AddRows[T linalg.Element](c, x *linalg.Array[T], index, order, bad *linalg.Array[int32]) error {
+	switch c := any(c).(type) {
+	case *linalg.Array[float32]:
+		return scatter(c, any(x).(*linalg.Array[float32]), index, order, bad, single{})
+	case *linalg.Array[float64]:
+		return scatter(c, any(x).(*linalg.Array[float64]), index, order, bad, double{})
+	case *linalg.Array[int32]:
+		return scatter(c, any(x).(*linalg.Array[int32]), index, order, bad, integer{})
+	}
+	return nil
+}
+
+func scatter[T linalg.Element, F interface {
+	single | double | integer
+	words() int
+}](c, x *linalg.Array[T], index, order, bad *linalg.Array[int32], f F,
+) (err error) {
+	s := c.Session()
+	n, cols := x.Dims()
+	lanes := lanesFor(s.Info())
+	wide := min((cols+lanes-1)/lanes, 16)
+	high := min(n, max(1, maxScratch/8/(f.words()+1)/lanes/wide))
+	words, err := linalg.NewArray[int64](s, 1, (f.words()+1)*lanes*wide*high)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, words.Free()) }()
+	return LaunchScatter[T](s, backend.Grid2(wide, high, lanes, 1), f, c, x, index, order, bad, words)
+}

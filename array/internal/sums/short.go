@@ -1,0 +1,82 @@
+package sums
+
+import (
+	"math/bits"
+
+	"github.com/tandem-gpu/tandem/internal/superacc"
+)
+
+// A short is an exact sum in 128 bits: an integer in two's complement, times 2^base, where whoever
+// adds up knows the base.
+type short struct{ hi, lo uint64 }
+
+// plus is s and a term of 64 bits that fits.
+func (s short) plus(t wide, base int) short {
+	up := uint(t.exp - base)
+	hi, lo := t.lo<<(up-64)|t.lo>>(64-up), t.lo<<up // the shift that is huge shifts all away
+	if t.neg {
+		l, borrow := bits.Sub64(s.lo, lo, 0)
+		h, _ := bits.Sub64(s.hi, hi, borrow)
+		return short{h, l}
+	}
+	l, carry := bits.Add64(s.lo, lo, 0)
+	h, _ := bits.Add64(s.hi, hi, carry)
+	return short{h, l}
+}
+
+// value is s as a number that waits to be rounded.
+func (s short) value(base int) superacc.Value {
+	if int64(s.hi) < 0 {
+		lo, borrow := bits.Sub64(0, s.lo, 0)
+		hi, _ := bits.Sub64(0, s.hi, borrow)
+		return superacc.NewValue(hi, lo, base, true)
+	}
+	return superacc.NewValue(s.hi, s.lo, base, false)
+}
+
+// shortOf is v in units of 2^base, of which it is a multiple; it fits.
+func shortOf(v superacc.Value, base int) short {
+	if v.Hi == 0 {
+		return short{}
+	}
+	down := uint(base - v.Exp)
+	s := short{v.Hi >> down, v.Lo>>down | v.Hi<<(64-down) | v.Hi>>(down-64)}
+	if v.Neg {
+		lo, borrow := bits.Sub64(0, s.lo, 0)
+		hi, _ := bits.Sub64(0, s.hi, borrow)
+		return short{hi, lo}
+	}
+	return s
+}
+
+// A reach is where the terms of a sum lie: the exponents of the lowest bit and above the highest.
+type reach struct{ least, top int }
+
+// nowhere is the reach of no terms.
+func nowhere() reach { return reach{least: 1 << 20, top: -1 << 20} }
+
+// with is r with a term of 64 bits more.
+func (r reach) with(t wide) reach {
+	if t.lo == 0 {
+		return r
+	}
+	return reach{min(r.least, t.exp), max(r.top, t.top())}
+}
+
+// withValue is r with v more, which may have bits below any that are known.
+func (r reach) withValue(v superacc.Value) reach {
+	if v.Hi == 0 {
+		return r
+	}
+	least := v.Exp + 64 + bits.TrailingZeros64(v.Hi)
+	if v.Lo != 0 {
+		least = v.Exp + bits.TrailingZeros64(v.Lo)
+	}
+	if v.Rest {
+		least = -1 << 20
+	}
+	return reach{min(r.least, least), max(r.top, v.Exp+128)}
+}
+
+// fits says whether every sum of n terms fits a short whose base is r.least.
+func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }
