@@ -36,9 +36,40 @@ func session[T any](c *Array[T]) *linalg.Session {
 // Value is v as an operand.
 func Value[T any](v T) Const[T] { return Const[T]{Value: v} }
 
-// Copy makes c a, which is repeated as any operand is. Arrays of other elements, and of other
-// sessions, are copied by Download and Upload.
-func Copy[T Element | bool, A Arg[T]](c *Array[T], a A) error { return launchSame[T](session(c), c, a) }
+// Copy makes c a, which is repeated as any operand is. An array of another session, on another
+// device, goes through the host's memory, in parts where it is large; Copy waits for it then. Arrays
+// of other elements are copied by Convert.
+func Copy[T Element | bool, A Arg[T]](c *Array[T], a A) error {
+	if from, ok := any(a).(*Array[T]); ok && c != nil && from != nil && from.Session() != c.Session() {
+		return copyAcross(c, from)
+	}
+	return launchSame[T](session(c), c, a)
+}
+
+// copyAcross is Copy of an array of another session.
+func copyAcross[T Element | bool](c, a *Array[T]) error {
+	rows, cols := c.Dims()
+	if r, k := a.Dims(); r != rows || k != cols {
+		m, err := a.Download()
+		if err != nil {
+			return err
+		}
+		return launchSame[T](c.Session(), c, m)
+	}
+	const most = 4 << 20 // elements of a part
+	step := max(1, most/max(1, cols))
+	for i := 0; i < rows; i += step {
+		k := min(i+step, rows)
+		m, err := a.Slice(i, k, 0, cols).Download()
+		if err != nil {
+			return err
+		}
+		if err := c.Slice(i, k, 0, cols).CopyFrom(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 //tandem:map float32 float64 int32 bool
 func same[T Element | bool](x T) T { return x }

@@ -1,5 +1,11 @@
 package array
 
+import (
+	"cmp"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
 // Masks are arrays of bool.
 
 // Less makes c true where a is below b.
@@ -103,4 +109,28 @@ func where[T Element](x bool, y, z T) T {
 		return y
 	}
 	return z
+}
+
+// AllClose is whether |a-b| <= atol + rtol*|b| holds for all elements, or they are equal, as
+// infinities may be: NaN is close to nothing. Each step is rounded once. It waits for the result.
+func AllClose[T Float, B Arg[T]](a *Array[T], b B, rtol, atol T) (all bool, err error) {
+	s, rows, cols, err := dims("AllClose", "a", a)
+	if err != nil {
+		return false, err
+	}
+	mask, err := linalg.NewArray[bool](s, rows, cols)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = cmp.Or(err, mask.Free()) }()
+	if err := launchNear[T](s, mask, a, b, Value(rtol), Value(atol)); err != nil {
+		return false, err
+	}
+	return number(s, func(c *Array[bool]) error { return All(c, mask) })
+}
+
+//tandem:map float32 float64
+func near[T Float](x, y, rtol, atol T) bool {
+	most := atol + T(rtol*abs(y))
+	return x == y || abs(x-y) <= most && y-y == 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/moves"
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
+	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -225,7 +226,9 @@ func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
 	if err := checkLength("TakeRows", "index", index, c.Session(), rows); err != nil {
 		return err
 	}
-	return byRows("TakeRows", c, a, index, "a", m, false)
+	return byRows("TakeRows", c, index, "a", m, 0, func(bad *Array[int32]) error {
+		return moveRows(c, a, index, bad, false)
+	})
 }
 
 // PutRows makes row index[i] of c row i of a, which has the columns of c, and leaves the others as
@@ -233,22 +236,69 @@ func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
 // index is no row of c, or is in index twice, it is backend.ErrArgument that names it, and nothing
 // is written. c shares elements with neither.
 func PutRows[T Element](c, a *Array[T], index *Array[int32]) error {
-	rows, cols, err := pair("PutRows", c, a)
+	rows, err := checkPut("PutRows", c, a, index)
 	if err != nil {
 		return err
 	}
-	m, n := a.Dims()
-	if n != cols {
-		return fmt.Errorf("%w: PutRows: a is %s, and must have the columns of c, %s", linalg.ErrShape, a, c)
-	}
-	if err := checkLength("PutRows", "index", index, c.Session(), m); err != nil {
-		return err
-	}
-	return byRows("PutRows", c, a, index, "c", rows, true)
+	return byRows("PutRows", c, index, "c", rows, rows, func(bad *Array[int32]) error {
+		return moveRows(c, a, index, bad, true)
+	})
 }
 
-// byRows moves rows of a to c. index has rows of one of them, which has so many.
-func byRows[T Element](op string, c, a *Array[T], index *Array[int32], of string, rows int, put bool) (err error) {
+// AddRows adds each row i of a, which has the columns of c, to row index[i] of c: an element
+// becomes the exact sum of what it was and of all that is added to it, rounded once, in whatever
+// order index has them; int32 wraps around. Rows that index does not have stay as they are. index
+// is a row or a column with an element for each row of a. AddRows waits; where an index is no row
+// of c it is backend.ErrArgument that names it, and nothing is written. c shares elements with
+// neither.
+func AddRows[T Element](c, a *Array[T], index *Array[int32]) error {
+	rows, err := checkPut("AddRows", c, a, index)
+	if err != nil {
+		return err
+	}
+	return byRows("AddRows", c, index, "c", rows, 0, func(bad *Array[int32]) error {
+		return addRows(c, a, index, bad)
+	})
+}
+
+// addRows is AddRows, unless bad is above 0.
+func addRows[T Element](c, a *Array[T], index, bad *Array[int32]) (err error) {
+	s := c.Session()
+	r, k := index.Dims()
+	packed, err := linalg.NewArray[int32](s, r, k)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, packed.Free()) }()
+	order, err := linalg.NewArray[int32](s, 1, r*k)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, order.Free()) }()
+	if err := cmp.Or(Copy(packed, index), ArgSort(order, flat(packed))); err != nil {
+		return err
+	}
+	return sums.AddRows(c, a, packed, order, bad)
+}
+
+// checkPut checks that rows of a can go to those of c that index has, and gives the rows of c.
+func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows int, err error) {
+	rows, cols, err := pair(op, c, a)
+	if err != nil {
+		return 0, err
+	}
+	m, n := a.Dims()
+	if n != cols {
+		return 0, fmt.Errorf("%w: %s: a is %s, and must have the columns of c, %s", linalg.ErrShape, op, a, c)
+	}
+	return rows, checkLength(op, "index", index, c.Session(), m)
+}
+
+// byRows calls move, which does nothing where bad is above 0: where an element of index is no row
+// of an array that has so many, or, where rows are owned, is there twice.
+func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, rows, owned int,
+	move func(bad *Array[int32]) error,
+) (err error) {
 	if overlap(index, c) {
 		return fmt.Errorf("%w: %s: index and c", linalg.ErrOverlap, op)
 	}
@@ -263,10 +313,6 @@ func byRows[T Element](op string, c, a *Array[T], index *Array[int32], of string
 		return err
 	}
 	defer func() { err = cmp.Or(err, bad.Free()) }()
-	owned := 0 // rows may be taken twice
-	if put {
-		owned = rows
-	}
 	owners, err := linalg.NewArray[int32](s, 1, owned)
 	if err != nil {
 		return err
@@ -278,17 +324,23 @@ func byRows[T Element](op string, c, a *Array[T], index *Array[int32], of string
 		return err
 	}
 	if _, cols := c.Dims(); cols > 0 {
-		grid := kernels.ElementwiseGrid(&info, int64(n), int64(cols))
-		if unsafe.Sizeof(*new(T)) == 8 {
-			err = moves.LaunchRows[uint64](s, grid, wide(c), wide(a), index, bad, put)
-		} else {
-			err = moves.LaunchRows[uint32](s, grid, narrow(c), narrow(a), index, bad, put)
-		}
-		if err != nil {
+		if err := move(bad); err != nil {
 			return err
 		}
 	}
 	return badIndex(op, index, n, bad, of, rows)
+}
+
+// moveRows takes or puts rows of a, unless bad is above 0.
+func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) error {
+	info := c.Session().Info()
+	r, k := index.Dims()
+	_, cols := c.Dims()
+	grid := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols))
+	if unsafe.Sizeof(*new(T)) == 8 {
+		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put)
+	}
+	return moves.LaunchRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put)
 }
 
 // badIndex waits, and is an error where an element of index, which has n, is bad.

@@ -154,24 +154,22 @@ func testMask[T Element](t *testing.T, s *linalg.Session, a *Array[T], x []T, gu
 func TestBadIndex(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		a := upload(t, s, 4, 3, true, make([]float32, 12))
+		take, put, add := TakeRows[float32], PutRows[float32], AddRows[float32]
 		for _, c := range []struct {
 			index []int32
-			put   bool
+			move  func(c, a *Array[float32], index *Array[int32]) error
 			want  string
 		}{
-			{[]int32{0, 4, -1, 9}, false, "TakeRows: element 1 of index is 4, and a has 4 rows"},
-			{[]int32{3, 2, 2, -1}, false, "TakeRows: element 3 of index is -1, and a has 4 rows"},
-			{[]int32{3, 2, 1, 4}, true, "PutRows: element 3 of index is 4, and c has 4 rows"},
-			{[]int32{3, 1, 1, 3}, true, "PutRows: element 2 of index is 1, which an element before it is"},
-			{[]int32{2, 2, 2, 2}, true, "PutRows: element 1 of index is 2, which an element before it is"},
+			{[]int32{0, 4, -1, 9}, take, "TakeRows: element 1 of index is 4, and a has 4 rows"},
+			{[]int32{3, 2, 2, -1}, take, "TakeRows: element 3 of index is -1, and a has 4 rows"},
+			{[]int32{3, 2, 1, 4}, put, "PutRows: element 3 of index is 4, and c has 4 rows"},
+			{[]int32{3, 1, 1, 3}, put, "PutRows: element 2 of index is 1, which an element before it is"},
+			{[]int32{2, 2, 2, 2}, put, "PutRows: element 1 of index is 2, which an element before it is"},
+			{[]int32{2, 2, 4, -1}, add, "AddRows: element 2 of index is 4, and c has 4 rows"},
 		} {
 			got := newTarget[float32](t, s, 4, 3, true, 77)
 			index := upload(t, s, 4, 1, true, c.index)
-			move := TakeRows[float32]
-			if c.put {
-				move = PutRows
-			}
-			if err := move(got.Array, a, index); !errors.Is(err, backend.ErrArgument) || !contains(err, c.want) {
+			if err := c.move(got.Array, a, index); !errors.Is(err, backend.ErrArgument) || !contains(err, c.want) {
 				t.Errorf("%v: %v, want %q", c.index, err, c.want)
 			}
 			got.check(t, "a refused call", got.was[:0])
@@ -206,6 +204,9 @@ func TestMoveRefuses(t *testing.T) {
 		{Diag(a.Array, b), linalg.ErrShape, "Diag: neither"},
 		{TakeRows(a.Array, b, b.Slice(0, 1, 0, 3)), linalg.ErrShape, "TakeRows: index is 1x3 int32"},
 		{TakeRows(a.Array, b, a.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "TakeRows: index and c"},
+		{AddRows(a.Array, a.Array, b.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "AddRows: c and a"},
+		{AddRows(a.Array, b, b.Slice(0, 3, 0, 1)), linalg.ErrShape, "AddRows: index is 3x1 int32"},
+		{AddRows(a.Array, b, a.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "AddRows: index and c"},
 		{PutRows(a.Array, b.Slice(0, 4, 0, 5), b.Slice(0, 4, 0, 1)), linalg.ErrShape, "must have the columns of c"},
 		{Eye[int32](nil), linalg.ErrShape, "Eye: c is nil"},
 	} {

@@ -14,7 +14,7 @@ func check[T any](op, name string, a *Array[T], s *linalg.Session) error {
 	case a == nil:
 		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, op, name)
 	case s != nil && a.Session() != s:
-		return argument(op, name+" belongs to another session; Download and Upload move one")
+		return argument(op, name+" belongs to another session; Copy brings one to this")
 	}
 	return nil
 }

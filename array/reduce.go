@@ -103,6 +103,23 @@ func Total[T Element](a *linalg.Array[T]) (T, error) {
 	return number(a.Session(), func(c *linalg.Array[T]) error { return Sum(c, a) })
 }
 
+// CumSum makes each element of c the exact sum of the elements of a in its row from the first up to
+// there, rounded once; int32 wraps around. c has the shape of a, which it may be; it shares
+// elements with no other a.
+func CumSum[T Element](c, a *Array[T]) error {
+	s, rows, cols, err := dims("CumSum", "c", c)
+	if err == nil {
+		err = checkShape("CumSum", "a", a, s, rows, cols)
+	}
+	if err != nil {
+		return err
+	}
+	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); !same && c.Overlaps(a) {
+		return fmt.Errorf("%w: CumSum: c and a, and they are not the same array", linalg.ErrOverlap)
+	}
+	return sums.CumSum(c, a)
+}
+
 // Max makes c the largest elements of a, as Go's max has them: NaN where there is one, and +0 above
 // -0. Where there are none it is ErrShape.
 func Max[T Element](c, a *linalg.Array[T]) error { return most("Max", c, a, sums.Order{}) }
@@ -164,14 +181,14 @@ func All(c, mask *linalg.Array[bool]) error {
 }
 
 // number is what f leaves in an array of one element.
-func number[T Element](s *linalg.Session, f func(c *linalg.Array[T]) error) (T, error) {
+func number[T Element | bool](s *linalg.Session, f func(c *linalg.Array[T]) error) (v T, err error) {
 	c, err := linalg.NewArray[T](s, 1, 1)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	defer c.Free()
 	if err := f(c); err != nil {
-		return 0, err
+		return v, err
 	}
 	m := linalg.NewMatrix[T](1, 1, nil)
 	err = c.CopyTo(m)

@@ -94,8 +94,8 @@ func magnitudes[T Float](x []T) T {
 	return rounded[T](&a)
 }
 
-// reductions calls f with kinds of numbers and shapes of matrices, with few for the simulator.
-func reductions(s *linalg.Session, f func(kind, rows, cols int)) {
+// eachReduction calls f with kinds of numbers and shapes of matrices, with few for the simulator.
+func eachReduction(s *linalg.Session, f func(kind, rows, cols int)) {
 	shapes := [][2]int{{1, 1}, {1, 5}, {7, 1}, {3, 40}, {40, 3}, {2, 5000}, {4500, 2}, {70, 33}}
 	if s.Info().Driver == "cudasim" {
 		shapes = [][2]int{{3, 40}, {70, 2}}
@@ -120,7 +120,7 @@ func TestSums(t *testing.T) {
 
 func testSums[T Float](t *testing.T, s *linalg.Session) {
 	r := rand.New(rand.NewPCG(1, 2))
-	reductions(s, func(kind, rows, cols int) {
+	eachReduction(s, func(kind, rows, cols int) {
 		x := summands[T](r, kind, rows*cols)
 		strided := r.IntN(2) == 0
 		a := upload(t, s, rows, cols, strided, x)
@@ -197,7 +197,7 @@ func TestStatistics(t *testing.T) {
 
 func testStatistics[T Float](t *testing.T, s *linalg.Session) {
 	r := rand.New(rand.NewPCG(3, 4))
-	reductions(s, func(kind, rows, cols int) {
+	eachReduction(s, func(kind, rows, cols int) {
 		if kind == 4 || kind == 7 || rows*cols > 1000 { // d overflows, or is no number
 			return
 		}
@@ -290,6 +290,9 @@ func TestReduceErrors(t *testing.T) {
 		{Max(c.Array, nothing), linalg.ErrShape, "Max of 0x3"},
 		{ArgMin(newTarget(t, s, 1, 3, false, int32(7)).Array, nothing), linalg.ErrShape, "no elements"},
 		{Var(c.Array, a, -1), backend.ErrArgument, "ddof"},
+		{CumSum(nil, a), linalg.ErrShape, "CumSum: c is nil"},
+		{CumSum(c.Array, a), linalg.ErrShape, "CumSum: a is 2x3 float64"},
+		{CumSum(a.Slice(0, 2, 0, 2), a.Slice(0, 2, 1, 3)), linalg.ErrOverlap, "CumSum: c and a"},
 	} {
 		if !errors.Is(c.err, c.want) || !contains(c.err, c.text) {
 			t.Errorf("%v, want %v with %q", c.err, c.want, c.text)
@@ -350,7 +353,7 @@ func first[T Element](x []T, f func(a, b T) T) int32 {
 func TestFolds(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		r := rand.New(rand.NewPCG(7, 8))
-		reductions(s, func(kind, rows, cols int) {
+		eachReduction(s, func(kind, rows, cols int) {
 			testFolds(t, s, rows, cols, summands[float32](r, kind, rows*cols))
 			testFolds(t, s, rows, cols, summands[float64](r, kind, rows*cols))
 			ints, mask := make([]int32, rows*cols), make([]bool, rows*cols)
@@ -412,4 +415,172 @@ func reduction[T, R any](t *testing.T, s *linalg.Session, rows, cols int, x []T,
 		}
 		c.check(t, fmt.Sprintf("%s of %s", what, a), over(x, rows, cols, to[0], to[1], want))
 	}
+}
+
+// prefixes is the sum of every beginning of x.
+func prefixes[T Element](x []T) []T {
+	out := make([]T, len(x))
+	switch x := any(x).(type) {
+	case []int32:
+		s := int32(0)
+		for i, v := range x {
+			s += v
+			out[i] = any(s).(T)
+		}
+	case []float32:
+		exactPrefixes(x, any(out).([]float32))
+	case []float64:
+		exactPrefixes(x, any(out).([]float64))
+	}
+	return out
+}
+
+func exactPrefixes[T Float](x, out []T) {
+	var a exact.Acc
+	for i, v := range x {
+		a.Add(float64(v))
+		out[i] = rounded[T](&a)
+	}
+}
+
+// CumSum has the bits of package exact at every element, in short rows and in rows of many blocks, in
+// place and elsewhere.
+func TestCumSum(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		r := rand.New(rand.NewPCG(7, 8))
+		testCumSum(t, s, func(kind, n int) []float32 { return summands[float32](r, kind, n) }, 7)
+		testCumSum(t, s, func(kind, n int) []float64 { return summands[float64](r, kind, n) }, 7)
+		testCumSum(t, s, func(_, n int) []int32 { return some[int32](r, n) }, 7)
+	})
+}
+
+func testCumSum[T Element](t *testing.T, s *linalg.Session, elements func(kind, n int) []T, guard T) {
+	shapes := [][2]int{{1, 1}, {0, 3}, {3, 0}, {3, 40}, {50, 3}, {2, 2500}}
+	for kind := range kindsOfNumbers {
+		if s.Info().Driver == "cudasim" {
+			shapes = [][2]int{{3, 9}, {1, 2100}}
+			if kind != 0 && kind != 1 && kind != 7 {
+				continue
+			}
+		}
+		for i, shape := range shapes {
+			rows, cols := shape[0], shape[1]
+			x := elements(kind, rows*cols)
+			var want []T
+			for j := range rows {
+				want = append(want, prefixes(x[j*cols:(j+1)*cols])...)
+			}
+			a := upload(t, s, rows, cols, i%2 == 0, x)
+			c := newTarget(t, s, rows, cols, i%2 != 0, guard)
+			try(t, CumSum(c.Array, a))
+			c.check(t, fmt.Sprintf("CumSum of kind %d", kind), want)
+			try(t, CumSum(a, a))
+			equal(t, fmt.Sprintf("CumSum of kind %d in place", kind), a, want)
+		}
+	}
+}
+
+// AddRows has the bits of package exact, whatever rows are there how often.
+func TestAddRows(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		r := rand.New(rand.NewPCG(9, 10))
+		testAddRows(t, s, func(kind, n int) []float32 { return summands[float32](r, kind, n) })
+		testAddRows(t, s, func(kind, n int) []float64 { return summands[float64](r, kind, n) })
+		testAddRows(t, s, func(_, n int) []int32 { return some[int32](r, n) })
+	})
+}
+
+func testAddRows[T Element](t *testing.T, s *linalg.Session, elements func(kind, n int) []T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for kind := range kindsOfNumbers {
+		if s.Info().Driver == "cudasim" && kind != 0 && kind != 1 && kind != 7 {
+			continue
+		}
+		for _, shape := range [][3]int{{1, 1, 1}, {5, 70, 3}, {3, 0, 2}, {4, 2, 0}, {90, 30, 7}, {1, 300, 2}} {
+			rows, n, cols := shape[0], shape[1], shape[2]
+			old, x, index := elements(kind, rows*cols), elements(kind, n*cols), make([]int32, n)
+			to := make([][]T, rows*cols)
+			for i := range index {
+				index[i] = int32(r.IntN(rows))
+				for j := range cols {
+					at := int(index[i])*cols + j
+					to[at] = append(to[at], x[i*cols+j])
+				}
+			}
+			want := slices.Clone(old)
+			for at, added := range to {
+				if len(added) > 0 {
+					want[at] = prefixes(append(added, old[at]))[len(added)]
+				}
+			}
+			c := newTarget[T](t, s, rows, cols, kind%2 == 0, 7)
+			try(t, c.CopyFrom(linalg.NewMatrix(rows, cols, old)))
+			try(t, AddRows(c.Array, upload(t, s, n, cols, kind%2 != 0, x), upload(t, s, n, 1, kind%2 == 0, index)))
+			c.check(t, fmt.Sprintf("AddRows of kind %d", kind), want)
+		}
+	}
+}
+
+func TestAllClose(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		for _, c := range []struct {
+			a, b, rtol, atol float64
+			want             bool
+		}{
+			{1, 1, 0, 0, true},
+			{1, 1 + 0x1p-20, 0, 0, false},
+			{1, 1 + 0x1p-20, 0x1p-20, 0, true},
+			{100, 101, 0, 1, true},
+			{100, 101.5, 0, 1, false},
+			{-0.0, 0, 0, 0, true},
+			{inf, inf, 0, 0, true},
+			{inf, -inf, 1, 1, false},
+			{1, inf, 1, 1, false},
+			{inf, 1, 1, 1, false},
+			{nan, nan, 1, 1, false},
+			{1, 2, 0, nan, false},
+		} {
+			testAllClose[float32](t, s, c.a, c.b, c.rtol, c.atol, c.want)
+			testAllClose[float64](t, s, c.a, c.b, c.rtol, c.atol, c.want)
+		}
+		a := upload(t, s, 0, 3, false, []float32{})
+		if got, err := AllClose(a, a, 0, 0); !got || err != nil {
+			t.Errorf("AllClose of nothing: %v, %v", got, err)
+		}
+		if _, err := AllClose(a, upload(t, s, 4, 3, false, make([]float32, 12)), 0, 0); !errors.Is(err, linalg.ErrShape) {
+			t.Errorf("AllClose of 0x3 and 4x3: %v", err)
+		}
+	})
+}
+
+// testAllClose compares rows whose last elements are x and y.
+func testAllClose[T Float](t *testing.T, s *linalg.Session, x, y, rtol, atol float64, want bool) {
+	a := upload(t, s, 1, 4, true, []T{1, 2, 3, T(x)})
+	got, err := AllClose(a, []T{1, 2, 3, T(y)}, T(rtol), T(atol))
+	if err != nil || got != want {
+		t.Errorf("AllClose of %T %v and %v with %v and %v: %v, %v", T(0), x, y, rtol, atol, got, err)
+	}
+}
+
+// A copy may come from another session, in parts, and repeated.
+func TestCopyBetweenSessions(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		other, err := linalg.Open("cpu")
+		try(t, err)
+		defer other.Close()
+		x := some[float64](rand.New(rand.NewPCG(13, 14)), 35)
+		a := upload(t, other, 5, 7, true, x)
+		c := newTarget(t, s, 5, 7, true, 7.0)
+		try(t, Copy(c.Array, a))
+		c.check(t, "Copy of another session", x)
+		try(t, Copy(c.Array, a.Slice(0, 1, 0, 7)))
+		c.check(t, "Copy of another session's row", elements(5, 7, func(_, j int) float64 { return x[j] }))
+		if err := Copy(c.Array, a.Slice(0, 2, 0, 7)); !errors.Is(err, linalg.ErrShape) {
+			t.Errorf("Copy of 2x7 into 5x7: %v", err)
+		}
+		if err := CumSum(c.Array, a); !errors.Is(err, backend.ErrArgument) || !contains(err, "a belongs to another session") {
+			t.Errorf("CumSum of another session: %v", err)
+		}
+	})
 }
