@@ -36,9 +36,9 @@ func session[T any](c *Array[T]) *linalg.Session {
 // Value is v as an operand.
 func Value[T any](v T) Const[T] { return Const[T]{Value: v} }
 
-// Copy makes c a, which is repeated as any operand is. An array of another session, on another
-// device, goes through the host's memory, in parts where it is large; Copy waits for it then. Arrays
-// of other elements are copied by Convert.
+// Copy makes c a, which is repeated as any operand is. An array of another session, on whatever
+// device, goes through the host's memory, in parts where it is large, and Copy waits for that. For
+// arrays of other elements there is Convert.
 func Copy[T Element | bool, A Arg[T]](c *Array[T], a A) error {
 	if from, ok := any(a).(*Array[T]); ok && c != nil && from != nil && from.Session() != c.Session() {
 		return copyAcross(c, from)

@@ -443,8 +443,8 @@ func exactPrefixes[T Float](x, out []T) {
 	}
 }
 
-// CumSum has the bits of package exact at every element, in short rows and in rows of many blocks, in
-// place and elsewhere.
+// CumSum has the bits of package exact at every element, in short rows and in rows of many blocks,
+// in place and elsewhere.
 func TestCumSum(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		r := rand.New(rand.NewPCG(7, 8))
@@ -548,7 +548,8 @@ func TestAllClose(t *testing.T) {
 		if got, err := AllClose(a, a, 0, 0); !got || err != nil {
 			t.Errorf("AllClose of nothing: %v, %v", got, err)
 		}
-		if _, err := AllClose(a, upload(t, s, 4, 3, false, make([]float32, 12)), 0, 0); !errors.Is(err, linalg.ErrShape) {
+		other := upload(t, s, 4, 3, false, make([]float32, 12))
+		if _, err := AllClose(a, other, 0, 0); !errors.Is(err, linalg.ErrShape) {
 			t.Errorf("AllClose of 0x3 and 4x3: %v", err)
 		}
 	})
@@ -579,7 +580,8 @@ func TestCopyBetweenSessions(t *testing.T) {
 		if err := Copy(c.Array, a.Slice(0, 2, 0, 7)); !errors.Is(err, linalg.ErrShape) {
 			t.Errorf("Copy of 2x7 into 5x7: %v", err)
 		}
-		if err := CumSum(c.Array, a); !errors.Is(err, backend.ErrArgument) || !contains(err, "a belongs to another session") {
+		err = CumSum(c.Array, a)
+		if !errors.Is(err, backend.ErrArgument) || !contains(err, "a belongs to another session") {
 			t.Errorf("CumSum of another session: %v", err)
 		}
 	})
