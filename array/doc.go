@@ -6,7 +6,9 @@
 // shape, or is a row, a column or a single element, which is repeated; the destination may be an
 // operand of its shape, and shares elements with no other.
 //
+// Arrays of one call belong to one session, but for [Copy].
+//
 // Elementwise functions take host memory and numbers ([Const]) beside arrays. Those of one or two
 // operands of one type are also operations of matrices in host memory, of several devices and of
-// files: see [Operations].
+// files: see [Operations]. So are reductions: see [Reductions].
 package array

@@ -1,0 +1,379 @@
+package array
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// A Reduction is a function of this package that makes one element of many, for matrices in host
+// memory and in files, of any size: [ReduceContext] and [ReduceNPY].
+type Reduction struct {
+	Name, Formula string
+	Index         bool // the results are indices, which are int32
+	floats        bool // it is of floats alone
+	kind          sums.Kind
+}
+
+var reductions = []*Reduction{
+	{Name: "sum", Formula: "the exact sum"},
+	{Name: "mean", Formula: "the exact sum over the number of elements", floats: true, kind: sums.Kind{Mean: true}},
+	{Name: "min", Formula: "the smallest element", kind: sums.Kind{Most: true, Order: sums.Order{Least: true}}},
+	{Name: "max", Formula: "the largest element", kind: sums.Kind{Most: true}},
+	{
+		Name: "argmin", Formula: "the first index of the smallest element", Index: true,
+		kind: sums.Kind{Most: true, Index: true, Order: sums.Order{Least: true}},
+	},
+	{
+		Name: "argmax", Formula: "the first index of the largest element", Index: true,
+		kind: sums.Kind{Most: true, Index: true},
+	},
+	{
+		Name: "norm", Formula: "the square root of the exact sum of squares", floats: true,
+		kind: sums.Kind{Squares: true},
+	},
+}
+
+// Reductions are the reductions by name, with the bits of Sum, Mean, Min, Max, ArgMin, ArgMax, and
+// Norm of kind 2.
+func Reductions() []*Reduction { return append([]*Reduction(nil), reductions...) }
+
+// Over is what a reduction goes over.
+type Over int
+
+// The result of a reduction of M by N elements is 1x1 over all, 1xN over the rows, Mx1 over the
+// columns.
+const (
+	OverAll Over = iota
+	OverRows
+	OverColumns
+)
+
+// dims is the shape of the result.
+func (o Over) dims(rows, cols int) (m, n int) {
+	switch o {
+	case OverRows:
+		return 1, cols
+	case OverColumns:
+		return rows, 1
+	}
+	return 1, 1
+}
+
+// terms is the number of elements that make one of the result.
+func (o Over) terms(rows, cols int) int {
+	switch o {
+	case OverRows:
+		return rows
+	case OverColumns:
+		return cols
+	}
+	return rows * cols
+}
+
+// ReduceContext makes c what a reduction gives of a, on session s, or on the default device where s
+// is nil. As in Sum the shape of c says over what, and c shares no elements with a. D is T, or
+// int32 for indices. Parts of a go to all devices of the session, one after the other: a may be
+// larger than their memory, and the bits are those of one device. It returns ctx's error soon after
+// ctx is done; after an error c is undefined.
+func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Reduction, c linalg.Matrix[D],
+	a linalg.Matrix[T],
+) error {
+	if err := cmp.Or(checkMatrix(op, "the destination", c), checkMatrix(op, "the operand", a)); err != nil {
+		return err
+	}
+	over := OverAll
+	switch {
+	case c.Rows == 1 && c.Cols == 1:
+	case c.Rows == 1 && c.Cols == a.Cols:
+		over = OverRows
+	case c.Rows == a.Rows && c.Cols == 1:
+		over = OverColumns
+	default:
+		return fmt.Errorf("%w: %s of %s into %s: the result is 1x1, 1x%d (over the rows) or %dx1 (over the columns)",
+			linalg.ErrShape, op.Name, a, c, a.Cols, a.Rows)
+	}
+	r := reducer[T]{op: op, over: over, rows: a.Rows, cols: a.Cols}
+	r.read = func(_ context.Context, _ *[]T, t tile) (linalg.Matrix[T], error) {
+		return a.Slice(t.row, t.row+t.rows, t.col, t.col+t.cols), nil
+	}
+	return reduceTo(ctx, s, &r, 0, func(part linalg.Matrix[D], row, col int) error {
+		for i := range part.Rows {
+			copy(c.Row(row + i)[col:], part.Row(i))
+		}
+		return nil
+	})
+}
+
+// ReduceNPY writes what a reduction gives of a .npy file to another, on session s, or on the default
+// device where s is nil, as [linalg.MatMulNPY] works: neither needs to fit in memory. The result has
+// two dimensions, and the type of the file, or int32 for indices. A file of one dimension is a row.
+func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
+	a io.ReaderAt, o linalg.FileOptions,
+) error {
+	if op.Index {
+		return reduceNPY[int32, T](ctx, s, op, over, c, a, o)
+	}
+	return reduceNPY[T, T](ctx, s, op, over, c, a, o)
+}
+
+func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
+	a io.ReaderAt, o linalg.FileOptions,
+) error {
+	in, err := linalg.OpenNPY[T](a)
+	if err != nil {
+		return err
+	}
+	if o.Memory == 0 {
+		if o.Memory, err = linalg.HostMemory(); err != nil {
+			return err
+		}
+	}
+	r := reducer[T]{op: op, over: over}
+	r.rows, r.cols = in.Dims()
+	if err := r.check(); err != nil {
+		return err
+	}
+	rows, cols := over.dims(r.rows, r.cols)
+	out, err := linalg.CreateNPY[D](c, rows, cols, o.Fortran)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	r.read = func(ctx context.Context, memory *[]T, t tile) (linalg.Matrix[T], error) {
+		if *memory == nil {
+			*memory = make([]T, r.height*r.width)
+		}
+		m := linalg.NewMatrix(t.rows, t.cols, (*memory)[:t.rows*t.cols])
+		mu.Lock()
+		defer mu.Unlock()
+		return m, in.ReadPart(ctx, m, t.row, t.col)
+	}
+	return reduceTo(ctx, s, &r, o.Memory, func(part linalg.Matrix[D], row, col int) error {
+		return out.WritePart(ctx, part, row, col)
+	})
+}
+
+// checkMatrix says what is wrong with a matrix.
+func checkMatrix[T Element](op *Reduction, name string, m linalg.Matrix[T]) error {
+	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols || m.Rows > 0 && len(m.Data) < (m.Rows-1)*m.Stride+m.Cols {
+		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride,
+			len(m.Data))
+	}
+	return nil
+}
+
+// A tile is a part of a matrix.
+type tile struct{ row, col, rows, cols int }
+
+// A reducer is a reduction of a matrix by tiles.
+type reducer[T Element] struct {
+	op         *Reduction
+	over       Over
+	rows, cols int
+	read       func(ctx context.Context, memory *[]T, t tile) (linalg.Matrix[T], error) // into memory, if need be
+
+	devices       []*linalg.Session
+	width, height int // of a tile
+}
+
+// check says what does not fit together.
+func (r *reducer[T]) check() error {
+	_, isInt := any(*new(T)).(int32)
+	terms := r.over.terms(r.rows, r.cols)
+	switch m, n := r.over.dims(r.rows, r.cols); {
+	case r.op.floats && isInt:
+		return fmt.Errorf("array: %s of int32: %w: it is for floating-point numbers", r.op.Name, backend.ErrUnsupported)
+	case r.op.kind.Most && terms == 0 && m*n > 0:
+		return fmt.Errorf("%w: %s of a %dx%d matrix: there is none of no elements", linalg.ErrShape, r.op.Name,
+			r.rows, r.cols)
+	case r.op.Index && terms > math.MaxInt32:
+		return fmt.Errorf("%w: %s of a %dx%d matrix: an int32 has no index for %d elements", linalg.ErrShape, r.op.Name,
+			r.rows, r.cols, terms)
+	}
+	return nil
+}
+
+// The most outputs that are reduced at a time, and bytes of a tile.
+const mostOutputs = 1 << 14
+
+var mostTile = 32 << 20
+
+// cut chooses the tiles: of the host's memory they take a quarter at most, of each device's a
+// quarter.
+func (r *reducer[T]) cut(memory int64) {
+	bytes := int64(mostTile)
+	for _, d := range r.devices {
+		bytes = min(bytes, d.Budget()/4)
+	}
+	if memory > 0 {
+		bytes = min(bytes, memory/4/int64(len(r.devices)))
+	}
+	room := max(1, int(bytes/int64(unsafe.Sizeof(*new(T)))))
+	r.width = max(1, min(r.cols, room))
+	if r.over == OverRows {
+		r.width = min(r.width, mostOutputs)
+	}
+	r.height = max(1, min(r.rows, room/r.width))
+	if r.over == OverColumns {
+		r.height = min(r.height, mostOutputs)
+	}
+}
+
+// reduceTo reduces on s, or on the default device, and gives the result to write, part by part.
+func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T], memory int64,
+	write func(part linalg.Matrix[D], row, col int) error,
+) (err error) {
+	_, indices := any(*new(D)).(int32)
+	if _, same := any(*new(D)).(T); r.op.Index && !indices || !r.op.Index && !same {
+		return argument(r.op.Name, fmt.Sprintf("a result of %T is not what it gives of %T", *new(D), *new(T)))
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	if s == nil {
+		if s, err = linalg.Default(); err != nil {
+			return err
+		}
+	}
+	r.devices = s.Sessions()
+	r.cut(memory)
+	rows, cols := r.over.dims(r.rows, r.cols)
+	switch r.over {
+	case OverRows:
+		for j := 0; j < cols && err == nil; j += r.width {
+			region := tile{0, j, r.rows, min(r.width, cols-j)}
+			err = reduceRegion(ctx, r, region, 1, region.cols, write)
+		}
+	case OverColumns:
+		for i := 0; i < rows && err == nil; i += mostOutputs {
+			region := tile{i, 0, min(mostOutputs, rows-i), r.cols}
+			err = reduceRegion(ctx, r, region, region.rows, 1, write)
+		}
+	default:
+		err = reduceRegion(ctx, r, tile{0, 0, r.rows, r.cols}, 1, 1, write)
+	}
+	return err
+}
+
+// reduceRegion reduces a region, which has all terms of rows by cols outputs.
+func reduceRegion[D, T Element](ctx context.Context, r *reducer[T], region tile, rows, cols int,
+	write func(part linalg.Matrix[D], row, col int) error,
+) (err error) {
+	partials := make([]*sums.Partial[T], 0, len(r.devices))
+	defer func() {
+		for _, p := range partials {
+			err = cmp.Or(err, p.Free())
+		}
+	}()
+	for _, d := range r.devices {
+		p, err := sums.NewPartial[T](d, r.op.kind, rows*cols)
+		if err != nil {
+			return err
+		}
+		partials = append(partials, p)
+	}
+	tiles := r.tiles(region)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	errs := make([]error, len(partials))
+	work := func(i int, report func(float64)) {
+		errs[i] = r.work(ctx, r.devices[i], partials[i], region, tiles, &next, report)
+		if errs[i] != nil {
+			next.Store(int64(len(tiles))) // the others stop, too
+		}
+	}
+	for i := 1; i < len(partials); i++ {
+		wait.Go(func() { work(i, nil) })
+	}
+	work(0, linalg.Progress(ctx))
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	c, err := linalg.NewArray[D](r.devices[0], rows, cols)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, c.Free()) }()
+	if err := sums.Result(c, r.over.terms(r.rows, r.cols), partials); err != nil {
+		return err
+	}
+	m, err := c.Download()
+	if err != nil {
+		return err
+	}
+	return write(m, region.row, region.col)
+}
+
+// tiles are those of a region.
+func (r *reducer[T]) tiles(region tile) (tiles []tile) {
+	for i := 0; i < region.rows; i += r.height {
+		for j := 0; j < region.cols; j += r.width {
+			tiles = append(tiles, tile{
+				region.row + i, region.col + j, min(r.height, region.rows-i), min(r.width, region.cols-j),
+			})
+		}
+	}
+	return tiles
+}
+
+// work adds the tiles that come next to p, on device s.
+func (r *reducer[T]) work(ctx context.Context, s *linalg.Session, p *sums.Partial[T], region tile, tiles []tile,
+	next *atomic.Int64, report func(float64),
+) (err error) {
+	x, err := linalg.NewArray[T](s, 1, r.height*r.width)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, x.Free()) }()
+	var memory []T
+	done := 0
+	defer func() { s.Account(done, err) }()
+	for {
+		k := next.Add(1) - 1
+		if k >= int64(len(tiles)) {
+			return s.Wait()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t := tiles[k]
+		m, err := r.read(ctx, &memory, t)
+		if err != nil {
+			return err
+		}
+		part, err := x.Slice(0, 1, 0, t.rows*t.cols).Reshape(t.rows, t.cols)
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(part.CopyFrom(m), p.Add(r.part(part, region, t))); err != nil {
+			return err
+		}
+		done += t.rows * t.cols
+		if report != nil {
+			report(float64(k+1) / float64(len(tiles)))
+		}
+	}
+}
+
+// part is what tile t of a region adds to its outputs; x has its elements.
+func (r *reducer[T]) part(x *Array[T], region, t tile) sums.Part[T] {
+	switch r.over {
+	case OverRows:
+		return sums.Part[T]{X: x, Rows: 1, Cols: t.cols, Base: t.row, Width: 1, Pitch: 1}
+	case OverColumns:
+		return sums.Part[T]{X: x, Rows: t.rows, Cols: 1, First: t.row - region.row, Base: t.col, Width: t.cols}
+	}
+	return sums.Part[T]{X: flat(x), Rows: 1, Cols: 1, Base: t.row*r.cols + t.col, Width: t.cols, Pitch: r.cols}
+}

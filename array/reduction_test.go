@@ -1,0 +1,225 @@
+package array
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// smallTiles makes tiles of so many bytes, until the function that it returns is called.
+func smallTiles(bytes int) (undo func()) {
+	was := mostTile
+	mostTile = bytes
+	return func() { mostTile = was }
+}
+
+// Reductions of matrices and of files have the bits of those of arrays, in tiles of any size, on
+// every device and on several.
+func TestReductions(t *testing.T) {
+	for _, spec := range []string{"cpu", "opencl", "cudasim", "cpu+opencl"} {
+		t.Run(spec, func(t *testing.T) {
+			if spec == "cudasim" && raceEnabled {
+				t.Skip("minutes of simulation under the race detector")
+			}
+			s, err := linalg.Open(spec)
+			if err != nil {
+				backendtest.Require(t, "opencl", err)
+				return
+			}
+			testReductions[float32](t, s)
+			testReductions[float64](t, s)
+			testReductions[int32](t, s)
+			try(t, s.Close())
+		})
+	}
+}
+
+func testReductions[T Element](t *testing.T, s *linalg.Session) {
+	defer smallTiles(0)()
+	r := rand.New(rand.NewPCG(15, 16))
+	shapes, tiles := [][2]int{{1, 1}, {23, 17}, {2, 300}, {300, 1}, {1, 0}}, []int{8, 100, 3000}
+	switch {
+	case s.Info().Driver == "cudasim":
+		shapes, tiles = [][2]int{{5, 7}}, []int{80}
+	case s.Info().Driver == "opencl", len(s.Devices()) > 1:
+		shapes, tiles = [][2]int{{23, 17}}, []int{400}
+	}
+	for _, shape := range shapes {
+		rows, cols := shape[0], shape[1]
+		a := linalg.NewMatrix(rows, cols, some[T](r, rows*cols))
+		for _, mostTile = range tiles {
+			for _, op := range Reductions() {
+				for over := OverAll; over <= OverColumns; over++ {
+					if op.Index {
+						testReduction[int32](t, s, op, over, a)
+					} else {
+						testReduction[T](t, s, op, over, a)
+					}
+				}
+			}
+		}
+	}
+}
+
+// byArrays is a reduction of an array, by name.
+func byArrays[D, T Element](op *Reduction, c *Array[D], a *Array[T]) error {
+	switch op.Name {
+	case "argmin":
+		return ArgMin(any(c).(*Array[int32]), a)
+	case "argmax":
+		return ArgMax(any(c).(*Array[int32]), a)
+	}
+	return sameByArrays(op, any(c).(*Array[T]), a)
+}
+
+func sameByArrays[T Element](op *Reduction, c, a *Array[T]) error {
+	switch op.Name {
+	case "sum":
+		return Sum(c, a)
+	case "min":
+		return Min(c, a)
+	case "max":
+		return Max(c, a)
+	}
+	switch a := any(a).(type) {
+	case *Array[float32]:
+		return ofFloats(op, any(c).(*Array[float32]), a)
+	case *Array[float64]:
+		return ofFloats(op, any(c).(*Array[float64]), a)
+	}
+	return backend.ErrUnsupported
+}
+
+func ofFloats[T Float](op *Reduction, c, a *Array[T]) error {
+	if op.Name == "mean" {
+		return Mean(c, a)
+	}
+	return Norm(c, a, 2)
+}
+
+// testReduction compares a reduction with that of an array, and of a file.
+func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction, over Over, m linalg.Matrix[T]) {
+	t.Helper()
+	what := fmt.Sprintf("%s of %s over %d in tiles of %d bytes", op.Name, m, over, mostTile)
+	a, err := linalg.Upload(s, m)
+	try(t, err)
+	defer a.Free()
+	rows, cols := over.dims(m.Rows, m.Cols)
+	c, err := linalg.NewArray[D](s, rows, cols)
+	try(t, err)
+	defer c.Free()
+	got := linalg.NewMatrix[D](rows+2, cols+2, nil)
+	for i := range got.Data {
+		got.Data[i] = 7
+	}
+	want := byArrays(op, c, a)
+	err = ReduceContext(t.Context(), s, op, got.Slice(1, rows+1, 1, cols+1), m)
+	file := &memoryFile{}
+	fileErr := ReduceNPY[T](t.Context(), s, op, over, file, bytes.NewReader(npyOf(t, s, a)), linalg.FileOptions{})
+	if want != nil {
+		for _, sentinel := range []error{linalg.ErrShape, backend.ErrUnsupported} {
+			if errors.Is(want, sentinel) && (!errors.Is(err, sentinel) || !errors.Is(fileErr, sentinel)) {
+				t.Errorf("%s: %v, %v, want %v", what, err, fileErr, want)
+			}
+		}
+		equalBits(t, what+", refused", got.Slice(0, 1, 0, 1).Packed().Data, []D{7})
+		return
+	}
+	if err != nil || fileErr != nil {
+		t.Fatalf("%s: %v, %v", what, err, fileErr)
+	}
+	result, err := c.Download()
+	try(t, err)
+	guarded := linalg.NewMatrix[D](rows+2, cols+2, nil)
+	for i := range guarded.Data {
+		guarded.Data[i] = 7
+	}
+	for i := range rows {
+		copy(guarded.Row(i + 1)[1:], result.Row(i))
+	}
+	equalBits(t, what, got.Data, guarded.Data)
+	read, err := linalg.ReadNPY[D](s, bytes.NewReader(file.data))
+	try(t, err)
+	defer read.Free()
+	equal(t, what+" of a file", read, result.Data)
+}
+
+func equalBits[T any](t *testing.T, what string, got, want []T) {
+	t.Helper()
+	for i := range want {
+		if bitsOf(got[i]) != bitsOf(want[i]) {
+			t.Errorf("%s: element %d is %v, want %v", what, i, got[i], want[i])
+			return
+		}
+	}
+}
+
+func npyOf[T any](t *testing.T, s *linalg.Session, a *Array[T]) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	try(t, a.WriteNPY(&b))
+	return b.Bytes()
+}
+
+// A memoryFile is written anywhere.
+type memoryFile struct{ data []byte }
+
+func (f *memoryFile) WriteAt(b []byte, at int64) (int, error) {
+	if n := int(at) + len(b); n > len(f.data) {
+		f.data = append(f.data, make([]byte, n-len(f.data))...)
+	}
+	return copy(f.data[at:], b), nil
+}
+
+// More outputs than are reduced at a time.
+func TestReduceManyOutputs(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	try(t, err)
+	defer s.Close()
+	x := some[int32](rand.New(rand.NewPCG(17, 18)), 3*40000)
+	sum := Reductions()[0]
+	testReduction[int32](t, s, sum, OverRows, linalg.NewMatrix(3, 40000, x))
+	testReduction[int32](t, s, sum, OverColumns, linalg.NewMatrix(40000, 3, x))
+}
+
+func TestReduceRefuses(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	try(t, err)
+	defer s.Close()
+	a, c := linalg.NewMatrix[float32](3, 4, nil), linalg.NewMatrix[float32](1, 4, nil)
+	sum, argmin := Reductions()[0], Reductions()[4]
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := npyOf(t, s, upload(t, s, 3, 4, false, a.Data))
+	short := a
+	short.Data = short.Data[:5]
+	for _, x := range []struct {
+		err, want error
+		text      string
+	}{
+		{ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 3), a), linalg.ErrShape, "1x4 (over the rows) or 3x1"},
+		{ReduceContext(t.Context(), s, sum, c, short), linalg.ErrShape, "the operand is 3x4 float32"},
+		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "argmin: a result of float32"},
+		{ReduceContext(canceled, s, sum, c, a), context.Canceled, ""},
+		{
+			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file), linalg.FileOptions{}),
+			linalg.ErrNPY, "float32",
+		},
+		{
+			ReduceNPY[float32](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file[:130]),
+				linalg.FileOptions{}),
+			linalg.ErrNPY, "",
+		},
+	} {
+		if !errors.Is(x.err, x.want) || !contains(x.err, x.text) {
+			t.Errorf("%v, want %v with %q", x.err, x.want, x.text)
+		}
+	}
+}
