@@ -351,11 +351,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "755f66373730262fbd8e8f82e8b68e36", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "45ef975c589e17b5c4ca482245ec3a56", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "d881984338a4a2620509e4f9f274db4a", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "f9f6b468c53fabc8f434bb4e1367c48f", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "1b7adc3d563b43523a019d3a0cf24e74", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "430c861edd24bf96d3eb47dafb4486a1", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
 func launchSame[T interface {
@@ -374,13 +374,13 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: sameBoolKernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Source("same_float32", "1756332604c4e0e035ab96233830b3b7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Source("same_float32", "b11e2291284d6acb0da3a48a73198086", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Source("same_float64", "db3361883f9f9400900ee1de19f506a5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Source("same_float64", "645cb0031401d641e6467ba570fc7d9f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Source("same_int32", "b54f76c69c1f5af8a8fc488f68860d25", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Source("same_int32", "ce2fd09def1471b693259ed5d5eeb71d", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Source("same_bool", "3538ad615348fa90f3d3ecfbcc9e4417", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Source("same_bool", "ecb63d29a774514dffe17fa06916ef00", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -399,17 +399,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "94382c158c897939173e27e4d266dab3", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "500345cc301ef991c3b4cab94709d9a0", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "6147c08dc471e10de052870fdc95f979", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "613de0e774526f63bef2bf043a86e7cf", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "0034002a7358d16b030b3bf16d6707f4", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "014f85896012fc27b1c610c318e63234", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "6a2aa866e1d58403f7e6f98abeebe07f", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "840c41a63356fe16c324563114b01382", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "ff3a3eacb8c3d7de1664476087e0fa86", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "f9bf425904509a84f33532ae4c420100", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "943c3a1dc5bb125ef74cf206e27887e6", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "1fa5318fd8be10a1a7359755c01aafbd", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -426,11 +426,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Source("less_float32", "0a56cf9af5601f2535703cbb29bc66f6", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = kernelsPacked.Source("less_float32", "d3d758a6fcdc2b58ad9207e0829b8a3a", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = kernelsPacked.Source("less_float64", "dac1f649090bff1610aa39f7e6dd332e", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = kernelsPacked.Source("less_float64", "0dafdb7b7bb195dfedfcbb1a4fe93538", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = kernelsPacked.Source("less_int32", "152e1555c6e3c04cb722dfd721ed0a5e", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = kernelsPacked.Source("less_int32", "656096d19e043ac7f6ea68878a67d23c", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -447,11 +447,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "caff5e34f370f596d4ef1cb5ec195e6c", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "a4ca1f459fb1eaffc4cb0451f6977594", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "edd5aede3a3bc4aa4110d34a12f47af7", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "def474c058fad8937f8b99b0d3fd9b35", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "283c578d4d66c8acfd95a270bc0d17ea", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "e9e108df17b659aa852f78524f43ebeb", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as linalg.MapCall has it.
 func launchEquals[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -468,11 +468,11 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: equalsInt32Kernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "1d6614abb5146809e9a4d6012802c950", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "7d0182d7bec177fe2e2f0f9e88c9cea5", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "b88514c4111c6fc4745cbaf8d9ac76a5", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "00fe0d297153308661224f1ee65c344b", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "4e802dc9db335f9a1fb8556cc898b802", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "8019693bf882a4034392059a253f2a09", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchNotEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -489,11 +489,11 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: notEqualInt32Kernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "33aa78e8e8d41bcc6215835b376cebe0", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "c3d7a0716031dfb5eafcb7ad1dcd3b8c", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "a64545c94ec81a7fc89218dc943c866d", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "6b2ddfcb148da6b01d94b7dd56b83358", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "07c92c01e9026d88427f6163786a94a1", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "b8a508f30986856deb59645d14ef5692", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -508,9 +508,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "67e1eff061063604b317f191cfb70d58", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "b5b027c1ada1a3fad2d69faba1aae7a2", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "59c858b9023502c1dc62912d14e14e0e", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "4466f74cdf965f1ce5e568eeb01da74b", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -525,9 +525,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "84298f3a3ab3b9abae5a339959565bc3", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "df82bf26c4aa67c9bb4a71d06ebb13a8", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "8015237dd3b94f17d78fd68295a02fe5", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "6d5a07b46c28fb255069cfada882a3af", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as linalg.MapCall has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -538,7 +538,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Source("and_kernel", "caf0f7e5fff893f2e8b0fe38cd36c159", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
+var andKernel = kernelsPacked.Source("and_kernel", "caa416d87b1d307051b010c6e611b596", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as linalg.MapCall has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -549,7 +549,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Source("or_kernel", "5d29a6d0479c2b9dd5169b1551eddf7f", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
+var orKernel = kernelsPacked.Source("or_kernel", "f17dc354baa92f8b98e4d58cbebeee94", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
 // launchXor makes z [xor] of the inputs, element by element, as linalg.MapCall has it.
 func launchXor[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -560,7 +560,7 @@ func launchXor[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var xorKernel = kernelsPacked.Source("xor_kernel", "7a9ab966b407047d5744ec26bb76ab1c", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_xor), support.Map2(xor)), support.Map2(xor), "compare.go")
+var xorKernel = kernelsPacked.Source("xor_kernel", "04eaa3369e85dce8a091f0c288f23d62", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_xor), support.Map2(xor)), support.Map2(xor), "compare.go")
 
 // launchNot makes z [not] of the inputs, element by element, as linalg.MapCall has it.
 func launchNot[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -570,7 +570,7 @@ func launchNot[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool]](s *linalg.
 	return call.Launch()
 }
 
-var notKernel = kernelsPacked.Source("not_kernel", "f2dc0688abadf88f1d00afc7b9b8db2a", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_not), support.Map1(not)), support.Map1(not), "compare.go")
+var notKernel = kernelsPacked.Source("not_kernel", "315bb394c74e927c3139e9983284a063", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_not), support.Map1(not)), support.Map1(not), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as linalg.MapCall has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -588,11 +588,31 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Source("where_float32", "88889e0b6f0be624dc8844e80e569756", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Source("where_float32", "a142def5c20a47b8572862ddfb982225", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Source("where_float64", "62cbdc12e873d50f7466bc99950572d7", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Source("where_float64", "ef1097ebb47c6a292101ea36e659b3ba", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Source("where_int32", "fcab592b485cca8ae4977a25d58f723e", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Source("where_int32", "44af327bd638e05b8e6a62bb008d1ae3", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+
+// launchNear makes z [near] of the inputs, element by element, as linalg.MapCall has it.
+func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
+	call := linalg.NewMapCall(s, nearKernels.Of(*new(T)))
+	linalg.MapResult[bool](&call, z)
+	linalg.MapInput[T](&call, x)
+	linalg.MapInput[T](&call, y)
+	linalg.MapInput[T](&call, rtol)
+	linalg.MapInput[T](&call, atol)
+	return call.Launch()
+}
+
+var nearKernels = support.Kernels{
+	{Types: []any{*new(float32)}, Kernel: nearFloat32Kernel},
+	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
+}
+
+var nearFloat32Kernel = kernelsPacked.Source("near_float32", "4f71e73842186bc43b20c438a936035a", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+
+var nearFloat64Kernel = kernelsPacked.Source("near_float64", "8d9bad7549c3ab12ad9cc5390ae7954f", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1328,6 +1348,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "compare.go", Head: "func xor(x, y bool) bool { return x != y }", Hash: "99db34931da8e4d37891fc0e286e5abda1882b946cbc1c18990306dd8d5bb356"},
 	{File: "compare.go", Head: "func not(x bool) bool { return !x }", Hash: "9e7a6c8e1b2932e6df8850333b31f2e3fd9e798a9ce58754ad92dda5aab15421"},
 	{File: "compare.go", Head: "func where[T Element](x bool, y, z T) T {", Hash: "643796d770447ab9728097b72527d18372b1bd05cc0fb59e69afc2c3d1e31ee6"},
+	{File: "compare.go", Head: "func near[T Float](x, y, rtol, atol T) bool {", Hash: "a33b0bf80622821b9d6ad7eb435a944dd32ab7974f61790e09cf96381a8ec521"},
 	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "elementary.go", Head: "func exp[T Float](x T) T { return gpu.Exp(x) }", Hash: "8ee62b80042abdb0022724167213b8ec8a566156bf05407052ac07c4e135653d"},
 	{File: "elementary.go", Head: "func exp2[T Float](x T) T { return gpu.Exp2(x) }", Hash: "eab6f42c81093f51333e41f486547b374c7966ec281f5620c0d0df5cee46417b"},
@@ -1427,12 +1448,12 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:73*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:74*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
+											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -1442,7 +1463,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1446
+//line kernels_tandem.go:1467
 	}
 	return nil
 }
@@ -1482,12 +1503,12 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:73*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:74*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
+											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -1497,7 +1518,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1501
+//line kernels_tandem.go:1522
 	}
 	return nil
 }
@@ -1537,12 +1558,12 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:73*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:74*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:75*/ z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
+											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 										}
 									}
 								}
@@ -1552,94 +1573,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1556
+//line kernels_tandem.go:1577
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1563
+//line kernels_tandem.go:1584
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1568
+//line kernels_tandem.go:1589
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1573
+//line kernels_tandem.go:1594
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1578
+//line kernels_tandem.go:1599
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1583
+//line kernels_tandem.go:1604
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1588
+//line kernels_tandem.go:1609
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1593
+//line kernels_tandem.go:1614
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1598
+//line kernels_tandem.go:1619
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1603
+//line kernels_tandem.go:1624
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1608
+//line kernels_tandem.go:1629
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1613
+//line kernels_tandem.go:1634
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1618
+//line kernels_tandem.go:1639
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1623
+//line kernels_tandem.go:1644
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1628
+//line kernels_tandem.go:1649
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1633
+//line kernels_tandem.go:1654
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1638
+//line kernels_tandem.go:1659
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1643
+//line kernels_tandem.go:1664
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1647,7 +1668,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1651
+//line kernels_tandem.go:1672
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1655,7 +1676,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1659
+//line kernels_tandem.go:1680
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1663,7 +1684,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1667
+//line kernels_tandem.go:1688
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1677,7 +1698,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1681
+//line kernels_tandem.go:1702
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1691,7 +1712,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1695
+//line kernels_tandem.go:1716
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1705,62 +1726,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1709
+//line kernels_tandem.go:1730
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1714
+//line kernels_tandem.go:1735
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1719
+//line kernels_tandem.go:1740
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1724
+//line kernels_tandem.go:1745
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1729
+//line kernels_tandem.go:1750
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1755
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1739
+//line kernels_tandem.go:1760
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1765
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1770
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1754
+//line kernels_tandem.go:1775
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1759
+//line kernels_tandem.go:1780
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1785
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1768,7 +1789,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1772
+//line kernels_tandem.go:1793
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1776,566 +1797,578 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1780
+//line kernels_tandem.go:1801
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1785
+//line kernels_tandem.go:1806
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1790
+//line kernels_tandem.go:1811
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1795
+//line kernels_tandem.go:1816
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:1821
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1805
+//line kernels_tandem.go:1826
 }
 
 func gpu_same(x_ float32) float32 {
-	/*line array.go:44*/ return x_
-//line kernels_tandem.go:1810
+	/*line array.go:75*/ return x_
+//line kernels_tandem.go:1831
 }
 
 func gpu_same_(x_ float64) float64 {
-	/*line array.go:44*/ return x_
-//line kernels_tandem.go:1815
+	/*line array.go:75*/ return x_
+//line kernels_tandem.go:1836
 }
 
 func gpu_same__(x_ int32) int32 {
-	/*line array.go:44*/ return x_
-//line kernels_tandem.go:1820
+	/*line array.go:75*/ return x_
+//line kernels_tandem.go:1841
 }
 
 func gpu_same___(x_ bool) bool {
-	/*line array.go:44*/ return x_
-//line kernels_tandem.go:1825
+	/*line array.go:75*/ return x_
+//line kernels_tandem.go:1846
 }
 
 func gpu_convert(x_ float64) float32 {
-	/*line array.go:56*/ return float32(x_)
-//line kernels_tandem.go:1830
+	/*line array.go:87*/ return float32(x_)
+//line kernels_tandem.go:1851
 }
 
 func gpu_convert_(x_ int32) float32 {
-	/*line array.go:56*/ return float32(x_)
-//line kernels_tandem.go:1835
+	/*line array.go:87*/ return float32(x_)
+//line kernels_tandem.go:1856
 }
 
 func gpu_convert__(x_ float32) float64 {
-	/*line array.go:56*/ return float64(x_)
-//line kernels_tandem.go:1840
+	/*line array.go:87*/ return float64(x_)
+//line kernels_tandem.go:1861
 }
 
 func gpu_convert___(x_ int32) float64 {
-	/*line array.go:56*/ return float64(x_)
-//line kernels_tandem.go:1845
+	/*line array.go:87*/ return float64(x_)
+//line kernels_tandem.go:1866
 }
 
 func gpu_convert____(x_ float32) int32 {
-	/*line array.go:56*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1850
+	/*line array.go:87*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1871
 }
 
 func gpu_convert_____(x_ float64) int32 {
-	/*line array.go:56*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1855
+	/*line array.go:87*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1876
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
-	/*line compare.go:11*/ return x_ < y_
-//line kernels_tandem.go:1860
+	/*line compare.go:17*/ return x_ < y_
+//line kernels_tandem.go:1881
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
-	/*line compare.go:11*/ return x_ < y_
-//line kernels_tandem.go:1865
+	/*line compare.go:17*/ return x_ < y_
+//line kernels_tandem.go:1886
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
-	/*line compare.go:11*/ return x_ < y_
-//line kernels_tandem.go:1870
+	/*line compare.go:17*/ return x_ < y_
+//line kernels_tandem.go:1891
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
-	/*line compare.go:19*/ return x_ <= y_
-//line kernels_tandem.go:1875
+	/*line compare.go:25*/ return x_ <= y_
+//line kernels_tandem.go:1896
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
-	/*line compare.go:19*/ return x_ <= y_
-//line kernels_tandem.go:1880
+	/*line compare.go:25*/ return x_ <= y_
+//line kernels_tandem.go:1901
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
-	/*line compare.go:19*/ return x_ <= y_
-//line kernels_tandem.go:1885
+	/*line compare.go:25*/ return x_ <= y_
+//line kernels_tandem.go:1906
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
-	/*line compare.go:27*/ return x_ == y_
-//line kernels_tandem.go:1890
+	/*line compare.go:33*/ return x_ == y_
+//line kernels_tandem.go:1911
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
-	/*line compare.go:27*/ return x_ == y_
-//line kernels_tandem.go:1895
+	/*line compare.go:33*/ return x_ == y_
+//line kernels_tandem.go:1916
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
-	/*line compare.go:27*/ return x_ == y_
-//line kernels_tandem.go:1900
+	/*line compare.go:33*/ return x_ == y_
+//line kernels_tandem.go:1921
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
-	/*line compare.go:35*/ return x_ != y_
-//line kernels_tandem.go:1905
+	/*line compare.go:41*/ return x_ != y_
+//line kernels_tandem.go:1926
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
-	/*line compare.go:35*/ return x_ != y_
-//line kernels_tandem.go:1910
+	/*line compare.go:41*/ return x_ != y_
+//line kernels_tandem.go:1931
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
-	/*line compare.go:35*/ return x_ != y_
-//line kernels_tandem.go:1915
+	/*line compare.go:41*/ return x_ != y_
+//line kernels_tandem.go:1936
 }
 
 func gpu_isNaN(x_ float32) bool {
-	/*line compare.go:53*/ return x_ != x_
-//line kernels_tandem.go:1920
+	/*line compare.go:59*/ return x_ != x_
+//line kernels_tandem.go:1941
 }
 
 func gpu_isNaN_(x_ float64) bool {
-	/*line compare.go:53*/ return x_ != x_
-//line kernels_tandem.go:1925
+	/*line compare.go:59*/ return x_ != x_
+//line kernels_tandem.go:1946
 }
 
 func gpu_isFinite(x_ float32) bool {
-	/*line compare.go:61*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1930
+	/*line compare.go:67*/ return (x_ - x_) == float32(0)
+//line kernels_tandem.go:1951
 }
 
 func gpu_isFinite_(x_ float64) bool {
-	/*line compare.go:61*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1935
+	/*line compare.go:67*/ return (x_ - x_) == float64(0)
+//line kernels_tandem.go:1956
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
-	/*line compare.go:69*/ return x_ && y_
-//line kernels_tandem.go:1940
+	/*line compare.go:75*/ return x_ && y_
+//line kernels_tandem.go:1961
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
-	/*line compare.go:77*/ return x_ || y_
-//line kernels_tandem.go:1945
+	/*line compare.go:83*/ return x_ || y_
+//line kernels_tandem.go:1966
 }
 
 func gpu_xor(x_ bool, y_ bool) bool {
-	/*line compare.go:85*/ return x_ != y_
-//line kernels_tandem.go:1950
-}
-
-func gpu_not(x_ bool) bool {
-	/*line compare.go:93*/ return !x_
-//line kernels_tandem.go:1955
-}
-
-func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
-	/*line compare.go:102*/ if x_ {
-		return y_
-	}
-	return z_
-//line kernels_tandem.go:1963
-}
-
-func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
-	/*line compare.go:102*/ if x_ {
-		return y_
-	}
-	return z_
+	/*line compare.go:91*/ return x_ != y_
 //line kernels_tandem.go:1971
 }
 
-func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
-	/*line compare.go:102*/ if x_ {
+func gpu_not(x_ bool) bool {
+	/*line compare.go:99*/ return !x_
+//line kernels_tandem.go:1976
+}
+
+func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
+	/*line compare.go:108*/ if x_ {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1979
+//line kernels_tandem.go:1984
+}
+
+func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
+	/*line compare.go:108*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:1992
+}
+
+func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
+	/*line compare.go:108*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:2000
+}
+
+func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
+	/*line compare.go:134*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
+	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
+//line kernels_tandem.go:2006
+}
+
+func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
+	/*line compare.go:134*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
+	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
+//line kernels_tandem.go:2012
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:1984
+//line kernels_tandem.go:2017
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:1989
+//line kernels_tandem.go:2022
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:1994
+//line kernels_tandem.go:2027
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:1999
+//line kernels_tandem.go:2032
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2004
+//line kernels_tandem.go:2037
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2009
+//line kernels_tandem.go:2042
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2014
+//line kernels_tandem.go:2047
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:2052
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2024
+//line kernels_tandem.go:2057
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2029
+//line kernels_tandem.go:2062
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2034
+//line kernels_tandem.go:2067
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2039
+//line kernels_tandem.go:2072
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2044
+//line kernels_tandem.go:2077
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2049
+//line kernels_tandem.go:2082
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2054
+//line kernels_tandem.go:2087
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2059
+//line kernels_tandem.go:2092
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2064
+//line kernels_tandem.go:2097
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2069
+//line kernels_tandem.go:2102
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2074
+//line kernels_tandem.go:2107
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2079
+//line kernels_tandem.go:2112
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2084
+//line kernels_tandem.go:2117
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2089
+//line kernels_tandem.go:2122
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2094
+//line kernels_tandem.go:2127
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2099
+//line kernels_tandem.go:2132
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2104
+//line kernels_tandem.go:2137
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2109
+//line kernels_tandem.go:2142
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2114
+//line kernels_tandem.go:2147
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2119
+//line kernels_tandem.go:2152
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2124
+//line kernels_tandem.go:2157
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2129
+//line kernels_tandem.go:2162
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2134
+//line kernels_tandem.go:2167
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2139
+//line kernels_tandem.go:2172
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:2177
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2149
+//line kernels_tandem.go:2182
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2154
+//line kernels_tandem.go:2187
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2159
+//line kernels_tandem.go:2192
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2164
+//line kernels_tandem.go:2197
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2169
+//line kernels_tandem.go:2202
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2174
+//line kernels_tandem.go:2207
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2179
+//line kernels_tandem.go:2212
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2184
+//line kernels_tandem.go:2217
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2189
+//line kernels_tandem.go:2222
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2194
+//line kernels_tandem.go:2227
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2199
+//line kernels_tandem.go:2232
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2204
+//line kernels_tandem.go:2237
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2209
+//line kernels_tandem.go:2242
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2214
+//line kernels_tandem.go:2247
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2219
+//line kernels_tandem.go:2252
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2224
+//line kernels_tandem.go:2257
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2229
+//line kernels_tandem.go:2262
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2234
+//line kernels_tandem.go:2267
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2239
+//line kernels_tandem.go:2272
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2244
+//line kernels_tandem.go:2277
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2249
+//line kernels_tandem.go:2282
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2254
+//line kernels_tandem.go:2287
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2259
+//line kernels_tandem.go:2292
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2264
+//line kernels_tandem.go:2297
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2269
+//line kernels_tandem.go:2302
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2274
+//line kernels_tandem.go:2307
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2279
+//line kernels_tandem.go:2312
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2284
+//line kernels_tandem.go:2317
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2289
+//line kernels_tandem.go:2322
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2294
+//line kernels_tandem.go:2327
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2299
+//line kernels_tandem.go:2332
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2304
+//line kernels_tandem.go:2337
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2309
+//line kernels_tandem.go:2342
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2314
+//line kernels_tandem.go:2347
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2319
+//line kernels_tandem.go:2352
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2324
+//line kernels_tandem.go:2357
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2329
+//line kernels_tandem.go:2362
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2334
+//line kernels_tandem.go:2367
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2339
+//line kernels_tandem.go:2372
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2343,7 +2376,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2347
+//line kernels_tandem.go:2380
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2351,35 +2384,35 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2355
+//line kernels_tandem.go:2388
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2360
+//line kernels_tandem.go:2393
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2365
+//line kernels_tandem.go:2398
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2370
+//line kernels_tandem.go:2403
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2375
+//line kernels_tandem.go:2408
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2380
+//line kernels_tandem.go:2413
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2385
+//line kernels_tandem.go:2418
 }
