@@ -209,7 +209,8 @@ func TestReduceRefuses(t *testing.T) {
 		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "argmin: a result of float32"},
 		{ReduceContext(canceled, s, sum, c, a), context.Canceled, ""},
 		{
-			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file), linalg.FileOptions{}),
+			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file),
+				linalg.FileOptions{}),
 			linalg.ErrNPY, "float32",
 		},
 		{
