@@ -137,7 +137,7 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 		i, from := o/blocks, o%blocks*block
 		to := min(from+block, x.Cols)
 		before, special := valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
-		r := nowhere().withValue(before)
+		r := noReach().withValue(before)
 		for j := from; j < to; j++ {
 			r = r.with(f.term(x.Data[i*x.Stride+j]))
 		}
@@ -193,7 +193,7 @@ func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matr
 ) T {
 	t := f.term(first)
 	special := t.special
-	r := nowhere().with(t)
+	r := noReach().with(t)
 	for i := k; i < end; i++ {
 		u := f.term(x.Data[int(order[i])*x.Stride+j])
 		special |= u.special

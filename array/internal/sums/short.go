@@ -52,8 +52,8 @@ func shortOf(v superacc.Value, base int) short {
 // A reach is where the terms of a sum lie: the exponents of the lowest bit and above the highest.
 type reach struct{ least, top int }
 
-// nowhere is the reach of no terms.
-func nowhere() reach { return reach{least: 1 << 20, top: -1 << 20} }
+// noReach is the reach of no terms.
+func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }
 
 // with is r with a term of 64 bits more.
 func (r reach) with(t wide) reach {
