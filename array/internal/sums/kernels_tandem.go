@@ -178,6 +178,125 @@ var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "67e4797
 
 var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "4649011483f8d06217548741294c075d", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
+// LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, parts Arg2, all int, first int, outputs int, count_ int) error {
+	call := linalg.NewKernelCall(s, GatherKernel, grid)
+	linalg.KernelSlice[int64](&call, "sums", sums)
+	linalg.KernelSlice[int64](&call, "parts", parts)
+	call.Scalar(support.Arg(int64(all)))
+	call.Scalar(support.Arg(int64(first)))
+	call.Scalar(support.Arg(int64(outputs)))
+	call.Scalar(support.Arg(int64(count_)))
+	return call.Launch()
+}
+
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "7d72456f5ece6167d2e57e9b5d901f66", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+
+// LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, sum bool, base int, cols int, pitch int) error {
+	call := linalg.NewKernelCall(s, GatherFoldedKernel, grid)
+	linalg.KernelSlice[int64](&call, "states", states)
+	linalg.KernelSlice[int64](&call, "parts", parts)
+	call.Scalar(support.Arg(int64(all)))
+	call.Scalar(support.Arg(int64(first)))
+	call.Scalar(support.Arg(int64(outputs)))
+	call.Scalar(support.Arg(int64(count_)))
+	call.Scalar(support.Bool(bool(sum)))
+	call.Scalar(support.Arg(int64(base)))
+	call.Scalar(support.Arg(int64(cols)))
+	call.Scalar(support.Arg(int64(pitch)))
+	return call.Launch()
+}
+
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "4fe8f27f01b8d97a86799030cd531854", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+
+// LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
+	call := linalg.NewKernelCall(s, TotalsKernels.Of(*new(T), *new(F)), grid)
+	linalg.KernelMatrix[T](&call, "x", x)
+	linalg.KernelSlice[int64](&call, "sums", sums)
+	call.Scalar(support.Arg(int64(block_)))
+	call.Scalar(support.Arg(int64(blocks)))
+	return call.Launch()
+}
+
+var TotalsKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(single)}, Kernel: TotalsFloat32SingleKernel},
+	{Types: []any{*new(float64), *new(double)}, Kernel: TotalsFloat64DoubleKernel},
+	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
+}
+
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "e11199cf4635f0039f6343cc5fd123f1", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "2f6c755efb257234e3f88066a5f0c0d6", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "df60d966ff68843569170795f2973306", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+
+// LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows int, blocks int, words int) error {
+	call := linalg.NewKernelCall(s, OffsetsKernel, grid)
+	linalg.KernelSlice[int64](&call, "sums", sums)
+	call.Scalar(support.Arg(int64(rows)))
+	call.Scalar(support.Arg(int64(blocks)))
+	call.Scalar(support.Arg(int64(words)))
+	return call.Launch()
+}
+
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "e006fa125630974132fced4a79396b67", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+
+// LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchPrefix[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, sums Arg4, block_ int, blocks int) error {
+	call := linalg.NewKernelCall(s, PrefixKernels.Of(*new(T), *new(F)), grid)
+	linalg.KernelMatrix[T](&call, "c", c)
+	linalg.KernelMatrix[T](&call, "x", x)
+	linalg.KernelSlice[int64](&call, "sums", sums)
+	call.Scalar(support.Arg(int64(block_)))
+	call.Scalar(support.Arg(int64(blocks)))
+	return call.Launch()
+}
+
+var PrefixKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(single)}, Kernel: PrefixFloat32SingleKernel},
+	{Types: []any{*new(float64), *new(double)}, Kernel: PrefixFloat64DoubleKernel},
+	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
+}
+
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "7ddae52ca9cb69ffdcad46c812929d65", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "dca0a561c89e36a3a0773255bef8243e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "357790dd5a01e0a20a3daa15dcb38e2c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+// LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7) error {
+	call := linalg.NewKernelCall(s, ScatterKernels.Of(*new(T), *new(F)), grid)
+	linalg.KernelMatrix[T](&call, "c", c)
+	linalg.KernelMatrix[T](&call, "x", x)
+	linalg.KernelSlice[int32](&call, "index", index_)
+	linalg.KernelSlice[int32](&call, "order", order)
+	linalg.KernelSlice[int32](&call, "bad", bad)
+	linalg.KernelSlice[int64](&call, "words", words)
+	return call.Launch()
+}
+
+var ScatterKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(single)}, Kernel: ScatterFloat32SingleKernel},
+	{Types: []any{*new(float64), *new(double)}, Kernel: ScatterFloat64DoubleKernel},
+	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
+}
+
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "8f909cbce75d6656838bb32446be0f96", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "74a352bbd8c6b84f673216fe1b10e3f1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "9f403967c9b15f99fd72144f243f4cab", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over uint64, root bool) error {
@@ -197,16 +316,16 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "71a78eb24384d9c02f601b0e9a49e81b", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "ff541e47ce79dc2c7b2b479ec9f590d4", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "bd566e6095107d39a9780feec54ec393", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "1baee158cf46414eadc799572291fa4f", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go fold.go format.go round.go terms.go
+//go:embed across.go along.go fold.go format.go gather.go prefix.go round.go short.go terms.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -266,6 +385,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
 	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
 	{File: "format.go", Head: "func (single) bias() int                           { return 127 }", Hash: "cb88e84a8d5d8282a8e41f1a6773ffc1465bbf9a8f2092bb47beaf9ca9a242c3"},
+	{File: "format.go", Head: "func (single) words() int                          { return 24 }", Hash: "cf8de44518b3eb6f7e152dc59e4c4fd0eb551e9908ffa4fb7f923359153bfe6a"},
 	{File: "format.go", Head: "func (single) bottom() int                         { return -384 }", Hash: "e162925efb5e1faacf383a16bee1a6c92a6326e2c542de705ccb644d9835c7b0"},
 	{File: "format.go", Head: "func (single) magic() float32                      { return 0x1.8p23 }", Hash: "f71bcdb2c77824c396c8c8b04037c7abc6343b127ad992773ec89953b4e9660a"},
 	{File: "format.go", Head: "func (single) down() float32                       { return 0x1p23 }", Hash: "34e6091ac94115d4c709f9768a1cabcf7537fa9bb08f1ca77313a0ca7a8c9fd3"},
@@ -279,6 +399,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "type double struct{}", Hash: "0a16615791b0c5c58f07d26d1e62a4f00febd6ff202d72b95be43389c0ba5639"},
 	{File: "format.go", Head: "func (double) precision() int                      { return 53 }", Hash: "717befb4ed3df1c937dd07fb46b4a6e907db142a12a834ca7b84763f9de365e3"},
 	{File: "format.go", Head: "func (double) bias() int                           { return 1023 }", Hash: "3364c749314c6e0f31d891157ebeec905d2caf41e1637a3da24fab91c5163ab7"},
+	{File: "format.go", Head: "func (double) words() int                          { return 136 }", Hash: "20c1086f4ea5521fb85a48276e33f859abb531dc37df6f9fd3beeb84e9148448"},
 	{File: "format.go", Head: "func (double) bottom() int                         { return -2176 }", Hash: "848f9c5aaea2bfc28465eb446b418223408025c8405a4e43ab40f269dfa00c97"},
 	{File: "format.go", Head: "func (double) magic() float64                      { return 0x1.8p52 }", Hash: "a24608e0063fa583c8852ba5e5a1e0e60d30803344cf442454c6dd1ebd0a6227"},
 	{File: "format.go", Head: "func (double) down() float64                       { return 0x1p52 }", Hash: "dcda23ce06b6fe4eed5c262110cebb1b98d923dd4389cde1ee23a30d27d871a7"},
@@ -289,10 +410,44 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) field(bits int64) int                { return int(bits >> 52) }", Hash: "d7d86c74246bc5911a7851657e8ce4c0bacf14c079e80029a1439bafdfc026c6"},
 	{File: "format.go", Head: "func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }", Hash: "7c9d7bfed4ed15e0acd0a111fefcda9987bf12f04773a792aa54a04585bf4501"},
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
+	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "gather.go", Head: "func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {", Hash: "0c9823148c962a4017e18ca9bf89f26d022032c48cc31795b5446ec514def487"},
+	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count int, sum bool,", Hash: "9c51a5b6ba2764cb12b8e8d37a6f051e89afaf2c8c2b17d0c8ac1f80c517067f"},
+	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "3000b47e1aa3c0fe5a16058c05846361da729e290cb4e92a5ca918ce5a336b5c"},
+	{File: "prefix.go", Head: "func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }", Hash: "eae1c4287bc4e158ec7029c8d34c59e7777f8385b3911b06af8f93105cfc6178"},
+	{File: "prefix.go", Head: "func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }", Hash: "6a4fd7dab44dcd5ff4da442f2743aad2c566fc8e6043fe1093809a9f14b83b9e"},
+	{File: "prefix.go", Head: "func (f single) of(v superacc.Value, special int64) float32 {", Hash: "da248beaffc3f227c6756edc1be7c6c16455357ccda69cc542797509d3b7aa89"},
+	{File: "prefix.go", Head: "func (f double) of(v superacc.Value, special int64) float64 {", Hash: "f941bdeec2990ee38c2affee271cd3f265b6376b6307085450c49422c2d13f46"},
+	{File: "prefix.go", Head: "type integer struct{}", Hash: "f0d87155de13dcfe5b6115593ee22c75d13df890b58ca3c71b0bdf9a98419317"},
+	{File: "prefix.go", Head: "func (integer) words() int  { return 4 }", Hash: "7bea3357c67f5c6322eb132dc04b07587e5038c0af71a877f07f223506a90633"},
+	{File: "prefix.go", Head: "func (integer) bottom() int { return 0 }", Hash: "9001e9c1770b320376f03f53015529fe563dbcf16175eb137372590d3be26412"},
+	{File: "prefix.go", Head: "func (integer) term(x int32) wide {", Hash: "7b7ac226055ee687beb348fc050ffb2e65273a55d4f90bf485ba256db81a594d"},
+	{File: "prefix.go", Head: "func (integer) of(v superacc.Value, _ int64) int32 {", Hash: "517973d6f11618c5d91a6b6abb30af2757722be87815c03f336e9b7e6fe95cb7"},
+	{File: "prefix.go", Head: "func addWords(words []int64, at superacc.Place, t wide, bottom int) {", Hash: "4f9a90be531864778fe081943fa68b0d72e9d315e8d55af72488a8fdead2e46f"},
+	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
+	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
+	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "f99277890bbb309e2ef3328ac72f06448fc170734b2b3cf7a982cc9fe2e70b43"},
+	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
+	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "2dd39836819d44c1f4d7a29c8bfea8695c476ca9474914546c9e3014b349d9f4"},
+	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "26845640227b44050d5e5ca4c12cb9df439c815cccb7711e5fbdb20d6bf6f737"},
+	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "a323baf35ea14d3429c82bdb912035a336346b63b0836ec24f45b13ded196411"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "59170352a2a194158b39c43d0cb53ed74a472bf0481f9802b364a521d78f6d05"},
 	{File: "round.go", Head: "func value[T float32 | float64, F rounder[T]](f F, special int64) T {", Hash: "39d9c9dbc64507d8c4934cd3bb7efa279d4c8e4f7f63610f1146d53b0961d798"},
+	{File: "short.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "short.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "short.go", Head: "type short struct{ hi, lo uint64 }", Hash: "dbd4e324a2e37f2392ac4679972187a43982ad5f420d008685e554327f49ae23"},
+	{File: "short.go", Head: "func (s short) plus(t wide, base int) short {", Hash: "0d38b1a0d64fc3b107f4304afd7704353eb437af2d712b65dcef2556b6536a0a"},
+	{File: "short.go", Head: "func (s short) value(base int) superacc.Value {", Hash: "39671619d196ef7d67054703137f336ec319adab6930c5736f33d874f36417c0"},
+	{File: "short.go", Head: "func shortOf(v superacc.Value, base int) short {", Hash: "6dd2ef2df56f40dea963a661ef718ef8fb1b8fbefbe310ddf3dfdef8962a30ea"},
+	{File: "short.go", Head: "type reach struct{ least, top int }", Hash: "6775e3e3931faa8a6cae8120c23d15ff2a869c5e34d7ca430bb6419d8604dfb5"},
+	{File: "short.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
+	{File: "short.go", Head: "func (r reach) with(t wide) reach {", Hash: "e93d0d4c687d9eb1146347077499b44101c40b42e59d97b3a663779028cb86f0"},
+	{File: "short.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "507b3e8fc8bb95efba7d151fd9ff7a6eb87024e4535386674cffd1b2c3929fe1"},
+	{File: "short.go", Head: "func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }", Hash: "c9c2526c1259d3fef0e06592c3b4e4618cdec5e20b316520a5d48d3324fc0a2a"},
 	{File: "terms.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
@@ -517,6 +672,9 @@ type gpu_total struct {
 type gpu_reached struct {
 }
 
+type gpu_integer struct {
+}
+
 type gpu_wide struct {
 	hi_      uint64
 	lo_      uint64
@@ -531,6 +689,16 @@ type gpu_Value struct {
 	Exp_  int64
 	Neg_  bool
 	Rest_ bool
+}
+
+type gpu_reach struct {
+	least_ int64
+	top_   int64
+}
+
+type gpu_short struct {
+	hi_ uint64
+	lo_ uint64
 }
 
 func AcrossFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -635,7 +803,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:639
+//line kernels_tandem.go:807
 	}
 	return nil
 }
@@ -742,7 +910,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:746
+//line kernels_tandem.go:914
 	}
 	return nil
 }
@@ -849,7 +1017,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:853
+//line kernels_tandem.go:1021
 	}
 	return nil
 }
@@ -956,7 +1124,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:960
+//line kernels_tandem.go:1128
 	}
 	return nil
 }
@@ -1559,7 +1727,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1563
+//line kernels_tandem.go:1731
 	}
 	return nil
 }
@@ -2162,7 +2330,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2166
+//line kernels_tandem.go:2334
 	}
 	return nil
 }
@@ -2765,7 +2933,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2769
+//line kernels_tandem.go:2937
 	}
 	return nil
 }
@@ -3368,7 +3536,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3372
+//line kernels_tandem.go:3540
 	}
 	return nil
 }
@@ -3509,7 +3677,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3513
+//line kernels_tandem.go:3681
 	}
 	return nil
 }
@@ -3650,7 +3818,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3654
+//line kernels_tandem.go:3822
 	}
 	return nil
 }
@@ -3791,7 +3959,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3795
+//line kernels_tandem.go:3963
 	}
 	return nil
 }
@@ -3932,7 +4100,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3936
+//line kernels_tandem.go:4104
 	}
 	return nil
 }
@@ -4073,7 +4241,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4077
+//line kernels_tandem.go:4245
 	}
 	return nil
 }
@@ -4139,7 +4307,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4143
+//line kernels_tandem.go:4311
 	}
 	return nil
 }
@@ -4205,7 +4373,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4209
+//line kernels_tandem.go:4377
 	}
 	return nil
 }
@@ -4271,7 +4439,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4275
+//line kernels_tandem.go:4443
 	}
 	return nil
 }
@@ -4337,7 +4505,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4341
+//line kernels_tandem.go:4509
 	}
 	return nil
 }
@@ -4403,7 +4571,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4407
+//line kernels_tandem.go:4575
 	}
 	return nil
 }
@@ -4468,7 +4636,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4472
+//line kernels_tandem.go:4640
 	}
 	return nil
 }
@@ -4533,7 +4701,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4537
+//line kernels_tandem.go:4705
 	}
 	return nil
 }
@@ -4598,7 +4766,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4602
+//line kernels_tandem.go:4770
 	}
 	return nil
 }
@@ -4663,7 +4831,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4667
+//line kernels_tandem.go:4835
 	}
 	return nil
 }
@@ -4728,7 +4896,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4732
+//line kernels_tandem.go:4900
 	}
 	return nil
 }
@@ -4793,7 +4961,921 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:4797
+//line kernels_tandem.go:4965
+	}
+	return nil
+}
+
+func GatherPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Gather(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()))
+	})
+}
+
+func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return GatherPlain(grid, lo, hi, args)
+	}
+	sums_ := support.Slice[int64](args[0:])
+	parts_ := support.Slice[int64](args[3:])
+	all_ := args[6].Int64()
+	first_ := args[7].Int64()
+	outputs_ := args[8].Int64()
+	count_ := args[9].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < int64(137)*outputs_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, int64(137)*outputs_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line gather.go:10*/ o_ := i0
+							{
+								/*line gather.go:11*/ k_ := support.Div(o_, outputs_)
+								s_ := sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)]
+								{
+									/*line gather.go:13*/ t_ := count_
+									/*line gather.go:13*/ p_ := int64(0)
+									/*line gather.go:13*/ for ; p_ < t_; p_ = p_ + int64(1) {
+										v_ := parts_[((p_*int64(137))*outputs_)+o_]
+										if k_ == int64(136) {
+											s_ = s_ | v_
+										} else {
+											s_ = s_ + v_
+										}
+									}
+								}
+								/*line gather.go:21*/ sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)] = s_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5026
+	}
+	return nil
+}
+
+func GatherFoldedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		GatherFolded(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), int(args[11].Int64()), int(args[12].Int64()), int(args[13].Int64()))
+	})
+}
+
+func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return GatherFoldedPlain(grid, lo, hi, args)
+	}
+	states_ := support.Slice[int64](args[0:])
+	parts_ := support.Slice[int64](args[3:])
+	all_ := args[6].Int64()
+	first_ := args[7].Int64()
+	outputs_ := args[8].Int64()
+	count_ := args[9].Int64()
+	sum_ := args[10].Uint32() != 0
+	base_ := args[11].Int64()
+	cols_ := args[12].Int64()
+	pitch_ := args[13].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < outputs_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, outputs_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line gather.go:33*/ o_ := i0
+							{
+								/*line gather.go:34*/ s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
+								{
+									/*line gather.go:35*/ t_ := count_
+									/*line gather.go:35*/ p_ := int64(0)
+									/*line gather.go:35*/ for ; p_ < t_; p_ = p_ + int64(1) {
+										key_ := parts_[((int64(2)*p_)*outputs_)+o_]
+										/*line gather.go:36*/ k_ := parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]
+										t2_ := gpu_state{key_: key_, index_: (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)}
+										/*line gather.go:37*/ s_ = gpu_merge(s_, sum_, t2_)
+									}
+								}
+								/*line gather.go:39*/ t3_ := first_ + o_
+								/*line gather.go:39*/ t4_ := (all_ + first_) + o_
+								/*line gather.go:39*/ t5_ := s_.key_
+								/*line gather.go:39*/ t6_ := s_.index_
+								/*line gather.go:39*/ states_[t3_] = t5_
+								/*line gather.go:39*/ states_[t4_] = t6_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5093
+	}
+	return nil
+}
+
+func TotalsFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Totals[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
+	})
+}
+
+func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return TotalsFloat32SinglePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_single
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	sums_ := support.Slice[int64](args[5:])
+	block_ := args[8].Int64()
+	blocks_ := args[9].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
+						{
+							/*line prefix.go:92*/ o_ := i0
+							{
+								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+								i_ := support.Div(o_, blocks_)
+								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+								gpu_clearWords(sums_, at_)
+								{
+									/*line prefix.go:96*/ j_ := from_
+									/*line prefix.go:96*/ h1 := x_.Cols_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
+									}
+								}
+								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5157
+	}
+	return nil
+}
+
+func TotalsFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Totals[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
+	})
+}
+
+func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return TotalsFloat64DoublePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	sums_ := support.Slice[int64](args[5:])
+	block_ := args[8].Int64()
+	blocks_ := args[9].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
+						{
+							/*line prefix.go:92*/ o_ := i0
+							{
+								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+								i_ := support.Div(o_, blocks_)
+								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+								gpu_clearWords(sums_, at_)
+								{
+									/*line prefix.go:96*/ j_ := from_
+									/*line prefix.go:96*/ h1 := x_.Cols_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
+									}
+								}
+								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5221
+	}
+	return nil
+}
+
+func TotalsInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 integer
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Totals[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
+	})
+}
+
+func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return TotalsInt32IntegerPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_integer
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	x_.Rows_ = args[2].Int64()
+	x_.Cols_ = args[3].Int64()
+	x_.Stride_ = args[4].Int64()
+	sums_ := support.Slice[int64](args[5:])
+	block_ := args[8].Int64()
+	blocks_ := args[9].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
+						{
+							/*line prefix.go:92*/ o_ := i0
+							{
+								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
+								i_ := support.Div(o_, blocks_)
+								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+								gpu_clearWords(sums_, at_)
+								{
+									/*line prefix.go:96*/ j_ := from_
+									/*line prefix.go:96*/ h1 := x_.Cols_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
+									}
+								}
+								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5285
+	}
+	return nil
+}
+
+func OffsetsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Offsets(it, support.Slice[int64](args[0:]), int(args[3].Int64()), int(args[4].Int64()), int(args[5].Int64()))
+	})
+}
+
+func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return OffsetsPlain(grid, lo, hi, args)
+	}
+	sums_ := support.Slice[int64](args[0:])
+	rows_ := args[3].Int64()
+	blocks_ := args[4].Int64()
+	words_ := args[5].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < rows_*(words_+int64(1)); a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, rows_*(words_+int64(1)))
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:108*/ n_ := rows_ * blocks_
+						{
+							/*line prefix.go:109*/ o_ := i0
+							{
+								/*line prefix.go:110*/ at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
+								/*line prefix.go:110*/ before_ := int64(0)
+								{
+									/*line prefix.go:111*/ t_ := blocks_
+									/*line prefix.go:111*/ b_ := int64(0)
+									/*line prefix.go:111*/ for ; b_ < t_; b_ = b_ + int64(1) {
+										v_ := sums_[at_+b_]
+										sums_[at_+b_] = before_
+										if support.Div(o_, rows_) == words_ {
+											before_ = before_ | v_
+										} else {
+											before_ = before_ + v_
+										}
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5345
+	}
+	return nil
+}
+
+func PrefixFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Prefix[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int64](args[10:]), int(args[13].Int64()), int(args[14].Int64()))
+	})
+}
+
+func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return PrefixFloat32SinglePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	sums_ := support.Slice[int64](args[10:])
+	block_ := args[13].Int64()
+	blocks_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					{
+						/*line prefix.go:132*/ o_ := i0
+					/*line prefix.go:132*/ b2:
+						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
+							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+							if blocks_ == int64(1) {
+								gpu_clearWords(sums_, at_)
+							}
+							i_ := support.Div(o_, blocks_)
+							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+							to_ := min(from_+block_, x_.Cols_)
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+							/*line prefix.go:139*/ before_ := t_
+							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+							r_ := gpu_withValue(gpu_noReach(), before_)
+							{
+								/*line prefix.go:141*/ j_ := from_
+								/*line prefix.go:141*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; j_ < to_; j_ = j_ + int64(1) {
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]))
+								}
+							}
+							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
+								s_ := gpu_shortOf(before_, r_.least_)
+								{
+									/*line prefix.go:146*/ j2_ := from_
+									/*line prefix.go:146*/ h3 := x_.Data_
+									h4 := x_.Stride_
+									h5 := c_.Data_
+									h6 := c_.Stride_
+									for ; j2_ < to_; j2_ = j2_ + int64(1) {
+										/*line prefix.go:147*/ t2_ := gpu_term(f_, h3[(i_*h4)+j2_])
+										special_ = special_ | t2_.special_
+										s_ = gpu_plus(s_, t2_, r_.least_)
+										h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
+									}
+								}
+								continue b2
+							}
+							{
+								/*line prefix.go:154*/ j3_ := from_
+								/*line prefix.go:154*/ h7 := x_.Data_
+								h8 := x_.Stride_
+								h9 := c_.Data_
+								h10 := c_.Stride_
+								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
+									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5446
+	}
+	return nil
+}
+
+func PrefixFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Prefix[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int64](args[10:]), int(args[13].Int64()), int(args[14].Int64()))
+	})
+}
+
+func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return PrefixFloat64DoublePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	sums_ := support.Slice[int64](args[10:])
+	block_ := args[13].Int64()
+	blocks_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					{
+						/*line prefix.go:132*/ o_ := i0
+					/*line prefix.go:132*/ b2:
+						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
+							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+							if blocks_ == int64(1) {
+								gpu_clearWords(sums_, at_)
+							}
+							i_ := support.Div(o_, blocks_)
+							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+							to_ := min(from_+block_, x_.Cols_)
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+							/*line prefix.go:139*/ before_ := t_
+							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+							r_ := gpu_withValue(gpu_noReach(), before_)
+							{
+								/*line prefix.go:141*/ j_ := from_
+								/*line prefix.go:141*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; j_ < to_; j_ = j_ + int64(1) {
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]))
+								}
+							}
+							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
+								s_ := gpu_shortOf(before_, r_.least_)
+								{
+									/*line prefix.go:146*/ j2_ := from_
+									/*line prefix.go:146*/ h3 := x_.Data_
+									h4 := x_.Stride_
+									h5 := c_.Data_
+									h6 := c_.Stride_
+									for ; j2_ < to_; j2_ = j2_ + int64(1) {
+										/*line prefix.go:147*/ t2_ := gpu_term_(f_, h3[(i_*h4)+j2_])
+										special_ = special_ | t2_.special_
+										s_ = gpu_plus(s_, t2_, r_.least_)
+										h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
+									}
+								}
+								continue b2
+							}
+							{
+								/*line prefix.go:154*/ j3_ := from_
+								/*line prefix.go:154*/ h7 := x_.Data_
+								h8 := x_.Stride_
+								h9 := c_.Data_
+								h10 := c_.Stride_
+								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
+									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5547
+	}
+	return nil
+}
+
+func PrefixInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 integer
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Prefix[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int64](args[10:]), int(args[13].Int64()), int(args[14].Int64()))
+	})
+}
+
+func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return PrefixInt32IntegerPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_integer
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	sums_ := support.Slice[int64](args[10:])
+	block_ := args[13].Int64()
+	blocks_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					{
+						/*line prefix.go:132*/ o_ := i0
+					/*line prefix.go:132*/ b2:
+						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
+							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
+							if blocks_ == int64(1) {
+								gpu_clearWords(sums_, at_)
+							}
+							i_ := support.Div(o_, blocks_)
+							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+							to_ := min(from_+block_, x_.Cols_)
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+							/*line prefix.go:139*/ before_ := t_
+							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+							r_ := gpu_withValue(gpu_noReach(), before_)
+							{
+								/*line prefix.go:141*/ j_ := from_
+								/*line prefix.go:141*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; j_ < to_; j_ = j_ + int64(1) {
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]))
+								}
+							}
+							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
+								s_ := gpu_shortOf(before_, r_.least_)
+								{
+									/*line prefix.go:146*/ j2_ := from_
+									/*line prefix.go:146*/ h3 := x_.Data_
+									h4 := x_.Stride_
+									h5 := c_.Data_
+									h6 := c_.Stride_
+									for ; j2_ < to_; j2_ = j2_ + int64(1) {
+										/*line prefix.go:147*/ t2_ := gpu_term__(f_, h3[(i_*h4)+j2_])
+										special_ = special_ | t2_.special_
+										s_ = gpu_plus(s_, t2_, r_.least_)
+										h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
+									}
+								}
+								continue b2
+							}
+							{
+								/*line prefix.go:154*/ j3_ := from_
+								/*line prefix.go:154*/ h7 := x_.Data_
+								h8 := x_.Stride_
+								h9 := c_.Data_
+								h10 := c_.Stride_
+								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
+									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5648
+	}
+	return nil
+}
+
+func ScatterFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Scatter[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+	})
+}
+
+func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ScatterFloat32SinglePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	index_ := support.Slice[int32](args[10:])
+	order_ := support.Slice[int32](args[13:])
+	bad_ := support.Slice[int32](args[16:])
+	words_ := support.Slice[int64](args[19:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
+					{
+						/*line prefix.go:175*/ k_ := i1
+					/*line prefix.go:175*/ b2:
+						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
+							row_ := index_[order_[k_]]
+							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+								continue b2
+							}
+							end_ := k_ + int64(1)
+							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+								end_ = end_ + int64(1)
+							}
+							{
+								/*line prefix.go:184*/ j_ := i0
+								/*line prefix.go:184*/ h1 := c_.Cols_
+								h2 := c_.Data_
+								h3 := c_.Stride_
+								for ; j_ < h1; j_ = j_ + s0 {
+									/*line prefix.go:185*/ t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5725
+	}
+	return nil
+}
+
+func ScatterFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Scatter[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+	})
+}
+
+func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ScatterFloat64DoublePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	index_ := support.Slice[int32](args[10:])
+	order_ := support.Slice[int32](args[13:])
+	bad_ := support.Slice[int32](args[16:])
+	words_ := support.Slice[int64](args[19:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
+					{
+						/*line prefix.go:175*/ k_ := i1
+					/*line prefix.go:175*/ b2:
+						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
+							row_ := index_[order_[k_]]
+							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+								continue b2
+							}
+							end_ := k_ + int64(1)
+							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+								end_ = end_ + int64(1)
+							}
+							{
+								/*line prefix.go:184*/ j_ := i0
+								/*line prefix.go:184*/ h1 := c_.Cols_
+								h2 := c_.Data_
+								h3 := c_.Stride_
+								for ; j_ < h1; j_ = j_ + s0 {
+									/*line prefix.go:185*/ t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5802
+	}
+	return nil
+}
+
+func ScatterInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 integer
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Scatter[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+	})
+}
+
+func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ScatterInt32IntegerPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_integer
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	index_ := support.Slice[int32](args[10:])
+	order_ := support.Slice[int32](args[13:])
+	bad_ := support.Slice[int32](args[16:])
+	words_ := support.Slice[int64](args[19:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
+					{
+						/*line prefix.go:175*/ k_ := i1
+					/*line prefix.go:175*/ b2:
+						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
+							row_ := index_[order_[k_]]
+							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+								continue b2
+							}
+							end_ := k_ + int64(1)
+							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+								end_ = end_ + int64(1)
+							}
+							{
+								/*line prefix.go:184*/ j_ := i0
+								/*line prefix.go:184*/ h1 := c_.Cols_
+								h2 := c_.Data_
+								h3 := c_.Stride_
+								for ; j_ < h1; j_ = j_ + s0 {
+									/*line prefix.go:185*/ t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5879
 	}
 	return nil
 }
@@ -4868,7 +5950,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									special_ = int64(1)
 								}
 								if special_ != int64(0) {
-									x_ = gpu_value(f_, special_)
+									x_ = gpu_value_(f_, special_)
 								}
 								if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
@@ -4881,7 +5963,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:4885
+//line kernels_tandem.go:5967
 	}
 	return nil
 }
@@ -4956,7 +6038,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									special_ = int64(1)
 								}
 								if special_ != int64(0) {
-									x_ = gpu_value_(f_, special_)
+									x_ = gpu_value__(f_, special_)
 								}
 								if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
@@ -4969,7 +6051,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:4973
+//line kernels_tandem.go:6055
 	}
 	return nil
 }
@@ -4986,8 +6068,8 @@ func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, wor
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with_(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
-					d_ = gpu_plus(f_, p_, d_, u_, u_, s_)
+					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
+					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits(f_, p_, w_, sum_.top_)
@@ -5034,7 +6116,7 @@ func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, wor
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:5038
+//line kernels_tandem.go:6120
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -5046,7 +6128,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5050
+//line kernels_tandem.go:6132
 }
 
 func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5061,8 +6143,8 @@ func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, w
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at_(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
-					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
+					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits_(f_, p_, w_, sum_.top_)
@@ -5109,7 +6191,7 @@ func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, w
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:5113
+//line kernels_tandem.go:6195
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -5121,7 +6203,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5125
+//line kernels_tandem.go:6207
 }
 
 func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5136,8 +6218,8 @@ func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at__(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
-					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
+					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits__(f_, p_, w_, sum_.top_)
@@ -5184,7 +6266,7 @@ func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:5188
+//line kernels_tandem.go:6270
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -5196,7 +6278,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5200
+//line kernels_tandem.go:6282
 }
 
 func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -5211,8 +6293,8 @@ func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64,
 				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
 					t2_ := gpu_at___(f_, p_, c_, i_)
 					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
-					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
+					d_ = gpu_plus____(f_, p_, d_, u_, u_, s_)
 				}
 			}
 			/*line across.go:88*/ fit_ := gpu_fits___(f_, p_, w_, sum_.top_)
@@ -5259,7 +6341,7 @@ func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64,
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:5263
+//line kernels_tandem.go:6345
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -5271,7 +6353,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:5275
+//line kernels_tandem.go:6357
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -5289,8 +6371,8 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 					/*line along.go:125*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 					/*line along.go:125*/ u_ := t_
 					/*line along.go:125*/ v_ := t2_
-					w_ = gpu_with_(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-					d_ = gpu_plus(f_, p_, d_, u_, v_, s_)
+					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
@@ -5300,7 +6382,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:5304
+//line kernels_tandem.go:6386
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -5315,22 +6397,22 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:5319
+//line kernels_tandem.go:6401
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:5324
+//line kernels_tandem.go:6406
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:5329
+//line kernels_tandem.go:6411
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:5334
+//line kernels_tandem.go:6416
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -5357,17 +6439,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:5361
+//line kernels_tandem.go:6443
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:5366
+//line kernels_tandem.go:6448
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:5371
+//line kernels_tandem.go:6453
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -5378,18 +6460,18 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:5382
+//line kernels_tandem.go:6464
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 	/*line terms.go:126*/ t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:5388
+//line kernels_tandem.go:6470
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:5393
+//line kernels_tandem.go:6475
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -5407,7 +6489,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 		return u_, v_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:5411
+//line kernels_tandem.go:6493
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -5443,7 +6525,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:5447
+//line kernels_tandem.go:6529
 }
 
 func gpu_top(w_ gpu_wide) int64 {
@@ -5451,7 +6533,7 @@ func gpu_top(w_ gpu_wide) int64 {
 		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
 	}
 	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:5455
+//line kernels_tandem.go:6537
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64) int64 {
@@ -5462,7 +6544,7 @@ func gpu_digit(w_ gpu_wide, base_ int64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:5466
+//line kernels_tandem.go:6548
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -5480,8 +6562,8 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 					/*line along.go:125*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 					/*line along.go:125*/ u_ := t_
 					/*line along.go:125*/ v_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
@@ -5491,7 +6573,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:5495
+//line kernels_tandem.go:6577
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -5506,27 +6588,27 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5510
+//line kernels_tandem.go:6592
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:5515
+//line kernels_tandem.go:6597
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:5520
+//line kernels_tandem.go:6602
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:5525
+//line kernels_tandem.go:6607
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:5530
+//line kernels_tandem.go:6612
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -5544,7 +6626,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5548
+//line kernels_tandem.go:6630
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -5580,7 +6662,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:5584
+//line kernels_tandem.go:6666
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -5598,8 +6680,8 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 					/*line along.go:125*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 					/*line along.go:125*/ u_ := t_
 					/*line along.go:125*/ v_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
@@ -5609,7 +6691,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:5613
+//line kernels_tandem.go:6695
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -5624,12 +6706,12 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5628
+//line kernels_tandem.go:6710
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:5633
+//line kernels_tandem.go:6715
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -5647,7 +6729,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:5651
+//line kernels_tandem.go:6733
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -5683,7 +6765,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:5687
+//line kernels_tandem.go:6769
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -5701,8 +6783,8 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 					/*line along.go:125*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 					/*line along.go:125*/ u_ := t_
 					/*line along.go:125*/ v_ := t2_
-					w_ = gpu_with__(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+					d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
@@ -5712,7 +6794,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:5716
+//line kernels_tandem.go:6798
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -5727,12 +6809,12 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:5731
+//line kernels_tandem.go:6813
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:5736
+//line kernels_tandem.go:6818
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -5750,7 +6832,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:5754
+//line kernels_tandem.go:6836
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -5786,7 +6868,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:5790
+//line kernels_tandem.go:6872
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -5796,12 +6878,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:5800
+//line kernels_tandem.go:6882
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:5805
+//line kernels_tandem.go:6887
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -5810,7 +6892,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:5814
+//line kernels_tandem.go:6896
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -5825,12 +6907,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:5829
+//line kernels_tandem.go:6911
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:5834
+//line kernels_tandem.go:6916
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -5839,32 +6921,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:5843
+//line kernels_tandem.go:6925
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:5848
+//line kernels_tandem.go:6930
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:5853
+//line kernels_tandem.go:6935
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:5858
+//line kernels_tandem.go:6940
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:5863
+//line kernels_tandem.go:6945
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:5868
+//line kernels_tandem.go:6950
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -5872,7 +6954,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:5876
+//line kernels_tandem.go:6958
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -5881,7 +6963,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:5885
+//line kernels_tandem.go:6967
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -5890,542 +6972,64 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:5894
+//line kernels_tandem.go:6976
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:5899
+//line kernels_tandem.go:6981
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:160*/ return int32(s_.index_)
-//line kernels_tandem.go:5904
+//line kernels_tandem.go:6986
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:161*/ return int32(s_.key_)
-//line kernels_tandem.go:5909
+//line kernels_tandem.go:6991
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:162*/ return s_.key_ >= least_
-//line kernels_tandem.go:5914
+//line kernels_tandem.go:6996
 }
 
-func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:17*/ gpu_Carry(w_, at_)
-	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
-	if v_.Neg_ {
-		{
-			/*line ../../../internal/superacc/value.go:20*/ t_ := at_.N_
-			/*line ../../../internal/superacc/value.go:20*/ k_ := int64(0)
-			/*line ../../../internal/superacc/value.go:20*/ for ; k_ < t_; k_ = k_ + int64(1) {
-				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
-			}
-		}
-		/*line ../../../internal/superacc/value.go:23*/ gpu_Carry(w_, at_)
-	}
-	k2_ := at_.N_ - int64(1)
-	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
-		k2_ = k2_ - int64(1)
-	}
-	t2_ := gpu_digit_(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:29*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:29*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:29*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:29*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
-	/*line ../../../internal/superacc/value.go:29*/ a_ := t2_
-	/*line ../../../internal/superacc/value.go:29*/ b_ := t3_
-	/*line ../../../internal/superacc/value.go:29*/ c_ := t4_
-	/*line ../../../internal/superacc/value.go:29*/ d_ := t5_
-	/*line ../../../internal/superacc/value.go:29*/ e_ := t6_
-	if a_ == uint64(0) {
-		return v_
-	}
-	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
-	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
-	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
-	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
-	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
+func gpu_words(t_ gpu_single) int64 {
+	/*line format.go:36*/ return int64(24)
+//line kernels_tandem.go:7001
+}
+
+func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	{
-		/*line ../../../internal/superacc/value.go:38*/ i_ := int64(0)
-		/*line ../../../internal/superacc/value.go:38*/ for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
+		/*line prefix.go:67*/ t_ := at_.N_ + int64(1)
+		/*line prefix.go:67*/ k_ := int64(0)
+		/*line prefix.go:67*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-	/*line ../../../internal/superacc/value.go:41*/ return v_
-//line kernels_tandem.go:5959
+//line kernels_tandem.go:7012
 }
 
-func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:61*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
-		return v_
+func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
+	/*line prefix.go:55*/ v_ := int64(t_.lo_)
+	if t_.neg_ {
+		v_ = -v_
 	}
-	known_ := int64(bits.Len64(n_)) - int64(1)
-	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
-	/*line ../../../internal/superacc/value.go:65*/ lo_ := v_.Lo_ << (uint64(known_))
-	/*line ../../../internal/superacc/value.go:65*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
-	qhi_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:66*/ qlo_ := uint64(0)
 	{
-		/*line ../../../internal/superacc/value.go:67*/ t_ := int64(0)
-		/*line ../../../internal/superacc/value.go:67*/ for ; t_ < int64(120); t_ = t_ + int64(1) {
-			rem_ = (rem_ << (1)) | (hi_ >> (63))
-			t2_ := (hi_ << (1)) | (lo_ >> (63))
-			/*line ../../../internal/superacc/value.go:69*/ t3_ := lo_ << (1)
-			/*line ../../../internal/superacc/value.go:69*/ hi_ = t2_
-			/*line ../../../internal/superacc/value.go:69*/ lo_ = t3_
-			t4_ := (qhi_ << (1)) | (qlo_ >> (63))
-			/*line ../../../internal/superacc/value.go:70*/ t5_ := qlo_ << (1)
-			/*line ../../../internal/superacc/value.go:70*/ qhi_ = t4_
-			/*line ../../../internal/superacc/value.go:70*/ qlo_ = t5_
-			if rem_ >= n_ {
-				rem_ = rem_ - n_
-				qlo_ = qlo_ | uint64(1)
-			}
+		/*line prefix.go:59*/ k_ := int64(0)
+		/*line prefix.go:59*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 		}
 	}
-	/*line ../../../internal/superacc/value.go:76*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:5991
+	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
+//line kernels_tandem.go:7027
 }
 
-func gpu_Root(v_ gpu_Value) gpu_Value {
-	/*line ../../../internal/superacc/value.go:81*/ if v_.Hi_ == uint64(0) {
-		return v_
-	}
-	hi_ := v_.Hi_
-	/*line ../../../internal/superacc/value.go:84*/ lo_ := v_.Lo_
-	if (v_.Exp_ & int64(1)) != int64(0) {
-		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
-		t_ := hi_ >> (1)
-		/*line ../../../internal/superacc/value.go:87*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
-		/*line ../../../internal/superacc/value.go:87*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:87*/ lo_ = t2_
-		v_.Exp_ = v_.Exp_ + int64(1)
-	}
-	rem_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:90*/ root_ := uint64(0)
-	{
-		/*line ../../../internal/superacc/value.go:91*/ t3_ := int64(0)
-		/*line ../../../internal/superacc/value.go:91*/ for ; t3_ < int64(58); t3_ = t3_ + int64(1) {
-			rem_ = (rem_ << (2)) | (hi_ >> (62))
-			t4_ := (hi_ << (2)) | (lo_ >> (62))
-			/*line ../../../internal/superacc/value.go:93*/ t5_ := lo_ << (2)
-			/*line ../../../internal/superacc/value.go:93*/ hi_ = t4_
-			/*line ../../../internal/superacc/value.go:93*/ lo_ = t5_
-			t6_ := (root_ << (2)) | uint64(1)
-			root_ = root_ << (1)
-			if rem_ >= t6_ {
-				rem_ = rem_ - t6_
-				root_ = root_ | uint64(1)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/value.go:101*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:6027
-}
-
-func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:6032
-}
-
-func gpu_value(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:49*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
-	{
-		/*line round.go:50*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:53*/ if t_ == int64(4) {
-				return -inf_
-			}
-		}
-	}
-	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:6048
-}
-
-func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:6053
-}
-
-func gpu_value_(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:49*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
-	{
-		/*line round.go:50*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:53*/ if t_ == int64(4) {
-				return -inf_
-			}
-		}
-	}
-	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:6069
-}
-
-func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6074
-}
-
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:6080
-}
-
-func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact(p_) {
-			return float32((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6095
-}
-
-func gpu_with_(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:6101
-}
-
-func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:6106
-}
-
-func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_rounded(p_, x_, y_)) & gpu_most(f_)
-	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
-		return int32(1)
-	}
-	return m_
-//line kernels_tandem.go:6115
-}
-
-func gpu_plus(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
-	/*line terms.go:97*/ term_ := gpu_rounded(p_, x_, y_)
-	upper_ := float32(term_ * scale_)
-	z_ := upper_ + gpu_magic(f_)
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
-	if gpu_product(p_) {
-		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
-		z_ = lower_ + gpu_magic(f_)
-		d_.b_ = d_.b_ + gpu_bits(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
-	}
-	return d_
-//line kernels_tandem.go:6131
-}
-
-func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
-	/*line terms.go:113*/ if product_ {
-		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
-	}
-	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:6141
-}
-
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:6146
-}
-
-func gpu_magic(t_ gpu_single) float32 {
-	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:6151
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6156
-}
-
-func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
-	{
-		/*line across.go:128*/ k_ := int64(0)
-		/*line across.go:128*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, p_, v_, k_)
-		}
-	}
-//line kernels_tandem.go:6166
-}
-
-func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6171
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:6177
-}
-
-func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact(p_) {
-			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6192
-}
-
-func gpu_with__(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:6198
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:6203
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded_(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:6212
-}
-
-func gpu_plus_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded_(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:6228
-}
-
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
-	/*line terms.go:113*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
-	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:6238
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:6243
-}
-
-func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:6248
-}
-
-func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact_(p_) {
-			return float64(float64((x_ - c_.shift_)) * float64((x_ - c_.shift_)))
-		} else {
-			/*line across.go:62*/ if gpu_product_(p_) {
-				return float64((x_ - c_.shift_))
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:6263
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded__(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:6272
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded__(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product_(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:6288
-}
-
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:26*/ return false
-//line kernels_tandem.go:6293
-}
-
-func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact__(p_) {
-			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product__(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:6308
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded___(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:6317
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded___(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product__(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:6333
-}
-
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:29*/ return true
-//line kernels_tandem.go:6338
-}
-
-func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:6343
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:6348
-}
-
-func gpu_exact(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6353
-}
-
-func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:6358
-}
-
-func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ var t2_ uint64
-	/*line format.go:45*/ var t3_ int64
-	/*line format.go:45*/ var t4_ bool
-	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6367
-}
-
-func gpu_Special(x_ float32) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-				return int64(2)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6381
-}
-
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:6386
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:6391
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:6396
-}
-
-func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:6405
-}
-
-func gpu_Special_(x_ float64) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-				return int64(2)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:6419
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:25*/ return true
-//line kernels_tandem.go:6424
-}
-
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:28*/ return false
-//line kernels_tandem.go:6429
+func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
+	/*line prefix.go:16*/ t_ := gpu_one{}
+	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
+//line kernels_tandem.go:7033
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -6440,62 +7044,811 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:40*/ w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:6444
+//line kernels_tandem.go:7048
 }
 
-func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:46*/ if k_ < int64(0) {
-		return uint64(0)
+func gpu_words_(t_ gpu_double) int64 {
+	/*line format.go:52*/ return int64(136)
+//line kernels_tandem.go:7053
+}
+
+func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
+	/*line prefix.go:17*/ t_ := gpu_one{}
+	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
+//line kernels_tandem.go:7059
+}
+
+func gpu_words__(t_ gpu_integer) int64 {
+	/*line prefix.go:36*/ return int64(4)
+//line kernels_tandem.go:7064
+}
+
+func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
+	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
+	/*line prefix.go:40*/ return t2_
+//line kernels_tandem.go:7070
+}
+
+func gpu_bottom__(t_ gpu_integer) int64 {
+	/*line prefix.go:37*/ return int64(0)
+//line kernels_tandem.go:7075
+}
+
+func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line prefix.go:74*/ t_ := gpu_Top(words_, at_, bottom_)
+	/*line prefix.go:74*/ v_ := t_
+	if v_.Neg_ {
+		{
+			/*line prefix.go:76*/ t2_ := at_.N_
+			/*line prefix.go:76*/ k_ := int64(0)
+			/*line prefix.go:76*/ for ; k_ < t2_; k_ = k_ + int64(1) {
+				words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
+			}
+		}
 	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:6452
+	/*line prefix.go:80*/ return v_
+//line kernels_tandem.go:7091
 }
 
-func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:106*/ if hi_ == uint64(0) {
-		t_ := lo_
-		/*line ../../../internal/superacc/value.go:107*/ t2_ := exp_ - int64(64)
-		/*line ../../../internal/superacc/value.go:107*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:107*/ lo_ = uint64(0)
-		/*line ../../../internal/superacc/value.go:107*/ exp_ = t2_
+func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
+	/*line short.go:68*/ if v_.Hi_ == uint64(0) {
+		return r_
 	}
-	z_ := int64(bits.LeadingZeros64(hi_))
-	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
-	/*line ../../../internal/superacc/value.go:110*/ return t3_
-//line kernels_tandem.go:6466
-}
-
-func gpu_Bits32(v_ gpu_Value) uint32 {
-	/*line ../../../internal/superacc/value.go:117*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:6471
-}
-
-func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:6476
-}
-
-func gpu_Bits64(v_ gpu_Value) uint64 {
-	/*line ../../../internal/superacc/value.go:114*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:6481
-}
-
-func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:6486
-}
-
-func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:34*/ if gpu_product(p_) {
-		return float32(x_ * y_)
+	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
+	if v_.Lo_ != uint64(0) {
+		least_ = v_.Exp_ + int64(bits.TrailingZeros64(v_.Lo_))
 	}
-	return x_
-//line kernels_tandem.go:6494
+	if v_.Rest_ {
+		least_ = int64(-1048576)
+	}
+	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128))}
+	/*line short.go:78*/ return t_
+//line kernels_tandem.go:7107
 }
 
-func gpu_down(t_ gpu_single) float32 {
-	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:6499
+func gpu_noReach() gpu_reach {
+	/*line short.go:56*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line short.go:56*/ return t_
+//line kernels_tandem.go:7113
+}
+
+func gpu_with_(r_ gpu_reach, t_ gpu_wide) gpu_reach {
+	/*line short.go:60*/ if t_.lo_ == uint64(0) {
+		return r_
+	}
+	t2_ := gpu_reach{least_: min(r_.least_, t_.exp_), top_: max(r_.top_, gpu_top(t_))}
+	/*line short.go:63*/ return t2_
+//line kernels_tandem.go:7122
+}
+
+func gpu_fits____(r_ gpu_reach, n_ int64) bool {
+	/*line short.go:82*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:7127
+}
+
+func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
+	/*line short.go:39*/ if v_.Hi_ == uint64(0) {
+		t_ := gpu_short{}
+		/*line short.go:40*/ return t_
+	}
+	down_ := uint64((base_ - v_.Exp_))
+	s_ := gpu_short{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
+	if v_.Neg_ {
+		t2_ := s_.lo_
+		/*line short.go:45*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line short.go:45*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line short.go:45*/ lo_ := t3_
+		/*line short.go:45*/ borrow_ := t4_
+		t5_ := s_.hi_
+		/*line short.go:46*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line short.go:46*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		_ = t7_
+		/*line short.go:46*/ hi_ := t6_
+		t8_ := gpu_short{hi_: hi_, lo_: lo_}
+		/*line short.go:47*/ return t8_
+	}
+	return s_
+//line kernels_tandem.go:7152
+}
+
+func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
+	/*line short.go:15*/ up_ := uint64((t_.exp_ - base_))
+	hi_ := (t_.lo_ << (up_ - uint64(64))) | (t_.lo_ >> (uint64(64) - up_))
+	/*line short.go:16*/ lo_ := t_.lo_ << (up_)
+	if t_.neg_ {
+		t2_ := s_.lo_
+		/*line short.go:18*/ t3_ := (t2_ - lo_) - uint64(0)
+		/*line short.go:18*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
+		/*line short.go:18*/ l_ := t3_
+		/*line short.go:18*/ borrow_ := t4_
+		t5_ := s_.hi_
+		/*line short.go:19*/ t6_ := (t5_ - hi_) - borrow_
+		/*line short.go:19*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
+		_ = t7_
+		/*line short.go:19*/ h_ := t6_
+		t8_ := gpu_short{hi_: h_, lo_: l_}
+		/*line short.go:20*/ return t8_
+	}
+	t9_ := s_.lo_
+	/*line short.go:22*/ t10_ := (t9_ + lo_) + uint64(0)
+	/*line short.go:22*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
+	/*line short.go:22*/ l2_ := t10_
+	/*line short.go:22*/ carry_ := t11_
+	t12_ := s_.hi_
+	/*line short.go:23*/ t13_ := (t12_ + hi_) + carry_
+	/*line short.go:23*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
+	_ = t14_
+	/*line short.go:23*/ h2_ := t13_
+	t15_ := gpu_short{hi_: h2_, lo_: l2_}
+	/*line short.go:24*/ return t15_
+//line kernels_tandem.go:7185
+}
+
+func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
+	/*line prefix.go:20*/ if special_ != int64(0) {
+		return gpu_value_(f_, special_)
+	}
+	return gpu_round(f_, v_)
+//line kernels_tandem.go:7193
+}
+
+func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
+	/*line short.go:29*/ if int64(s_.hi_) < int64(0) {
+		t_ := s_.lo_
+		/*line short.go:30*/ t2_ := (uint64(0) - t_) - uint64(0)
+		/*line short.go:30*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
+		/*line short.go:30*/ lo_ := t2_
+		/*line short.go:30*/ borrow_ := t3_
+		t4_ := s_.hi_
+		/*line short.go:31*/ t5_ := (uint64(0) - t4_) - borrow_
+		/*line short.go:31*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
+		_ = t6_
+		/*line short.go:31*/ hi_ := t5_
+		return gpu_NewValue(hi_, lo_, base_, true)
+	}
+	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
+//line kernels_tandem.go:7211
+}
+
+func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
+	/*line prefix.go:27*/ if special_ != int64(0) {
+		return gpu_value__(f_, special_)
+	}
+	return gpu_round_(f_, v_)
+//line kernels_tandem.go:7219
+}
+
+func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
+	/*line prefix.go:44*/ down_ := uint64((-v_.Exp_))
+	m_ := int32((((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))))
+	if v_.Neg_ {
+		return -m_
+	}
+	return m_
+//line kernels_tandem.go:7229
+}
+
+func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
+	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
+	special_ := t_.special_
+	r_ := gpu_with_(gpu_noReach(), t_)
+	{
+		/*line prefix.go:197*/ i_ := k_
+		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
+			u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+			special_ = special_ | u_.special_
+			r_ = gpu_with_(r_, u_)
+		}
+	}
+	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+		t2_ := gpu_short{}
+		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		{
+			/*line prefix.go:204*/ i2_ := k_
+			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
+				s_ = gpu_plus(s_, gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+			}
+		}
+		/*line prefix.go:207*/ return gpu_of______(f_, gpu_value(s_, r_.least_), special_)
+	}
+	gpu_clearWords(words_, at_)
+	gpu_addWords(words_, at_, t_, gpu_bottom(f_))
+	{
+		/*line prefix.go:211*/ i3_ := k_
+		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
+			gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
+		}
+	}
+	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
+	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:7265
+}
+
+func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
+	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
+	special_ := t_.special_
+	r_ := gpu_with_(gpu_noReach(), t_)
+	{
+		/*line prefix.go:197*/ i_ := k_
+		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
+			u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+			special_ = special_ | u_.special_
+			r_ = gpu_with_(r_, u_)
+		}
+	}
+	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+		t2_ := gpu_short{}
+		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		{
+			/*line prefix.go:204*/ i2_ := k_
+			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
+				s_ = gpu_plus(s_, gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+			}
+		}
+		/*line prefix.go:207*/ return gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
+	}
+	gpu_clearWords(words_, at_)
+	gpu_addWords(words_, at_, t_, gpu_bottom_(f_))
+	{
+		/*line prefix.go:211*/ i3_ := k_
+		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
+			gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
+		}
+	}
+	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
+	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:7301
+}
+
+func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
+	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
+	special_ := t_.special_
+	r_ := gpu_with_(gpu_noReach(), t_)
+	{
+		/*line prefix.go:197*/ i_ := k_
+		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
+			u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+			special_ = special_ | u_.special_
+			r_ = gpu_with_(r_, u_)
+		}
+	}
+	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+		t2_ := gpu_short{}
+		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		{
+			/*line prefix.go:204*/ i2_ := k_
+			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
+				s_ = gpu_plus(s_, gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+			}
+		}
+		/*line prefix.go:207*/ return gpu_of________(f_, gpu_value(s_, r_.least_), special_)
+	}
+	gpu_clearWords(words_, at_)
+	gpu_addWords(words_, at_, t_, gpu_bottom__(f_))
+	{
+		/*line prefix.go:211*/ i3_ := k_
+		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
+			gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
+		}
+	}
+	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
+	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
+//line kernels_tandem.go:7337
+}
+
+func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry(w_, at_)
+	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
+	if v_.Neg_ {
+		{
+			/*line ../../../internal/superacc/value.go:28*/ t_ := at_.N_
+			/*line ../../../internal/superacc/value.go:28*/ k_ := int64(0)
+			/*line ../../../internal/superacc/value.go:28*/ for ; k_ < t_; k_ = k_ + int64(1) {
+				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
+			}
+		}
+		/*line ../../../internal/superacc/value.go:31*/ gpu_Carry(w_, at_)
+	}
+	k2_ := at_.N_ - int64(1)
+	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
+		k2_ = k2_ - int64(1)
+	}
+	t2_ := gpu_digit_(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
+	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
+	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
+	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
+	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
+	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
+	if a_ == uint64(0) {
+		return v_
+	}
+	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
+	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
+	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
+	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
+	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
+	{
+		/*line ../../../internal/superacc/value.go:46*/ i_ := int64(0)
+		/*line ../../../internal/superacc/value.go:46*/ for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
+		}
+	}
+	/*line ../../../internal/superacc/value.go:49*/ return v_
+//line kernels_tandem.go:7382
+}
+
+func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:69*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
+		return v_
+	}
+	known_ := int64(bits.Len64(n_)) - int64(1)
+	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
+	/*line ../../../internal/superacc/value.go:73*/ lo_ := v_.Lo_ << (uint64(known_))
+	/*line ../../../internal/superacc/value.go:73*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
+	qhi_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:74*/ qlo_ := uint64(0)
+	{
+		/*line ../../../internal/superacc/value.go:75*/ t_ := int64(0)
+		/*line ../../../internal/superacc/value.go:75*/ for ; t_ < int64(120); t_ = t_ + int64(1) {
+			rem_ = (rem_ << (1)) | (hi_ >> (63))
+			t2_ := (hi_ << (1)) | (lo_ >> (63))
+			/*line ../../../internal/superacc/value.go:77*/ t3_ := lo_ << (1)
+			/*line ../../../internal/superacc/value.go:77*/ hi_ = t2_
+			/*line ../../../internal/superacc/value.go:77*/ lo_ = t3_
+			t4_ := (qhi_ << (1)) | (qlo_ >> (63))
+			/*line ../../../internal/superacc/value.go:78*/ t5_ := qlo_ << (1)
+			/*line ../../../internal/superacc/value.go:78*/ qhi_ = t4_
+			/*line ../../../internal/superacc/value.go:78*/ qlo_ = t5_
+			if rem_ >= n_ {
+				rem_ = rem_ - n_
+				qlo_ = qlo_ | uint64(1)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/value.go:84*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7414
+}
+
+func gpu_Root(v_ gpu_Value) gpu_Value {
+	/*line ../../../internal/superacc/value.go:89*/ if v_.Hi_ == uint64(0) {
+		return v_
+	}
+	hi_ := v_.Hi_
+	/*line ../../../internal/superacc/value.go:92*/ lo_ := v_.Lo_
+	if (v_.Exp_ & int64(1)) != int64(0) {
+		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
+		t_ := hi_ >> (1)
+		/*line ../../../internal/superacc/value.go:95*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
+		/*line ../../../internal/superacc/value.go:95*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:95*/ lo_ = t2_
+		v_.Exp_ = v_.Exp_ + int64(1)
+	}
+	rem_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:98*/ root_ := uint64(0)
+	{
+		/*line ../../../internal/superacc/value.go:99*/ t3_ := int64(0)
+		/*line ../../../internal/superacc/value.go:99*/ for ; t3_ < int64(58); t3_ = t3_ + int64(1) {
+			rem_ = (rem_ << (2)) | (hi_ >> (62))
+			t4_ := (hi_ << (2)) | (lo_ >> (62))
+			/*line ../../../internal/superacc/value.go:101*/ t5_ := lo_ << (2)
+			/*line ../../../internal/superacc/value.go:101*/ hi_ = t4_
+			/*line ../../../internal/superacc/value.go:101*/ lo_ = t5_
+			t6_ := (root_ << (2)) | uint64(1)
+			root_ = root_ << (1)
+			if rem_ >= t6_ {
+				rem_ = rem_ - t6_
+				root_ = root_ | uint64(1)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/value.go:109*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7450
+}
+
+func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
+	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:7455
+}
+
+func gpu_value_(f_ gpu_single, special_ int64) float32 {
+	/*line round.go:49*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	{
+		/*line round.go:50*/ t_ := special_
+		if t_ == int64(2) {
+			return inf_
+		} else {
+			/*line round.go:53*/ if t_ == int64(4) {
+				return -inf_
+			}
+		}
+	}
+	/*line round.go:56*/ return inf_ - inf_
+//line kernels_tandem.go:7471
+}
+
+func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
+	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:7476
+}
+
+func gpu_value__(f_ gpu_double, special_ int64) float64 {
+	/*line round.go:49*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	{
+		/*line round.go:50*/ t_ := special_
+		if t_ == int64(2) {
+			return inf_
+		} else {
+			/*line round.go:53*/ if t_ == int64(4) {
+				return -inf_
+			}
+		}
+	}
+	/*line round.go:56*/ return inf_ - inf_
+//line kernels_tandem.go:7492
+}
+
+func gpu_scale(f_ gpu_single, top_ int64) float32 {
+	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:7497
+}
+
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7503
+}
+
+func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	{
+		if gpu_exact(p_) {
+			return float32((x_ - c_.shift_) * (x_ - c_.shift_))
+		} else {
+			/*line across.go:62*/ if gpu_product(p_) {
+				return x_ - c_.shift_
+			}
+		}
+	}
+	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
+//line kernels_tandem.go:7518
+}
+
+func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:7524
+}
+
+func gpu_most(t_ gpu_single) int32 {
+	/*line format.go:43*/ return int32(2147483647)
+//line kernels_tandem.go:7529
+}
+
+func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
+	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_rounded(p_, x_, y_)) & gpu_most(f_)
+	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
+		return int32(1)
+	}
+	return m_
+//line kernels_tandem.go:7538
+}
+
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
+	/*line terms.go:97*/ term_ := gpu_rounded(p_, x_, y_)
+	upper_ := float32(term_ * scale_)
+	z_ := upper_ + gpu_magic(f_)
+	d_.a_ = d_.a_ + gpu_bits(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+	if gpu_product(p_) {
+		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
+		z_ = lower_ + gpu_magic(f_)
+		d_.b_ = d_.b_ + gpu_bits(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+	}
+	return d_
+//line kernels_tandem.go:7554
+}
+
+func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
+	}
+	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:7564
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:7569
+}
+
+func gpu_magic(t_ gpu_single) float32 {
+	/*line format.go:38*/ return float32(1.2582912e+07)
+//line kernels_tandem.go:7574
+}
+
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:23*/ return false
+//line kernels_tandem.go:7579
+}
+
+func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
+	{
+		/*line across.go:128*/ k_ := int64(0)
+		/*line across.go:128*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, p_, v_, k_)
+		}
+	}
+//line kernels_tandem.go:7589
+}
+
+func gpu_scale_(f_ gpu_double, top_ int64) float64 {
+	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:7594
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7600
+}
+
+func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	{
+		if gpu_exact(p_) {
+			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
+		} else {
+			/*line across.go:62*/ if gpu_product(p_) {
+				return x_ - c_.shift_
+			}
+		}
+	}
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:7615
+}
+
+func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:7621
+}
+
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:59*/ return int64(9223372036854775807)
+//line kernels_tandem.go:7626
+}
+
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded_(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:7635
+}
+
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded_(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:7651
+}
+
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
+	}
+	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:7661
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:7666
+}
+
+func gpu_magic_(t_ gpu_double) float64 {
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:7671
+}
+
+func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	{
+		if gpu_exact_(p_) {
+			return float64(float64((x_ - c_.shift_)) * float64((x_ - c_.shift_)))
+		} else {
+			/*line across.go:62*/ if gpu_product_(p_) {
+				return float64((x_ - c_.shift_))
+			}
+		}
+	}
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
+//line kernels_tandem.go:7686
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded__(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:7695
+}
+
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded__(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product_(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:7711
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:7716
+}
+
+func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
+	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
+	{
+		if gpu_exact__(p_) {
+			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
+		} else {
+			/*line across.go:62*/ if gpu_product__(p_) {
+				return x_ - c_.shift_
+			}
+		}
+	}
+	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
+//line kernels_tandem.go:7731
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded___(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:7740
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_rounded___(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product__(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:7756
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:29*/ return true
+//line kernels_tandem.go:7761
+}
+
+func gpu_field(t_ gpu_single, bits_ int32) int64 {
+	/*line format.go:44*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:7766
+}
+
+func gpu_bias(t_ gpu_single) int64 {
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:7771
+}
+
+func gpu_exact(t_ gpu_one) bool {
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:7776
+}
+
+func gpu_from(t_ gpu_single, b_ int32) float32 {
+	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:7781
+}
+
+func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
+	/*line format.go:45*/ var t2_ uint64
+	/*line format.go:45*/ var t3_ int64
+	/*line format.go:45*/ var t4_ bool
+	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:7790
+}
+
+func gpu_Special(x_ float32) int64 {
+	{
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+			return int64(1)
+		} else {
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+				return int64(2)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:7804
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:60*/ return bits_ >> (52)
+//line kernels_tandem.go:7809
+}
+
+func gpu_bias_(t_ gpu_double) int64 {
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:7814
+}
+
+func gpu_from_(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:7819
+}
+
+func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:7828
+}
+
+func gpu_Special_(x_ float64) int64 {
+	{
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+			return int64(1)
+		} else {
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+				return int64(2)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:7842
+}
+
+func gpu_exact_(t_ gpu_pair) bool {
+	/*line terms.go:25*/ return true
+//line kernels_tandem.go:7847
+}
+
+func gpu_exact__(t_ gpu_two) bool {
+	/*line terms.go:28*/ return false
+//line kernels_tandem.go:7852
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6506,7 +7859,72 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6510
+//line kernels_tandem.go:7863
+}
+
+func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:16*/ if (hi_ | lo_) == uint64(0) {
+		t_ := gpu_Value{}
+		/*line ../../../internal/superacc/value.go:17*/ return t_
+	}
+	t2_ := gpu_Value{Neg_: neg_}
+	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
+//line kernels_tandem.go:7873
+}
+
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:7881
+}
+
+func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
+		t_ := lo_
+		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
+		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
+		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
+	}
+	z_ := int64(bits.LeadingZeros64(hi_))
+	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
+	/*line ../../../internal/superacc/value.go:118*/ return t3_
+//line kernels_tandem.go:7895
+}
+
+func gpu_Bits32(v_ gpu_Value) uint32 {
+	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
+//line kernels_tandem.go:7900
+}
+
+func gpu_power(t_ gpu_single, field_ int64) float32 {
+	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:7905
+}
+
+func gpu_Bits64(v_ gpu_Value) uint64 {
+	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
+//line kernels_tandem.go:7910
+}
+
+func gpu_power_(t_ gpu_double, field_ int64) float64 {
+	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:7915
+}
+
+func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
+	/*line terms.go:34*/ if gpu_product(p_) {
+		return float32(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:7923
+}
+
+func gpu_down(t_ gpu_single) float32 {
+	/*line format.go:39*/ return float32(8.388608e+06)
+//line kernels_tandem.go:7928
 }
 
 func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -6514,12 +7932,12 @@ func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6518
+//line kernels_tandem.go:7936
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:6523
+//line kernels_tandem.go:7941
 }
 
 func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -6527,7 +7945,7 @@ func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6531
+//line kernels_tandem.go:7949
 }
 
 func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -6535,45 +7953,45 @@ func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:6539
+//line kernels_tandem.go:7957
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:150*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:158*/ var m_ uint64
 	_ = m_
-	/*line ../../../internal/superacc/value.go:150*/ var exp_ int64
+	/*line ../../../internal/superacc/value.go:158*/ var exp_ int64
 	_ = exp_
-	/*line ../../../internal/superacc/value.go:150*/ var finite_ bool
+	/*line ../../../internal/superacc/value.go:158*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:150*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:150*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:150*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:150*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
-	/*line ../../../internal/superacc/value.go:150*/ return t_, t2_, t3_
-//line kernels_tandem.go:6554
+	/*line ../../../internal/superacc/value.go:158*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:158*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
+//line kernels_tandem.go:7972
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:147*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:155*/ var m_ uint64
 	_ = m_
-	/*line ../../../internal/superacc/value.go:147*/ var exp_ int64
+	/*line ../../../internal/superacc/value.go:155*/ var exp_ int64
 	_ = exp_
-	/*line ../../../internal/superacc/value.go:147*/ var finite_ bool
+	/*line ../../../internal/superacc/value.go:155*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:147*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:147*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:147*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:147*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
-	/*line ../../../internal/superacc/value.go:147*/ return t_, t2_, t3_
-//line kernels_tandem.go:6569
+	/*line ../../../internal/superacc/value.go:155*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:155*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
+	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
+//line kernels_tandem.go:7987
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
-	/*line ../../../internal/superacc/value.go:122*/ if v_.Hi_ == uint64(0) {
+	/*line ../../../internal/superacc/value.go:130*/ if v_.Hi_ == uint64(0) {
 		return uint64(0)
 	}
 	exp_ := v_.Exp_ + int64(64)
-	/*line ../../../internal/superacc/value.go:125*/ least_ := gpu_lowest(precision_, inf_)
+	/*line ../../../internal/superacc/value.go:133*/ least_ := gpu_lowest(precision_, inf_)
 	drop_ := max(int64(64)-precision_, least_-exp_)
 	keep_ := uint64(0)
 	if drop_ <= int64(64) {
@@ -6589,28 +8007,28 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:6593
+//line kernels_tandem.go:8011
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:152*/ var m_ uint64
-	/*line ../../../internal/superacc/value.go:152*/ var exp_ int64
+	/*line ../../../internal/superacc/value.go:160*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:160*/ var exp_ int64
 	_ = exp_
-	/*line ../../../internal/superacc/value.go:152*/ var finite_ bool
+	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:153*/ one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
+	/*line ../../../internal/superacc/value.go:161*/ one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
 	t_ := b_ & (one_ - uint64(1))
-	/*line ../../../internal/superacc/value.go:154*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
-	/*line ../../../internal/superacc/value.go:154*/ m_ = t_
-	/*line ../../../internal/superacc/value.go:154*/ field_ := t2_
+	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
+	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
+	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	if field_ == uint64(0) {
 		return m_, gpu_lowest(precision_, inf_), true
 	}
 	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:6611
+//line kernels_tandem.go:8029
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
-	/*line ../../../internal/superacc/value.go:144*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:6616
+	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
+//line kernels_tandem.go:8034
 }

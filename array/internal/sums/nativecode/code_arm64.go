@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [26]uintptr // in assembly
+var entries [38]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
@@ -37,6 +37,18 @@ var Kernels = support.Natives{
 	"Finish_int32_index":                       {Key: "6db1efcc2ce072918fe2990d0af71633", Code: []backend.Native{{Level: "neon", Entry: entries[21], Lanes: 16, Group: 64, Strip: 0}}},
 	"Finish_int32_total":                       {Key: "67e4797fccf555e418062457043c4d41", Code: []backend.Native{{Level: "neon", Entry: entries[22], Lanes: 16, Group: 64, Strip: 0}}},
 	"Finish_bool_reached":                      {Key: "4649011483f8d06217548741294c075d", Code: []backend.Native{{Level: "neon", Entry: entries[23], Lanes: 16, Group: 64, Strip: 0}}},
-	"Round_float32_single":                     {Key: "71a78eb24384d9c02f601b0e9a49e81b", Code: []backend.Native{{Level: "neon", Entry: entries[24], Lanes: 16, Group: 64, Strip: 0}}},
-	"Round_float64_double":                     {Key: "bd566e6095107d39a9780feec54ec393", Code: []backend.Native{{Level: "neon", Entry: entries[25], Lanes: 8, Group: 64, Strip: 0}}},
+	"Gather_kernel":                            {Key: "7d72456f5ece6167d2e57e9b5d901f66", Code: []backend.Native{{Level: "neon", Entry: entries[24], Lanes: 16, Group: 64, Strip: 0}}},
+	"GatherFolded_kernel":                      {Key: "4fe8f27f01b8d97a86799030cd531854", Code: []backend.Native{{Level: "neon", Entry: entries[25], Lanes: 16, Group: 64, Strip: 0}}},
+	"Totals_float32_single":                    {Key: "e11199cf4635f0039f6343cc5fd123f1", Code: []backend.Native{{Level: "neon", Entry: entries[26], Lanes: 16, Group: 64, Strip: 0}}},
+	"Totals_float64_double":                    {Key: "2f6c755efb257234e3f88066a5f0c0d6", Code: []backend.Native{{Level: "neon", Entry: entries[27], Lanes: 8, Group: 64, Strip: 0}}},
+	"Totals_int32_integer":                     {Key: "df60d966ff68843569170795f2973306", Code: []backend.Native{{Level: "neon", Entry: entries[28], Lanes: 16, Group: 64, Strip: 0}}},
+	"Offsets_kernel":                           {Key: "e006fa125630974132fced4a79396b67", Code: []backend.Native{{Level: "neon", Entry: entries[29], Lanes: 16, Group: 64, Strip: 0}}},
+	"Prefix_float32_single":                    {Key: "7ddae52ca9cb69ffdcad46c812929d65", Code: []backend.Native{{Level: "neon", Entry: entries[30], Lanes: 16, Group: 64, Strip: 0}}},
+	"Prefix_float64_double":                    {Key: "dca0a561c89e36a3a0773255bef8243e", Code: []backend.Native{{Level: "neon", Entry: entries[31], Lanes: 8, Group: 64, Strip: 0}}},
+	"Prefix_int32_integer":                     {Key: "357790dd5a01e0a20a3daa15dcb38e2c", Code: []backend.Native{{Level: "neon", Entry: entries[32], Lanes: 16, Group: 64, Strip: 0}}},
+	"Scatter_float32_single":                   {Key: "8f909cbce75d6656838bb32446be0f96", Code: []backend.Native{{Level: "neon", Entry: entries[33], Lanes: 16, Group: 64, Strip: 0}}},
+	"Scatter_float64_double":                   {Key: "74a352bbd8c6b84f673216fe1b10e3f1", Code: []backend.Native{{Level: "neon", Entry: entries[34], Lanes: 8, Group: 64, Strip: 0}}},
+	"Scatter_int32_integer":                    {Key: "9f403967c9b15f99fd72144f243f4cab", Code: []backend.Native{{Level: "neon", Entry: entries[35], Lanes: 16, Group: 64, Strip: 0}}},
+	"Round_float32_single":                     {Key: "ff541e47ce79dc2c7b2b479ec9f590d4", Code: []backend.Native{{Level: "neon", Entry: entries[36], Lanes: 16, Group: 64, Strip: 0}}},
+	"Round_float64_double":                     {Key: "1baee158cf46414eadc799572291fa4f", Code: []backend.Native{{Level: "neon", Entry: entries[37], Lanes: 8, Group: 64, Strip: 0}}},
 }
