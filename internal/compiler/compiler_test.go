@@ -203,6 +203,7 @@ func TestNoDrift(t *testing.T) {
 		"../../array/internal/sorting",
 		"../../array/internal/sums",
 		"../../examples/kernels",
+		"../../examples/scripts",
 		"../../examples/seeds",
 	} {
 		o := Options{PTX: clang, Pack: strings.Contains(dir, "array")}
