@@ -152,13 +152,24 @@ func spreadVector[T Float](n int, f func(lo, hi int)) {
 // Iamax is the index of the element of the largest magnitude: the first of equals, and the first
 // NaN before all numbers. It is -1 where there is no element.
 func Iamax[T Float](x []T) int {
-	at, largest := -1, T(-1)
-	for i, v := range x {
-		if v != v {
-			return i
+	at := -1
+	if isFloat64[T]() {
+		largest := int64(-1)
+		for i, v := range float64s(x) {
+			if u := int64(math.Float64bits(v) &^ (1 << 63)); u > largest {
+				if at, largest = i, u; v != v {
+					return at
+				}
+			}
 		}
-		if v = max(v, -v); v > largest {
-			at, largest = i, v
+		return at
+	}
+	largest := int32(-1)
+	for i, v := range float32s(x) {
+		if u := int32(math.Float32bits(v) &^ (1 << 31)); u > largest {
+			if at, largest = i, u; v != v {
+				return at
+			}
 		}
 	}
 	return at

@@ -78,5 +78,12 @@ func TestIamax(t *testing.T) {
 		if got := Iamax(c.x); got != c.want {
 			t.Errorf("the largest of %v is at %d, want %d", c.x, got, c.want)
 		}
+		single := make([]float32, len(c.x))
+		for i, v := range c.x {
+			single[i] = float32(v)
+		}
+		if got := Iamax(single); got != c.want {
+			t.Errorf("float32: the largest of %v is at %d, want %d", single, got, c.want)
+		}
 	}
 }
