@@ -3,8 +3,9 @@ package solve
 import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
-	luPanel = 64 // columns that are factored in their transpose
-	luSmall = 24 // rows and columns of what is factored as it is
+	luPanel   = 64 // columns that are factored in their transpose
+	luSmall   = 16 // rows and columns of what is factored as it is
+	luColumns = 8  // of a panel that are factored one by one
 )
 
 // LU factors P*A = L*U for A of m by n: L has a unit diagonal, which is not stored. With rows
@@ -154,8 +155,8 @@ func (p *panel[T]) factor(c0, c1 int) error {
 	switch {
 	case c0 >= p.rows:
 		return nil
-	case c1-c0 == 1:
-		p.column(c0)
+	case c1-c0 <= luColumns:
+		p.columns(c0, c1)
 		return nil
 	}
 	h := min((c0+c1)/2, p.rows)
@@ -169,6 +170,18 @@ func (p *panel[T]) factor(c0, c1 int) error {
 	}
 	host.SubMul(c1-h, p.rows-h, h-c0, t[h*ld+c0:], ld, t[c0*ld+h:], ld, t[h*ld+h:], ld)
 	return p.factor(h, c1)
+}
+
+// columns factors few columns, one after the other.
+func (p *panel[T]) columns(c0, c1 int) {
+	for c := c0; c < min(c1, p.rows); c++ {
+		p.column(c)
+		x := p.t[c*p.ld:][c+1 : p.rows]
+		for r := c + 1; r < c1; r++ {
+			y := p.t[r*p.ld:][c:p.rows]
+			host.Axpy(-y[0], x, y[1:])
+		}
+	}
 }
 
 // column chooses the pivot of column c, whose chains are done, swaps, and divides.

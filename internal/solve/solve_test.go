@@ -139,6 +139,9 @@ func testTriangles[T host.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i, n := range []int{1, 5, 32, 33, 64, 65, 100, 129, 200} {
 		for k := range 32 {
+			if n > 100 && k%3 != i%3 {
+				continue
+			}
 			solve, left, upper, trans, unit := k&1 == 0, k&2 == 0, k&4 == 0, k&8 == 0, k&16 == 0
 			lda, cols, alpha := n+i%3, []int{1, 3, 40, 230}[(i+k/3)%4], []T{1, -1.5}[(k/5+i)%2]
 			a := matrix[T](rng, kinds[k%4], n, n, lda)

@@ -130,6 +130,21 @@ var mutations = []mutation{
 		pkg: "./internal/host", test: "TestGemmEdges",
 	},
 	{
+		name: "LU swaps rows of a part of a panel alone", file: "internal/solve/lu.go",
+		old: "		for r := range p.w {", new: "		for r := c; r < p.w; r++ {",
+		pkg: "./internal/solve", test: "TestLU",
+	},
+	{
+		name: "a solution by an upper triangle by ascending columns", file: "internal/solve/triangle.go",
+		old: "			slices.Reverse(row)\n", new: "			_ = slices.Reverse[[]T]\n",
+		pkg: "./internal/solve", test: "TestTriangles",
+	},
+	{
+		name: "Cholesky goes on below a chain of 0", file: "internal/solve/cholesky.go",
+		old: "if !(row[0] > 0) {", new: "if row[0] < 0 {",
+		pkg: "./internal/solve", test: "TestCholesky",
+	},
+	{
 		name: "the log of a compiler on a stack that moves", file: "backend/cuda/kernel.go",
 		old: "	pin.Pin(&log[0])\n	defer pin.Unpin()\n", new: "	_ = &pin\n",
 		pkg: "./backend/cuda", test: "TestLogStaysInPlace",
