@@ -33,6 +33,39 @@ func Asum[T Float](x []T) float64 {
 	return sumPieces(x, nil)
 }
 
+// Nrm2 is the square root of the sum of squares, in float64: of Dot(x, x) where that is from
+// smallSquares to largeSquares. Else it is that of x times the power of two that brings the largest
+// magnitude to at least 1/2 and below 1, times the inverse. It is NaN where an element is, else an
+// infinity where one is.
+func Nrm2[T Float](x []T) float64 {
+	s := Dot(x, x)
+	if s >= smallSquares && s <= largeSquares {
+		return math.Sqrt(s)
+	}
+	at := Iamax(x)
+	if at < 0 {
+		return 0
+	}
+	largest := math.Abs(float64(x[at]))
+	_, exp := math.Frexp(largest)
+	if largest == 0 || math.IsInf(largest, 0) || math.IsNaN(largest) {
+		return largest
+	}
+	memory, scaled := Take[float64](len(x))
+	defer memory.Give()
+	for i, v := range x {
+		scaled[i] = math.Ldexp(float64(v), -exp)
+	}
+	return math.Ldexp(math.Sqrt(Dot(scaled, scaled)), exp)
+}
+
+// Between these a sum of squares has lost nothing that counts below the range of float64, and not
+// left it above. Squares of float32 always are.
+const (
+	smallSquares = 0x1p-900
+	largeSquares = 0x1p1000
+)
+
 // sumPieces is Dot, or without y Asum, on all cores where the vectors are long.
 func sumPieces[T Float](x, y []T) float64 {
 	memory, sums := Take[float64]((len(x) + piece - 1) / piece)

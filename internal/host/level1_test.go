@@ -87,3 +87,29 @@ func TestIamax(t *testing.T) {
 		}
 	}
 }
+
+func TestNrm2(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(-1)
+	for _, c := range []struct {
+		x    []float64
+		want float64
+	}{
+		{nil, 0},
+		{[]float64{math.Copysign(0, -1)}, 0},
+		{[]float64{-3, 4}, 5},
+		{[]float64{-0x3p1000, 0x4p1000, 0}, 0x5p1000},
+		{[]float64{0x3p-1070, 0x4p-1070}, 0x5p-1070},
+		{[]float64{0x1p-600, 0x1p600}, 0x1p600},
+		{[]float64{math.MaxFloat64, math.MaxFloat64}, math.Inf(1)},
+		{[]float64{1, inf, 2}, math.Inf(1)},
+		{[]float64{inf, nan}, nan},
+		{[]float64{0x1p-40, nan}, nan},
+	} {
+		if got := Nrm2(c.x); bitsOf(got) != bitsOf(c.want) {
+			t.Errorf("the norm of %v is %v, want %v", c.x, got, c.want)
+		}
+	}
+	if got, want := Nrm2([]float32{0x3p-140, 0x4p-140}), 0x5p-140; got != want {
+		t.Errorf("float32: %v, want %v", got, want)
+	}
+}

@@ -46,10 +46,10 @@
 // where that pays.
 //
 // Levels 1 and 2 run on the host, on all cores where vectors are long: gemv, symv, ger, syr, syr2,
-// trmv, trsv, dot, asum, iamax, axpy and scal, by the numerics contract. So MulVec has the bits of
-// Mul.
+// trmv, trsv, dot, asum, nrm2, iamax, axpy and scal, by the numerics contract. So MulVec has the
+// bits of Mul.
 //
-// The rest stays gonum's: nrm2, rot, rotg, rotm, rotmg, which may differ between processor
+// The rest stays gonum's: rot, rotg, rotm, rotmg, which may differ between processor
 // architectures in the last bits, as they do without this package; copy and swap, which only move;
 // band and packed matrices, the rest of the complex types, and of lapack64: QR, LQ, SVD,
 // eigenvalues, band matrices, PivotedCholesky. The parts of those that use them may differ, too.

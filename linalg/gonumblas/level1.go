@@ -19,6 +19,14 @@ func (i *implementation) Dasum(n int, x []float64, incX int) float64 {
 	return asum(n, x, incX)
 }
 
+// Dnrm2 is the square root of the sum of the squares of x.
+func (i *implementation) Dnrm2(n int, x []float64, incX int) float64 {
+	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
+		return i.Implementation.Dnrm2(n, x, incX)
+	}
+	return nrm2(n, x, incX)
+}
+
 // Idamax is the index of the element of the largest magnitude.
 func (i *implementation) Idamax(n int, x []float64, incX int) int {
 	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
@@ -59,6 +67,14 @@ func (i *implementation) Sasum(n int, x []float32, incX int) float32 {
 		return i.Implementation.Sasum(n, x, incX)
 	}
 	return float32(asum(n, x, incX))
+}
+
+// Snrm2 is the square root of the sum of the squares of x.
+func (i *implementation) Snrm2(n int, x []float32, incX int) float32 {
+	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
+		return i.Implementation.Snrm2(n, x, incX)
+	}
+	return float32(nrm2(n, x, incX))
 }
 
 // Isamax is the index of the element of the largest magnitude.

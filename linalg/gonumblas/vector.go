@@ -144,6 +144,13 @@ func asum[T float](n int, x []T, incX int) float64 {
 	return sum
 }
 
+func nrm2[T float](n int, x []T, incX int) float64 {
+	xs, memory := gather(n, x, incX)
+	norm := host.Nrm2(xs)
+	memory.Give()
+	return norm
+}
+
 func axpy[T float](n int, alpha T, x []T, incX int, y []T, incY int) {
 	if incX == 1 && incY == 1 {
 		host.Axpy(alpha, x[:n], y[:n])
