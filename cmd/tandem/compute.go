@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -77,6 +78,24 @@ stays as it is, as in NumPy.`,
 	return cmd
 }
 
+func newSort(a *app) *cobra.Command {
+	var out []string
+	cmd := &cobra.Command{
+		Use:   "sort A.npy -o B.npy",
+		Short: "Sort each row of a matrix",
+		Long: `Sort writes B, whose rows are those of A, each sorted: -0 is before +0, and NaN is
+last. It takes memory of the device for A and for 16 bytes an element.`,
+		Example:           `  tandem sort a.npy -o b.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			return a.compute(ctx, "sort", args, out, func(o operations) executor { return o.sort })
+		}),
+	}
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
 // newElementwise is the command of an operation on each element, which stands behind prefix.
 func newElementwise(a *app, prefix string, op *kernels.Elementwise) *cobra.Command {
 	var out []string
@@ -131,7 +150,7 @@ type plan[T linalg.Element] struct {
 	flops      float64            // operations, for what is bound by arithmetic; 0 for what is bound by memory
 	host       hostOperation[T]   // host in, host out
 	device     deviceOperation[T] // the same on arrays
-	files      fileOperation      // the same from files to a file, in parts
+	files      fileOperation      // the same from files to a file, in parts; nil where there is no such way
 }
 
 type (
@@ -234,14 +253,57 @@ func planElementwise[T linalg.Element](op *kernels.Elementwise, by string) plann
 	}
 }
 
+// planSort plans a sort of each row.
+func planSort[T linalg.Element](in []operand) (plan[T], error) {
+	a := matrix[T](in[0])
+	return plan[T]{
+		in: []linalg.Matrix[T]{a}, rows: a.Rows, cols: a.Cols, shape: in[0].Shape,
+		host: func(ctx context.Context, s *linalg.Session) (m linalg.Matrix[T], err error) {
+			x, err := linalg.Upload(s, a)
+			if err != nil {
+				return m, err
+			}
+			defer func() { err = cmp.Or(err, x.Free()) }()
+			if err := array.Sort(x, x); err != nil {
+				return m, err
+			}
+			return x.Download()
+		},
+		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return array.Sort(c, in[0]) },
+	}, nil
+}
+
 // compute is what all commands on matrices do: read, compute, write, report.
 func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	choose func(operations) executor,
 ) error {
-	start := time.Now()
 	if err := checkInputs(paths); err != nil {
 		return err
 	}
+	return a.produce(ctx, name, out, func(out *output, bar *progress, rec *record) error {
+		if done, err := a.fileToFile(ctx, paths, out, bar, rec, choose); done || err != nil {
+			return err
+		}
+		in := make([]operand, len(paths))
+		for i, path := range paths {
+			var err error
+			if in[i], err = a.load(ctx, path, bar); err != nil {
+				return err
+			}
+			if err := sameType(in[0], in[i]); err != nil {
+				return err
+			}
+		}
+		rec.Inputs = fileRecords(in)
+		return choose(operationsIn(in[0].Type)).execute(ctx, a, in, out, bar, rec)
+	})
+}
+
+// produce makes the output of a command, which f writes and does not commit, and reports.
+func (a *app) produce(ctx context.Context, name string, out []string,
+	f func(out *output, bar *progress, rec *record) error,
+) error {
+	start := time.Now()
 	if err := checkOutputs(out, 1); err != nil {
 		return err
 	}
@@ -253,22 +315,8 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	bar := newProgress(a.stderr)
 	defer bar.close()
 	rec := &record{Command: name}
-	if done, err := a.fileToFile(ctx, paths, outs[0], bar, rec, choose); err != nil {
+	if err := f(outs[0], bar, rec); err != nil {
 		return err
-	} else if !done {
-		in := make([]operand, len(paths))
-		for i, path := range paths {
-			if in[i], err = a.load(ctx, path, bar); err != nil {
-				return err
-			}
-			if err := sameType(in[0], in[i]); err != nil {
-				return err
-			}
-		}
-		rec.Inputs = fileRecords(in)
-		if err := choose(operationsIn(in[0].Type)).execute(ctx, a, in, outs[0], bar, rec); err != nil {
-			return err
-		}
 	}
 	if err := outs.commit(); err != nil {
 		return err
@@ -302,7 +350,7 @@ func (f planner[T]) executeFiles(ctx context.Context, a *app, in []operand, limi
 	rec *record,
 ) (done bool, err error) {
 	p, err := f(in)
-	if err != nil || p.bytes() <= float64(limit)/4 {
+	if err != nil || p.files == nil || p.bytes() <= float64(limit)/4 {
 		return false, err
 	}
 	h := npy.Header{Type: in[0].Type, Shape: p.shape}

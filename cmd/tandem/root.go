@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -68,10 +69,14 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newMap(a), newLU(a), newCholesky(a), newSolve(a),
-		newRun(a), newConformance(a), newBench(a), newTune(a), newKernels(a), newVersion(a))
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a), newLU(a),
+		newCholesky(a), newSolve(a), newRun(a), newConformance(a), newBench(a), newTune(a), newKernels(a),
+		newVersion(a))
 	for _, op := range kernels.Elementwises() {
 		root.AddCommand(newElementwise(a, "", op))
+	}
+	for _, op := range array.Reductions() {
+		root.AddCommand(newReduction(a, op))
 	}
 	fixHelp(root)
 	return root

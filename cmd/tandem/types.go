@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -23,20 +24,23 @@ type executor interface {
 
 // operations are what the command does in one element type.
 type operations struct {
-	matmul, transpose executor
-	elementwise       func(op *kernels.Elementwise, by string) executor
-	cluster           clusterProduct
-	clusterCase       clusterCase
-	read              func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
-	upload            func(s *linalg.Session, o operand) (kernelBuffer, error)
-	zeros             func(s *linalg.Session, shape []int) (kernelBuffer, error)
+	matmul          executor
+	transpose, sort executor
+	elementwise     func(op *kernels.Elementwise, by string) executor
+	reduction       func(op *array.Reduction, over array.Over) executor
+	cluster         clusterProduct
+	clusterCase     clusterCase
+	read            func(r io.Reader, h *npy.Header) (any, error) // the elements, row by row
+	upload          func(s *linalg.Session, o operand) (kernelBuffer, error)
+	zeros           func(s *linalg.Session, shape []int) (kernelBuffer, error)
 }
 
 func operationsOf[T linalg.Element]() operations {
 	return operations{
 		matmul: planner[T](planMatMul[T]), transpose: planner[T](planTranspose[T]),
 		elementwise: func(op *kernels.Elementwise, by string) executor { return planElementwise[T](op, by) },
-		cluster:     multiplyMPI[T], clusterCase: caseMPI[T],
+		sort:        planner[T](planSort[T]), reduction: newReducer[T],
+		cluster: multiplyMPI[T], clusterCase: caseMPI[T],
 		read:   func(r io.Reader, h *npy.Header) (any, error) { return npy.Read[T](r, h) },
 		upload: upload[T], zeros: zeros[T],
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// overs are the values of --over.
+var overs = map[string]array.Over{"all": array.OverAll, "rows": array.OverRows, "columns": array.OverColumns}
+
+// newReduction is the command of a reduction of package array.
+func newReduction(a *app, op *array.Reduction) *cobra.Command {
+	var out []string
+	var over string
+	result := "The result has the type of A."
+	if op.Index {
+		result = "Indices are int32: of a row or a column, or, over all, counted by rows."
+	}
+	cmd := &cobra.Command{
+		Use:   op.Name + " A.npy -o B.npy --over all|rows|columns",
+		Short: "Compute " + op.Formula + " of all elements, of columns or of rows",
+		Long: "Computes " + op.Formula + ". Of M x N elements the result is 1 x 1 over all, 1 x N over\n" +
+			"the rows, M x 1 over the columns. " + result + " A file of one dimension is a\n" +
+			"row. Sums are exact, and rounded once, so that they do not depend on the order; int32\n" +
+			"wraps. NaN is the smallest and the largest element.",
+		Example:           "  tandem " + op.Name + " a.npy -o b.npy --over rows",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			o, ok := overs[over]
+			if !ok {
+				return usagef("--over %q: give all, rows or columns", over)
+			}
+			return a.compute(ctx, op.Name, args, out, func(in operations) executor { return in.reduction(op, o) })
+		}),
+	}
+	cmd.Flags().StringVar(&over, "over", "", "what to go over: all, rows or columns (required)")
+	cmd.RegisterFlagCompletionFunc("over", cobra.FixedCompletions([]string{"all", "rows", "columns"},
+		cobra.ShellCompDirectiveNoFileComp))
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
+// A reducer is a reduction of a file of elements T to elements D.
+type reducer[D, T linalg.Element] struct {
+	op   *array.Reduction
+	over array.Over
+}
+
+// newReducer is the executor of a reduction of elements T.
+func newReducer[T linalg.Element](op *array.Reduction, over array.Over) executor {
+	if op.Index {
+		return reducer[int32, T]{op, over}
+	}
+	return reducer[T, T]{op, over}
+}
+
+// shape is that of the result.
+func (r reducer[D, T]) shape(in operand) []int {
+	rows, cols := in.Dims()
+	switch r.over {
+	case array.OverRows:
+		return []int{1, cols}
+	case array.OverColumns:
+		return []int{rows, 1}
+	}
+	return []int{1, 1}
+}
+
+func (r reducer[D, T]) execute(ctx context.Context, a *app, in []operand, out *output, bar *progress,
+	rec *record,
+) error {
+	shape := r.shape(in[0])
+	bar.begin("opening the device")
+	m, err := await(ctx, grace, func() (linalg.Matrix[D], error) {
+		s, err := linalg.Open(a.backend)
+		if err != nil {
+			return linalg.Matrix[D]{}, err
+		}
+		defer s.Close()
+		bar.begin("computing on " + s.Info().Name)
+		c := linalg.NewMatrix[D](shape[0], shape[1], nil)
+		start := time.Now()
+		err = array.ReduceContext(linalg.WithProgress(ctx, bar.at), s, r.op, c, matrix[T](in[0]))
+		rec.setReduction(s, in[0], time.Since(start))
+		return c, err
+	})
+	if err != nil {
+		return err
+	}
+	return writeMatrix(ctx, out, shape, m, bar, rec)
+}
+
+func (r reducer[D, T]) executeFiles(ctx context.Context, a *app, in []operand, limit int64, out *output, bar *progress,
+	rec *record,
+) (done bool, err error) {
+	h := npy.Header{Type: element.TypeOf[D](), Shape: r.shape(in[0])}
+	if float64(in[0].Size())+float64(h.Size()) <= float64(limit)/4 {
+		return false, nil
+	}
+	if err := reserve(out.f, h.Size()); err != nil {
+		return true, fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
+	}
+	bar.begin("opening the device")
+	_, err = await(ctx, grace, func() (struct{}, error) {
+		s, err := linalg.Open(a.backend)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer s.Close()
+		bar.begin("computing from a file on " + s.Info().Name)
+		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
+		start := time.Now()
+		err = array.ReduceNPY[T](linalg.WithProgress(ctx, bar.at), s, r.op, r.over, out, in[0].file, o)
+		rec.setReduction(s, in[0], time.Since(start))
+		return struct{}{}, err
+	})
+	if err != nil {
+		return true, err
+	}
+	info, err := out.f.Stat()
+	if err != nil {
+		return true, err
+	}
+	rec.InParts = true
+	rec.Outputs = []fileRecord{{Path: out.path, Type: h.Type.String(), Shape: h.Shape, Bytes: info.Size()}}
+	return true, nil
+}
+
+// setReduction notes where a file was reduced, and how long it took.
+func (r *record) setReduction(s *linalg.Session, in operand, took time.Duration) {
+	r.setDevices(s)
+	r.setTimes(times{device: took, first: true, call: took}, 0, float64(in.Size()))
+}
