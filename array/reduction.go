@@ -117,8 +117,8 @@ func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Red
 
 // ReduceNPY writes what a reduction gives of a .npy file to another, on session s, or on the
 // default device where s is nil, as [linalg.MatMulNPY] works: neither needs to fit in memory. The
-// result has two dimensions, and the type of the file, or int32 for indices. A file of one dimension
-// is a row.
+// result has two dimensions, and the type of the file, or int32 for indices. A file of one
+// dimension is a row.
 func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
 	a io.ReaderAt, o linalg.FileOptions,
 ) error {

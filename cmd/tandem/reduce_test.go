@@ -26,9 +26,8 @@ func TestReduce(t *testing.T) {
 					continue // package array's tests have them
 				}
 				for _, l := range layoutsOn(backend, n) {
-					args := []string{
-						op.Name, write(t, at("a.npy"), encode(l, a)), "--over", over, "-o", at("c.npy"), "--backend", backend,
-					}
+					file := write(t, at("a.npy"), encode(l, a))
+					args := []string{op.Name, file, "--over", over, "-o", at("c.npy"), "--backend", backend}
 					must(t, args...)
 					if op.Index {
 						checkReduced[int32](t, s, op, a, at("c.npy"), shape)

@@ -30,8 +30,8 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "tandem",
 		Short: "GPU linear algebra on NumPy files, the same bits on every device",
 		Long: `Tandem multiplies, transposes, adds and scales NumPy files (.npy) on a GPU or on
-the CPU, factors them, solves equations, and runs kernels of your own on them. Its
-results are the same bits on every device.
+the CPU, sums and sorts them, factors them, solves equations, and runs kernels of
+your own on them. Its results are the same bits on every device.
 
 Files hold float32, float64 or int32, in either byte order, in C or Fortran
 order; - is standard input, and as an output standard output. Results are written
@@ -43,7 +43,8 @@ its permissions, while other hard links to the old one keep its content.
 auto, ` + strings.Join(backend.Names(), ", ") + `, or one device by its index or a part
 of its name (cuda:1, opencl:gfx90a). auto takes the best GPU, else the CPU. A
 named choice works or fails; it never falls back. Several devices, as in
-cuda:0+cuda:1+cpu, share matmul, transpose, add and scale; gpus are all GPUs.
+cuda:0+cuda:1+cpu, share matmul, transpose, add, scale, and sum and the like; gpus
+are all GPUs.
 TANDEM_MEMORY limits the memory of each device that these use: 8GiB, or 50%.
 TANDEM_HOST_MEMORY limits this machine's: files that are large against it are
 computed in parts, from file to file.
