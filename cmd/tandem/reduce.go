@@ -26,7 +26,7 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   op.Name + " A.npy -o B.npy --over all|rows|columns",
-		Short: "Compute " + op.Formula + " of all elements, of columns or of rows",
+		Short: "Compute " + op.Formula,
 		Long: "Computes " + op.Formula + ". Of M x N elements the result is 1 x 1 over all, 1 x N over\n" +
 			"the rows, M x 1 over the columns. " + result + " A file of one dimension is a\n" +
 			"row. Sums are exact, and rounded once, so that they do not depend on the order; int32\n" +
