@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Cholesky factors A = L*Lᵀ, for the symmetric matrix A of n by n that its lower or upper triangle
@@ -87,38 +88,59 @@ func choleskyBase[T host.Float](n int, a []T, lda int) int {
 	return -1
 }
 
+// squareBlock is the rows of a diagonal block that is computed whole, and elsewhere.
+const squareBlock = 64
+
+// serialWork is the multiplications in diagonal blocks below which one goroutine is faster than
+// several.
+const serialWork = 1 << 21
+
 // subtractSquare is the upper triangle of C = C - Bᵀ*B for B of k by n.
 func (s Solver[T]) subtractSquare(n, k int, b []T, ldb int, c []T, ldc int) error {
 	memory, bt := host.Take[T](n * k)
 	defer memory.Give()
 	host.Transpose(k, n, b, ldb, bt, k)
-	return s.subtractTriangle(n, k, bt, b, ldb, c, ldc)
+	if err := s.subtractAbove(n, k, bt, b, ldb, c, ldc); err != nil {
+		return err
+	}
+	blocks := (n + squareBlock - 1) / squareBlock
+	if n*squareBlock*k < serialWork {
+		for i := range blocks {
+			subtractBlock(i*squareBlock, n, k, bt, b, ldb, c, ldc)
+		}
+		return nil
+	}
+	parallel.Do(blocks, func(i int) { subtractBlock(i*squareBlock, n, k, bt, b, ldb, c, ldc) })
+	return nil
 }
 
-// squareBlock is the rows of a diagonal block that is computed whole, and elsewhere.
-const squareBlock = 64
-
-// subtractTriangle is subtractSquare for a transposed B.
-func (s Solver[T]) subtractTriangle(n, k int, bt, b []T, ldb int, c []T, ldc int) error {
+// subtractAbove is subtractSquare without the diagonal blocks.
+func (s Solver[T]) subtractAbove(n, k int, bt, b []T, ldb int, c []T, ldc int) error {
 	if n <= squareBlock {
-		memory, d := host.Take[T](n * n)
-		defer memory.Give()
-		clear(d)
-		for r := range n {
-			copy(d[r*n+r:][:n-r], c[r*ldc+r:])
-		}
-		host.SubMul(n, n, k, bt, k, b, ldb, d, n)
-		for r := range n {
-			copy(c[r*ldc+r:][:n-r], d[r*n+r:])
-		}
 		return nil
 	}
 	h := half(n, squareBlock)
 	if err := s.update(true, h, n-h, k, bt, k, b[h:], ldb, c[h:], ldc); err != nil {
 		return err
 	}
-	if err := s.subtractTriangle(h, k, bt, b, ldb, c, ldc); err != nil {
+	if err := s.subtractAbove(h, k, bt, b, ldb, c, ldc); err != nil {
 		return err
 	}
-	return s.subtractTriangle(n-h, k, bt[h*k:], b[h:], ldb, c[h*(ldc+1):], ldc)
+	return s.subtractAbove(n-h, k, bt[h*k:], b[h:], ldb, c[h*(ldc+1):], ldc)
+}
+
+// subtractBlock is subtractSquare for the diagonal block from row i on.
+func subtractBlock[T host.Float](i, n, k int, bt, b []T, ldb int, c []T, ldc int) {
+	w := min(squareBlock, n-i)
+	memory, d := host.Take[T](w * w)
+	defer memory.Give()
+	clear(d)
+	c = c[i*(ldc+1):]
+	for r := range w {
+		copy(d[r*w+r:][:w-r], c[r*ldc+r:])
+	}
+	host.SubMul(w, w, k, bt[i*k:], k, b[i:], ldb, d, w)
+	for r := range w {
+		copy(c[r*ldc+r:][:w-r], d[r*w+r:])
+	}
 }
