@@ -71,13 +71,17 @@ func addColumn[T Float](m, k int, a *T, lda, step int, x, y []T) {
 	for ; full > 0 && i+columnRows <= m; i += columnRows {
 		set.columns(full, elementAt(a, i*lda), lda, &x[0], &y[i])
 	}
-	set.chains(i, k-full, elementAt(a, full*step), lda, step, x[full:], y)
-	set.chains(m-i, k, elementAt(a, i*lda), lda, step, x, y[i:])
+	if i > 0 && k > full { // no pointer beyond the matrix
+		set.chains(i, k-full, elementAt(a, full*step), lda, step, x[full:], y)
+	}
+	if m > i {
+		set.chains(m-i, k, elementAt(a, i*lda), lda, step, x, y[i:])
+	}
 }
 
 // chains is addColumn in small tiles.
 func (set *vectorSet[T]) chains(m, k int, a *T, lda, step int, x, y []T) {
-	for i := 0; i < m && k > 0; i += set.tileRows {
+	for i := 0; i < m; i += set.tileRows {
 		set.tile(min(set.tileRows, m-i), 1, k, elementAt(a, i*lda), lda, step, &x[0], 1, &y[i], 1, false, &y[i])
 	}
 }
@@ -97,13 +101,17 @@ func addRow[T Float](k, n int, a *T, lda int, x, y []T) {
 	for ; full > 0 && p+rowsAtOnce <= k; p += rowsAtOnce {
 		set.rows(full, elementAt(a, p*lda), lda, &x[p], &y[0])
 	}
-	set.tiles(p, n-full, elementAt(a, full), lda, x, y[full:])
-	set.tiles(k-p, n, elementAt(a, p*lda), lda, x[p:], y)
+	if p > 0 && n > full {
+		set.tiles(p, n-full, elementAt(a, full), lda, x, y[full:])
+	}
+	if k > p {
+		set.tiles(k-p, n, elementAt(a, p*lda), lda, x[p:], y)
+	}
 }
 
 // tiles is addRow in small tiles.
 func (set *vectorSet[T]) tiles(k, n int, a *T, lda int, x, y []T) {
-	for j := 0; j < n && k > 0; j += set.tileCols {
+	for j := 0; j < n; j += set.tileCols {
 		w := min(set.tileCols, n-j)
 		set.tile(1, w, k, &x[0], 0, 1, elementAt(a, j), lda, &y[j], w, false, &y[j])
 	}
@@ -116,10 +124,9 @@ func elementAt[T element.Element](p *T, i int) *T {
 
 func addColumnGo[T Float](m, k int, a *T, lda, step int, x, y []T) {
 	for i := range m {
-		acc, p := y[i], elementAt(a, i*lda)
-		for _, v := range x[:k] {
-			acc = FMA(*p, v, acc)
-			p = elementAt(p, step)
+		acc := y[i]
+		for p, v := range x[:k] {
+			acc = FMA(*elementAt(a, i*lda+p*step), v, acc)
 		}
 		y[i] = acc
 	}
