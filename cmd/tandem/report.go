@@ -125,7 +125,9 @@ func (a *app) report(r *record, outs outputs) error {
 	for i, u := range r.Devices {
 		line([]string{"device", ""}[min(i, 1)], "%s", u)
 	}
-	line("input", "%s", joined(r.Inputs))
+	if len(r.Inputs) > 0 {
+		line("input", "%s", joined(r.Inputs))
+	}
 	line("output", "%s", joined(r.Outputs))
 	if r.MPI != nil || r.InParts || r.onHost || len(r.Devices) > 0 {
 		if r.MPI != nil {
