@@ -16,8 +16,9 @@
 //	neon	arm64
 //	go	any processor, without assembly; its float32 takes the long way through float64 that [FMA32] describes
 //
-// Transposes and triangles have avx512, avx2 and go. Two build tags leave paths out, so that any
-// amd64 processor can test the others: scalarfma all that is above fma, and purego all assembly.
+// Transposes and triangles have avx512, avx2 and go, products with vectors avx2 and go. Two build
+// tags leave paths out, so that any amd64 processor can test the others: scalarfma all that is
+// above fma, and purego all assembly.
 package host
 
 import (

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/blas/cblas64"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/blas/testblas"
 
@@ -383,6 +385,10 @@ func TestUseAndRestore(t *testing.T) {
 	if blas64.Implementation() != blas.Float64(mine{}) ||
 		blas32.Implementation() != blas.Float32(gonum.Implementation{}) {
 		t.Errorf("after Restore: %T and %T", blas64.Implementation(), blas32.Implementation())
+	}
+	if cblas128.Implementation() != blas.Complex128(gonum.Implementation{}) ||
+		cblas64.Implementation() != blas.Complex64(gonum.Implementation{}) {
+		t.Errorf("after Restore: %T and %T", cblas128.Implementation(), cblas64.Implementation())
 	}
 	if v := recovered(func() { Use(nil) }); v == nil {
 		t.Error("Use(nil) does not panic")
