@@ -408,7 +408,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a row that is put twice is not seen", file: "array/move.go",
-		old: "\t\towned = rows\n", new: "",
+		old: `byRows("PutRows", c, index, "c", rows, rows,`, new: `byRows("PutRows", c, index, "c", rows, 0,`,
 		pkg: "./array", test: "TestBadIndex/cpu",
 	},
 }
