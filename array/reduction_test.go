@@ -48,7 +48,7 @@ func testReductions[T Element](t *testing.T, s *linalg.Session) {
 	switch {
 	case s.Info().Driver == "cudasim":
 		shapes, tiles = [][2]int{{5, 7}}, []int{80}
-	case s.Info().Driver == "opencl", len(s.Devices()) > 1:
+	case s.Info().Driver == "opencl", len(s.Devices()) > 1, raceEnabled:
 		shapes, tiles = [][2]int{{23, 17}}, []int{400}
 	}
 	for _, shape := range shapes {
