@@ -1453,7 +1453,8 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 									{
 										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
+//line array.go:106
+											z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -1463,7 +1464,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1467
+//line kernels_tandem.go:1468
 	}
 	return nil
 }
@@ -1508,7 +1509,8 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 									{
 										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
+//line array.go:106
+											z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
 								}
@@ -1518,7 +1520,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1522
+//line kernels_tandem.go:1524
 	}
 	return nil
 }
@@ -1563,7 +1565,8 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 									{
 										/*line array.go:105*/ j_ := i0
 										{
-											/*line array.go:106*/ z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
+//line array.go:106
+											z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 										}
 									}
 								}
@@ -1573,94 +1576,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1577
+//line kernels_tandem.go:1580
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1587
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1592
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1594
+//line kernels_tandem.go:1597
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1599
+//line kernels_tandem.go:1602
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1607
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1612
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1617
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1619
+//line kernels_tandem.go:1622
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1627
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1629
+//line kernels_tandem.go:1632
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1637
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1642
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1644
+//line kernels_tandem.go:1647
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1652
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1657
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1659
+//line kernels_tandem.go:1662
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1664
+//line kernels_tandem.go:1667
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1668,7 +1671,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1672
+//line kernels_tandem.go:1675
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1676,7 +1679,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1680
+//line kernels_tandem.go:1683
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1684,7 +1687,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1688
+//line kernels_tandem.go:1691
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1698,7 +1701,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1702
+//line kernels_tandem.go:1705
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1712,7 +1715,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1716
+//line kernels_tandem.go:1719
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1726,62 +1729,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1730
+//line kernels_tandem.go:1733
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1735
+//line kernels_tandem.go:1738
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1740
+//line kernels_tandem.go:1743
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1748
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1753
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1755
+//line kernels_tandem.go:1758
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1760
+//line kernels_tandem.go:1763
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1765
+//line kernels_tandem.go:1768
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1770
+//line kernels_tandem.go:1773
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1775
+//line kernels_tandem.go:1778
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1780
+//line kernels_tandem.go:1783
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1785
+//line kernels_tandem.go:1788
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1789,7 +1792,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1793
+//line kernels_tandem.go:1796
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1797,182 +1800,182 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1801
+//line kernels_tandem.go:1804
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1806
+//line kernels_tandem.go:1809
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1811
+//line kernels_tandem.go:1814
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:1819
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1821
+//line kernels_tandem.go:1824
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1826
+//line kernels_tandem.go:1829
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1831
+//line kernels_tandem.go:1834
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1836
+//line kernels_tandem.go:1839
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1841
+//line kernels_tandem.go:1844
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1846
+//line kernels_tandem.go:1849
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line array.go:87*/ return float32(x_)
-//line kernels_tandem.go:1851
+//line kernels_tandem.go:1854
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line array.go:87*/ return float32(x_)
-//line kernels_tandem.go:1856
+//line kernels_tandem.go:1859
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line array.go:87*/ return float64(x_)
-//line kernels_tandem.go:1861
+//line kernels_tandem.go:1864
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line array.go:87*/ return float64(x_)
-//line kernels_tandem.go:1866
+//line kernels_tandem.go:1869
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line array.go:87*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1871
+//line kernels_tandem.go:1874
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line array.go:87*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1876
+//line kernels_tandem.go:1879
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1881
+//line kernels_tandem.go:1884
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1886
+//line kernels_tandem.go:1889
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1891
+//line kernels_tandem.go:1894
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1896
+//line kernels_tandem.go:1899
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1901
+//line kernels_tandem.go:1904
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:1909
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:1914
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1916
+//line kernels_tandem.go:1919
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:1924
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1926
+//line kernels_tandem.go:1929
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1931
+//line kernels_tandem.go:1934
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:1939
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1941
+//line kernels_tandem.go:1944
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1946
+//line kernels_tandem.go:1949
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1951
+//line kernels_tandem.go:1954
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:1959
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1961
+//line kernels_tandem.go:1964
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:1969
 }
 
 func gpu_xor(x_ bool, y_ bool) bool {
 	/*line compare.go:91*/ return x_ != y_
-//line kernels_tandem.go:1971
+//line kernels_tandem.go:1974
 }
 
 func gpu_not(x_ bool) bool {
 	/*line compare.go:99*/ return !x_
-//line kernels_tandem.go:1976
+//line kernels_tandem.go:1979
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1980,7 +1983,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1984
+//line kernels_tandem.go:1987
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1988,7 +1991,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1992
+//line kernels_tandem.go:1995
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1996,379 +1999,379 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2000
+//line kernels_tandem.go:2003
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:134*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:2006
+//line kernels_tandem.go:2009
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:134*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2012
+//line kernels_tandem.go:2015
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2017
+//line kernels_tandem.go:2020
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2022
+//line kernels_tandem.go:2025
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2030
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2032
+//line kernels_tandem.go:2035
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2037
+//line kernels_tandem.go:2040
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2042
+//line kernels_tandem.go:2045
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2047
+//line kernels_tandem.go:2050
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2052
+//line kernels_tandem.go:2055
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2057
+//line kernels_tandem.go:2060
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2062
+//line kernels_tandem.go:2065
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2070
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2072
+//line kernels_tandem.go:2075
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2077
+//line kernels_tandem.go:2080
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2082
+//line kernels_tandem.go:2085
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2087
+//line kernels_tandem.go:2090
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2092
+//line kernels_tandem.go:2095
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2100
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:2105
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2107
+//line kernels_tandem.go:2110
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2112
+//line kernels_tandem.go:2115
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2117
+//line kernels_tandem.go:2120
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2125
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2130
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2132
+//line kernels_tandem.go:2135
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2137
+//line kernels_tandem.go:2140
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2142
+//line kernels_tandem.go:2145
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2147
+//line kernels_tandem.go:2150
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2152
+//line kernels_tandem.go:2155
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2160
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2162
+//line kernels_tandem.go:2165
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2170
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2172
+//line kernels_tandem.go:2175
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2177
+//line kernels_tandem.go:2180
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2182
+//line kernels_tandem.go:2185
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:2190
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2192
+//line kernels_tandem.go:2195
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2197
+//line kernels_tandem.go:2200
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2202
+//line kernels_tandem.go:2205
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2207
+//line kernels_tandem.go:2210
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2212
+//line kernels_tandem.go:2215
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2217
+//line kernels_tandem.go:2220
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2222
+//line kernels_tandem.go:2225
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2227
+//line kernels_tandem.go:2230
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2232
+//line kernels_tandem.go:2235
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2237
+//line kernels_tandem.go:2240
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2242
+//line kernels_tandem.go:2245
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2250
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2255
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2260
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2262
+//line kernels_tandem.go:2265
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2267
+//line kernels_tandem.go:2270
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2272
+//line kernels_tandem.go:2275
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2277
+//line kernels_tandem.go:2280
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2282
+//line kernels_tandem.go:2285
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2287
+//line kernels_tandem.go:2290
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2292
+//line kernels_tandem.go:2295
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2300
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2302
+//line kernels_tandem.go:2305
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2307
+//line kernels_tandem.go:2310
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2312
+//line kernels_tandem.go:2315
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2317
+//line kernels_tandem.go:2320
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2322
+//line kernels_tandem.go:2325
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2327
+//line kernels_tandem.go:2330
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2332
+//line kernels_tandem.go:2335
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2337
+//line kernels_tandem.go:2340
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2342
+//line kernels_tandem.go:2345
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2347
+//line kernels_tandem.go:2350
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2352
+//line kernels_tandem.go:2355
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2357
+//line kernels_tandem.go:2360
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2362
+//line kernels_tandem.go:2365
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2367
+//line kernels_tandem.go:2370
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2372
+//line kernels_tandem.go:2375
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2376,7 +2379,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2380
+//line kernels_tandem.go:2383
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2384,35 +2387,35 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2388
+//line kernels_tandem.go:2391
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2393
+//line kernels_tandem.go:2396
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2398
+//line kernels_tandem.go:2401
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2403
+//line kernels_tandem.go:2406
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2408
+//line kernels_tandem.go:2411
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2413
+//line kernels_tandem.go:2416
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2418
+//line kernels_tandem.go:2421
 }

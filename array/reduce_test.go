@@ -533,7 +533,7 @@ func TestAllClose(t *testing.T) {
 			{1, 1 + 0x1p-20, 0x1p-20, 0, true},
 			{100, 101, 0, 1, true},
 			{100, 101.5, 0, 1, false},
-			{-0.0, 0, 0, 0, true},
+			{math.Copysign(0, -1), 0, 0, 0, true},
 			{inf, inf, 0, 0, true},
 			{inf, -inf, 1, 1, false},
 			{1, inf, 1, 1, false},

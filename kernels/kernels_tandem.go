@@ -143,7 +143,8 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-													/*line textbook.go:28*/ acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
+//line textbook.go:28
+													acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
 											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
@@ -156,7 +157,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:160
+//line kernels_tandem.go:161
 	}
 	return nil
 }
@@ -216,7 +217,8 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-													/*line textbook.go:28*/ acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
+//line textbook.go:28
+													acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 												}
 											}
 											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
@@ -229,7 +231,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:233
+//line kernels_tandem.go:235
 	}
 	return nil
 }
@@ -289,7 +291,8 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 												h3 := b_.Data_
 												h4 := b_.Stride_
 												for ; p_ < t_; p_ = p_ + int64(1) {
-													/*line textbook.go:28*/ acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
+//line textbook.go:28
+													acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
 												}
 											}
 											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
@@ -302,7 +305,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:306
+//line kernels_tandem.go:309
 	}
 	return nil
 }
@@ -446,7 +449,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:450
+//line kernels_tandem.go:453
 	}
 	return nil
 }
@@ -590,7 +593,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:594
+//line kernels_tandem.go:597
 	}
 	return nil
 }
@@ -734,7 +737,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 			}
 		}
-//line kernels_tandem.go:738
+//line kernels_tandem.go:741
 	}
 	return nil
 }
@@ -781,7 +784,8 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 									{
 										/*line textbook.go:77*/ j_ := i0
 										{
-											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+//line textbook.go:78
+											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -791,7 +795,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:795
+//line kernels_tandem.go:799
 	}
 	return nil
 }
@@ -838,7 +842,8 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 									{
 										/*line textbook.go:77*/ j_ := i0
 										{
-											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+//line textbook.go:78
+											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -848,7 +853,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:852
+//line kernels_tandem.go:857
 	}
 	return nil
 }
@@ -895,7 +900,8 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									{
 										/*line textbook.go:77*/ j_ := i0
 										{
-											/*line textbook.go:78*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+//line textbook.go:78
+											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 										}
 									}
 								}
@@ -905,52 +911,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:909
+//line kernels_tandem.go:915
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:916
+//line kernels_tandem.go:922
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:921
+//line kernels_tandem.go:927
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:926
+//line kernels_tandem.go:932
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:931
+//line kernels_tandem.go:937
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:936
+//line kernels_tandem.go:942
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:941
+//line kernels_tandem.go:947
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:946
+//line kernels_tandem.go:952
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:951
+//line kernels_tandem.go:957
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:956
+//line kernels_tandem.go:962
 }

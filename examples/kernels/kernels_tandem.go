@@ -2899,7 +2899,8 @@ groups:
 				}
 			}
 		}
-		/*line shortestpaths.go:41*/ if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
+//line shortestpaths.go:41
+		if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
 			continue groups
 		}
 		for l2 := int64(0); l2 < n2; l2++ {
@@ -2986,7 +2987,7 @@ groups:
 				}
 			}
 		}
-//line kernels_tandem.go:2990
+//line kernels_tandem.go:2991
 	}
 	return nil
 }
@@ -3095,7 +3096,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3099
+//line kernels_tandem.go:3100
 	}
 	return nil
 }
@@ -3186,7 +3187,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3190
+//line kernels_tandem.go:3191
 	}
 	return nil
 }
@@ -3231,7 +3232,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3235
+//line kernels_tandem.go:3236
 	}
 	return nil
 }
@@ -3297,7 +3298,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3301
+//line kernels_tandem.go:3302
 	}
 	return nil
 }
@@ -3363,7 +3364,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3367
+//line kernels_tandem.go:3368
 	}
 	return nil
 }
@@ -3437,7 +3438,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3441
+//line kernels_tandem.go:3442
 	}
 	return nil
 }
@@ -3511,7 +3512,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:3515
+//line kernels_tandem.go:3516
 	}
 	return nil
 }
@@ -3528,7 +3529,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3532
+//line kernels_tandem.go:3533
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3537,7 +3538,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3541
+//line kernels_tandem.go:3542
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3546,7 +3547,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3550
+//line kernels_tandem.go:3551
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3568,24 +3569,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		}
 	}
 	/*line mandelbrot.go:41*/ return limit_
-//line kernels_tandem.go:3572
+//line kernels_tandem.go:3573
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3578
+//line kernels_tandem.go:3579
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3583
+//line kernels_tandem.go:3584
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
-	/*line nbody.go:25*/ t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
+//line nbody.go:25
+	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3589
+//line kernels_tandem.go:3591
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3606,21 +3608,25 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 				/*line sha256.go:71*/ y_ := (*w_)[(i_-int64(2))%int64(16)]
 				t_ := support.Value(uint64(support.Value(int64(-7)))) & uint64(31)
 				/*line sha256.go:72*/ t2_ := support.Value(uint64(support.Value(int64(-18)))) & uint64(31)
-				/*line sha256.go:72*/ x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
+//line sha256.go:72
+				x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
 				t3_ := support.Value(uint64(support.Value(int64(-17)))) & uint64(31)
 				/*line sha256.go:73*/ t4_ := support.Value(uint64(support.Value(int64(-19)))) & uint64(31)
-				/*line sha256.go:73*/ y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
+//line sha256.go:73
+				y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
 				(*w_)[i_%int64(16)] = (*w_)[i_%int64(16)] + ((x_ + (*w_)[(i_-int64(7))%int64(16)]) + y_)
 			}
 			t5_ := support.Value(uint64(support.Value(int64(-6)))) & uint64(31)
 			/*line sha256.go:76*/ t6_ := support.Value(uint64(support.Value(int64(-11)))) & uint64(31)
 			/*line sha256.go:76*/ t7_ := support.Value(uint64(support.Value(int64(-25)))) & uint64(31)
-			/*line sha256.go:76*/ t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
+//line sha256.go:76
+			t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
 			t8_ = t8_ + (((s_ + ((e_ & f_) ^ ((^e_) & g_))) + k_) + (*w_)[i_%int64(16)])
 			t9_ := support.Value(uint64(support.Value(int64(-2)))) & uint64(31)
 			/*line sha256.go:78*/ t10_ := support.Value(uint64(support.Value(int64(-13)))) & uint64(31)
 			/*line sha256.go:78*/ t11_ := support.Value(uint64(support.Value(int64(-22)))) & uint64(31)
-			/*line sha256.go:78*/ u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
+//line sha256.go:78
+			u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
 			u_ = u_ + (((a_ & b_) ^ (a_ & c_)) ^ (b_ & c_))
 			t12_ := t8_ + u_
 			/*line sha256.go:80*/ t13_ := a_
@@ -3649,7 +3655,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 			(*h_)[i2_] = (*h_)[i2_] + v_
 		}
 	}
-//line kernels_tandem.go:3653
+//line kernels_tandem.go:3659
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3657,7 +3663,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3661
+//line kernels_tandem.go:3667
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3666,7 +3672,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3670
+//line kernels_tandem.go:3676
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3676,7 +3682,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3680
+//line kernels_tandem.go:3686
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3686,5 +3692,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3690
+//line kernels_tandem.go:3696
 }

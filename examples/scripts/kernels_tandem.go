@@ -624,8 +624,9 @@ func gpu_residual(z_ float32, y_ float32) float32 {
 }
 
 func gpu_gain(z_ float32) float32 {
-	/*line montecarlo.go:29*/ return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:629
+//line montecarlo.go:29
+	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
+//line kernels_tandem.go:630
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -633,5 +634,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:637
+//line kernels_tandem.go:638
 }

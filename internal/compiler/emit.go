@@ -172,8 +172,8 @@ func (e *emitter) warnLocal(k *kernelDecl, n *kernel) {
 }
 
 // inlineLines puts //line directives before what they speak of, as /*line*/, where gofmt leaves
-// them there, and drops those that say what is so without them. Those that come from no kernel line
-// name the generated file again.
+// them there and a line does not get too long, and drops those that say what is so without them.
+// Those that come from no kernel line name the generated file again.
 func inlineLines(text []byte) []byte {
 	type place struct {
 		file string
@@ -190,17 +190,18 @@ func inlineLines(text []byte) []byte {
 			continue
 		}
 		code := strings.TrimLeft(s, "\t")
-		brace := code[0] == '}'
+		alone := code[0] == '}' || 4*(len(s)-len(code))+len("/*line f:1*/ ")+len(want.file)+len(code) > 120
 		if want.file == "@" {
 			want = place{FileName, number}
-			if brace {
+			if alone {
 				want.line++
 			}
 		}
 		indent := s[:len(s)-len(code)]
+		label := strings.HasSuffix(code, ":\n") && !strings.Contains(code, " ")
 		switch {
-		case want.file == "" || want == at:
-		case brace:
+		case want.file == "" || want == at || label:
+		case alone:
 			fmt.Fprintf(&out, "//line %s:%d\n", want.file, want.line)
 			at = want
 			number++

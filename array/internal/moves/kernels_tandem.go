@@ -171,7 +171,8 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line moves.go:17*/ begin_ := g0 * int64(1024)
-									/*line moves.go:17*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line moves.go:17
+									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
 											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
@@ -182,8 +183,10 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h5 := c_.Data_
 											h6 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-												/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+//line moves.go:20
+												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+//line moves.go:20
+												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
 												/*line moves.go:20*/ x_ := v_
 												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
 													x_ = h3[(row_*h4)+col_]
@@ -199,7 +202,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:203
+//line kernels_tandem.go:206
 	}
 	return nil
 }
@@ -256,7 +259,8 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line moves.go:17*/ begin_ := g0 * int64(1024)
-									/*line moves.go:17*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line moves.go:17
+									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
 											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
@@ -267,8 +271,10 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h5 := c_.Data_
 											h6 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-												/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+//line moves.go:20
+												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+//line moves.go:20
+												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
 												/*line moves.go:20*/ x_ := v_
 												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
 													x_ = h3[(row_*h4)+col_]
@@ -284,7 +290,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:288
+//line kernels_tandem.go:294
 	}
 	return nil
 }
@@ -351,7 +357,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:355
+//line kernels_tandem.go:361
 	}
 	return nil
 }
@@ -412,7 +418,8 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							}
 							{
 								/*line moves.go:72*/ begin_ := g0 * int64(1024)
-								/*line moves.go:72*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line moves.go:72
+								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 									end_ := min(begin_+int64(1024), c_.Cols_)
 									{
 										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
@@ -431,7 +438,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:435
+//line kernels_tandem.go:442
 	}
 	return nil
 }
@@ -492,7 +499,8 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							}
 							{
 								/*line moves.go:72*/ begin_ := g0 * int64(1024)
-								/*line moves.go:72*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line moves.go:72
+								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 									end_ := min(begin_+int64(1024), c_.Cols_)
 									{
 										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
@@ -511,7 +519,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:515
+//line kernels_tandem.go:523
 	}
 	return nil
 }
@@ -521,5 +529,5 @@ func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:525
+//line kernels_tandem.go:533
 }

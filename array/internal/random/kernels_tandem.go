@@ -750,21 +750,23 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:111*/ w3_ := t6_
 	var t7_ float32
 	/*line random.go:112*/ var t8_ float32
-	/*line random.go:112*/ t7_, t8_ = gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
+//line random.go:112
+	t7_, t8_ = gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
 	/*line random.go:112*/ x0_ = t7_
 	/*line random.go:112*/ x1_ = t8_
 	var t9_ float32
 	/*line random.go:113*/ var t10_ float32
-	/*line random.go:113*/ t9_, t10_ = gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
+//line random.go:113
+	t9_, t10_ = gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:763
+//line kernels_tandem.go:765
 }
 
 func gpu_per___(t_ gpu_Normal64) int64 {
 	/*line random.go:120*/ return int64(2)
-//line kernels_tandem.go:768
+//line kernels_tandem.go:770
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -785,16 +787,17 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	/*line random.go:123*/ w3_ := t6_
 	var t7_ float64
 	/*line random.go:124*/ var t8_ float64
-	/*line random.go:124*/ t7_, t8_ = gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
+//line random.go:124
+	t7_, t8_ = gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:793
+//line kernels_tandem.go:796
 }
 
 func gpu_per____(t_ gpu_Integers) int64 {
 	/*line random.go:151*/ return int64(4)
-//line kernels_tandem.go:798
+//line kernels_tandem.go:801
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -817,7 +820,8 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 	/*line random.go:154*/ w3_ := t5_
 	{
 		/*line random.go:155*/ attempt_ := uint32(1)
-		/*line random.go:155*/ for ; ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
+//line random.go:155
+		for ; ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
 			var t6_ uint32
 			/*line random.go:156*/ var t7_ uint32
 			/*line random.go:156*/ var t8_ uint32
@@ -838,14 +842,14 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 		}
 	}
 	/*line random.go:159*/ return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:842
+//line kernels_tandem.go:846
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:849
+//line kernels_tandem.go:853
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -861,19 +865,21 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 	/*line random.go:28*/ var t2_ uint32
 	/*line random.go:28*/ var t3_ uint32
 	/*line random.go:28*/ var t4_ uint32
-	/*line random.go:28*/ t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
+//line random.go:28
+	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:867
+//line kernels_tandem.go:872
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:872
+//line kernels_tandem.go:877
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
-	/*line random.go:102*/ return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:877
+//line random.go:102
+	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
+//line kernels_tandem.go:883
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -883,7 +889,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:887
+//line kernels_tandem.go:893
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -893,12 +899,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:897
+//line kernels_tandem.go:903
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:902
+//line kernels_tandem.go:908
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -906,12 +912,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:910
+//line kernels_tandem.go:916
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:915
+//line kernels_tandem.go:921
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -941,5 +947,5 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 		}
 	}
 	/*line random.go:22*/ return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:945
+//line kernels_tandem.go:951
 }

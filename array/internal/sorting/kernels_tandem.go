@@ -338,7 +338,8 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:74
+									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
 											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
@@ -346,7 +347,8 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+//line keys.go:77
+												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -357,7 +359,7 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:361
+//line kernels_tandem.go:363
 	}
 	return nil
 }
@@ -410,7 +412,8 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:74
+									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
 											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
@@ -418,7 +421,8 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+//line keys.go:77
+												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -429,7 +433,7 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:433
+//line kernels_tandem.go:437
 	}
 	return nil
 }
@@ -482,7 +486,8 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-									/*line keys.go:74*/ for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:74
+									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), a_.Cols_)
 										{
 											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
@@ -490,7 +495,8 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											h2 := a_.Data_
 											h3 := a_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:77*/ pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
+//line keys.go:77
+												pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 											}
 										}
 									}
@@ -501,7 +507,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:505
+//line kernels_tandem.go:511
 	}
 	return nil
 }
@@ -554,7 +560,8 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:89*/ begin_ := g0 * int64(1024)
-									/*line keys.go:89*/ for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:89
+									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), n_)
 										{
 											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
@@ -574,7 +581,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:578
+//line kernels_tandem.go:585
 	}
 	return nil
 }
@@ -627,7 +634,8 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:89*/ begin_ := g0 * int64(1024)
-									/*line keys.go:89*/ for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:89
+									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), n_)
 										{
 											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
@@ -647,7 +655,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:651
+//line kernels_tandem.go:659
 	}
 	return nil
 }
@@ -699,14 +707,16 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:106*/ begin_ := g0 * int64(1024)
-									/*line keys.go:106*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:106
+									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
 											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
 											/*line keys.go:108*/ h1 := c_.Data_
 											h2 := c_.Stride_
 											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
+//line keys.go:109
+												h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 											}
 										}
 									}
@@ -717,7 +727,7 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:721
+//line kernels_tandem.go:731
 	}
 	return nil
 }
@@ -769,7 +779,8 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							{
 								{
 									/*line keys.go:106*/ begin_ := g0 * int64(1024)
-									/*line keys.go:106*/ for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+//line keys.go:106
+									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 										end_ := min(begin_+int64(1024), c_.Cols_)
 										{
 											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
@@ -787,7 +798,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:791
+//line kernels_tandem.go:802
 	}
 	return nil
 }
@@ -833,7 +844,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:837
+//line kernels_tandem.go:848
 	}
 	return nil
 }
@@ -876,7 +887,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:880
+//line kernels_tandem.go:891
 	}
 	return nil
 }
@@ -931,7 +942,7 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:935
+//line kernels_tandem.go:946
 	}
 	return nil
 }
@@ -1016,7 +1027,7 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1020
+//line kernels_tandem.go:1031
 	}
 	return nil
 }
@@ -1141,7 +1152,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line radix.go:73*/ i_ = i_ + int64(256)
 			}
 		}
-//line kernels_tandem.go:1145
+//line kernels_tandem.go:1156
 	}
 	return nil
 }
@@ -1193,7 +1204,8 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					l_ := l0
 					{
 						/*line radix.go:123*/ i_ := (part_ * int64(2048)) + l_
-						/*line radix.go:123*/ for ; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
+//line radix.go:123
+						for ; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 							t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 							_ = t_
 						}
@@ -1211,7 +1223,7 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1215
+//line kernels_tandem.go:1227
 	}
 	return nil
 }
@@ -1393,7 +1405,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1409
 	}
 	return nil
 }
@@ -1457,7 +1469,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1461
+//line kernels_tandem.go:1473
 	}
 	return nil
 }
@@ -1527,7 +1539,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
 							{
 								/*line search.go:22*/ j_ := b0 + l0
-							/*line search.go:22*/ b3:
+							b3:
 								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
 									x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
 									if !count_ {
@@ -1547,7 +1559,8 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
 												_ = t4_
 											} else {
-												/*line search.go:37*/ t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+//line search.go:37
+												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
 												_ = t5_
 											}
 										}
@@ -1576,7 +1589,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1580
+//line kernels_tandem.go:1593
 	}
 	return nil
 }
@@ -1646,7 +1659,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
 							{
 								/*line search.go:22*/ j_ := b0 + l0
-							/*line search.go:22*/ b3:
+							b3:
 								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
 									x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
 									if !count_ {
@@ -1666,7 +1679,8 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
 												_ = t4_
 											} else {
-												/*line search.go:37*/ t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+//line search.go:37
+												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
 												_ = t5_
 											}
 										}
@@ -1695,7 +1709,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1699
+//line kernels_tandem.go:1713
 	}
 	return nil
 }
@@ -1712,7 +1726,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1716
+//line kernels_tandem.go:1730
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1724,7 +1738,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1728
+//line kernels_tandem.go:1742
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1741,12 +1755,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	/*line search.go:61*/ return lo_
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1759
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1764
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1754,7 +1768,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1758
+//line kernels_tandem.go:1772
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1762,7 +1776,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1766
+//line kernels_tandem.go:1780
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1779,7 +1793,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	/*line search.go:61*/ return lo_
-//line kernels_tandem.go:1783
+//line kernels_tandem.go:1797
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1787,5 +1801,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1791
+//line kernels_tandem.go:1805
 }

@@ -1340,7 +1340,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:178*/ at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
+//line along.go:178
+													at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1371,7 +1372,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															/*line along.go:186*/ sums3_all[w] = sums2_
 															/*line along.go:186*/ words3_all[w] = words2_
 															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
+//line along.go:186
+															at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -1408,12 +1410,14 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																{
 																	/*line along.go:192*/ t18_ := n0
 																	/*line along.go:192*/ k5_ := int64(0)
-																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+//line along.go:192
+																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -1452,7 +1456,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+//line along.go:74
+												t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
 											}
 										}
 									}
@@ -1525,20 +1530,24 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														/*line along.go:142*/ special_ = int64(0)
 														{
 															/*line along.go:143*/ i_ := b2_all[w].i0_
-															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+//line along.go:143
+															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
 																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+//line along.go:144
+																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float32
 																		/*line along.go:145*/ var t23_ float32
-																		/*line along.go:145*/ t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+//line along.go:145
+																		t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
 																		/*line along.go:145*/ u_ := t22_
 																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+//line along.go:149
+																			t26_ := max(most_, gpu_top(t24_))
 																			/*line along.go:149*/ least_ = t25_
 																			/*line along.go:149*/ most_ = t26_
 																		}
@@ -1576,9 +1585,11 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														{
 															/*line along.go:155*/ t33_ := b2_all[w].step_
 															/*line along.go:155*/ k6_ := int64(0)
-															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+//line along.go:155
+															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, int64(los2_[k6_]))
-																/*line along.go:156*/ t35_ := max(most_, int64(his2_[k6_]))
+//line along.go:156
+																t35_ := max(most_, int64(his2_[k6_]))
 																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
 																/*line along.go:156*/ least_ = t34_
 																/*line along.go:156*/ most_ = t35_
@@ -1632,13 +1643,17 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:163*/ s_ := int64(0)
 																{
 																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+//line along.go:164
+																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+//line along.go:165
+																			j2_ := b2_all[w].j0_ + l3_
+//line along.go:165
+																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float32
 																				/*line along.go:166*/ var t40_ float32
-																				/*line along.go:166*/ t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+//line along.go:166
+																				t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
 																				/*line along.go:166*/ u2_ := t39_
 																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
@@ -1649,7 +1664,8 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:186*/ sums5_all[w] = sums4_
 																/*line along.go:186*/ words5_all[w] = words4_
 																/*line along.go:186*/ v4_ = s_
-																/*line along.go:186*/ at3_ = base_ - gpu_bottom(f3_all[w])
+//line along.go:186
+																at3_ = base_ - gpu_bottom(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -1685,12 +1701,14 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	{
 																		/*line along.go:192*/ t41_ := n0
 																		/*line along.go:192*/ k7_ := int64(0)
-																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+//line along.go:192
+																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -1727,7 +1745,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1731
+//line kernels_tandem.go:1749
 	}
 	return nil
 }
@@ -1943,7 +1961,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+//line along.go:178
+													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -1974,7 +1993,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															/*line along.go:186*/ sums3_all[w] = sums2_
 															/*line along.go:186*/ words3_all[w] = words2_
 															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+//line along.go:186
+															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -2011,12 +2031,14 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																{
 																	/*line along.go:192*/ t18_ := n0
 																	/*line along.go:192*/ k5_ := int64(0)
-																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+//line along.go:192
+																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -2055,7 +2077,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+//line along.go:74
+												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
@@ -2128,20 +2151,24 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														/*line along.go:142*/ special_ = int64(0)
 														{
 															/*line along.go:143*/ i_ := b2_all[w].i0_
-															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+//line along.go:143
+															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
 																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+//line along.go:144
+																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
 																		/*line along.go:145*/ var t23_ float64
-																		/*line along.go:145*/ t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+//line along.go:145
+																		t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
 																		/*line along.go:145*/ u_ := t22_
 																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+//line along.go:149
+																			t26_ := max(most_, gpu_top(t24_))
 																			/*line along.go:149*/ least_ = t25_
 																			/*line along.go:149*/ most_ = t26_
 																		}
@@ -2179,7 +2206,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														{
 															/*line along.go:155*/ t33_ := b2_all[w].step_
 															/*line along.go:155*/ k6_ := int64(0)
-															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+//line along.go:155
+															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
 																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
 																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
@@ -2235,13 +2263,17 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:163*/ s_ := int64(0)
 																{
 																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+//line along.go:164
+																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+//line along.go:165
+																			j2_ := b2_all[w].j0_ + l3_
+//line along.go:165
+																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
 																				/*line along.go:166*/ var t40_ float64
-																				/*line along.go:166*/ t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+//line along.go:166
+																				t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
 																				/*line along.go:166*/ u2_ := t39_
 																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
@@ -2252,7 +2284,8 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:186*/ sums5_all[w] = sums4_
 																/*line along.go:186*/ words5_all[w] = words4_
 																/*line along.go:186*/ v4_ = s_
-																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+//line along.go:186
+																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2288,12 +2321,14 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	{
 																		/*line along.go:192*/ t41_ := n0
 																		/*line along.go:192*/ k7_ := int64(0)
-																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+//line along.go:192
+																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2330,7 +2365,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2334
+//line kernels_tandem.go:2369
 	}
 	return nil
 }
@@ -2546,7 +2581,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+//line along.go:178
+													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -2577,7 +2613,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															/*line along.go:186*/ sums3_all[w] = sums2_
 															/*line along.go:186*/ words3_all[w] = words2_
 															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+//line along.go:186
+															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -2614,12 +2651,14 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																{
 																	/*line along.go:192*/ t18_ := n0
 																	/*line along.go:192*/ k5_ := int64(0)
-																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+//line along.go:192
+																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -2658,7 +2697,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+//line along.go:74
+												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
@@ -2731,20 +2771,24 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														/*line along.go:142*/ special_ = int64(0)
 														{
 															/*line along.go:143*/ i_ := b2_all[w].i0_
-															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+//line along.go:143
+															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
 																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+//line along.go:144
+																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
 																		/*line along.go:145*/ var t23_ float64
-																		/*line along.go:145*/ t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+//line along.go:145
+																		t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
 																		/*line along.go:145*/ u_ := t22_
 																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+//line along.go:149
+																			t26_ := max(most_, gpu_top(t24_))
 																			/*line along.go:149*/ least_ = t25_
 																			/*line along.go:149*/ most_ = t26_
 																		}
@@ -2782,7 +2826,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														{
 															/*line along.go:155*/ t33_ := b2_all[w].step_
 															/*line along.go:155*/ k6_ := int64(0)
-															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+//line along.go:155
+															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
 																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
 																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
@@ -2838,13 +2883,17 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																/*line along.go:163*/ s_ := int64(0)
 																{
 																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+//line along.go:164
+																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+//line along.go:165
+																			j2_ := b2_all[w].j0_ + l3_
+//line along.go:165
+																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
 																				/*line along.go:166*/ var t40_ float64
-																				/*line along.go:166*/ t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+//line along.go:166
+																				t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
 																				/*line along.go:166*/ u2_ := t39_
 																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
@@ -2855,7 +2904,8 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																/*line along.go:186*/ sums5_all[w] = sums4_
 																/*line along.go:186*/ words5_all[w] = words4_
 																/*line along.go:186*/ v4_ = s_
-																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+//line along.go:186
+																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -2891,12 +2941,14 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	{
 																		/*line along.go:192*/ t41_ := n0
 																		/*line along.go:192*/ k7_ := int64(0)
-																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+//line along.go:192
+																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -2933,7 +2985,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2937
+//line kernels_tandem.go:2989
 	}
 	return nil
 }
@@ -3149,7 +3201,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-													/*line along.go:178*/ at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
+//line along.go:178
+													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
 												}
@@ -3161,7 +3214,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:179*/ t17_ = int64(2) * gpu_digits____(p2_all[w])
+//line along.go:179
+														t17_ = int64(2) * gpu_digits____(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
@@ -3180,7 +3234,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															/*line along.go:186*/ sums3_all[w] = sums2_
 															/*line along.go:186*/ words3_all[w] = words2_
 															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-															/*line along.go:186*/ at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
+//line along.go:186
+															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
 															at_all[w] = at_
@@ -3217,12 +3272,14 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																{
 																	/*line along.go:192*/ t18_ := n0
 																	/*line along.go:192*/ k5_ := int64(0)
-																	/*line along.go:192*/ for ; k5_ < t18_; k5_ = k5_ + int64(1) {
+//line along.go:192
+																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-																/*line along.go:196*/ local_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
 																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
 																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
@@ -3261,7 +3318,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:74*/ t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+//line along.go:74
+												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
 											}
 										}
 									}
@@ -3334,20 +3392,24 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														/*line along.go:142*/ special_ = int64(0)
 														{
 															/*line along.go:143*/ i_ := b2_all[w].i0_
-															/*line along.go:143*/ for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+//line along.go:143
+															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
 																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-																	/*line along.go:144*/ for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+//line along.go:144
+																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
 																		/*line along.go:145*/ var t23_ float64
-																		/*line along.go:145*/ t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
+//line along.go:145
+																		t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
 																		/*line along.go:145*/ u_ := t22_
 																		/*line along.go:145*/ v2_ := t23_
 																		t24_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
 																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
 																			t25_ := min(least_, t24_.exp_)
-																			/*line along.go:149*/ t26_ := max(most_, gpu_top(t24_))
+//line along.go:149
+																			t26_ := max(most_, gpu_top(t24_))
 																			/*line along.go:149*/ least_ = t25_
 																			/*line along.go:149*/ most_ = t26_
 																		}
@@ -3385,7 +3447,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														{
 															/*line along.go:155*/ t33_ := b2_all[w].step_
 															/*line along.go:155*/ k6_ := int64(0)
-															/*line along.go:155*/ for ; k6_ < t33_; k6_ = k6_ + int64(1) {
+//line along.go:155
+															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
 																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
 																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
@@ -3441,13 +3504,17 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:163*/ s_ := int64(0)
 																{
 																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-																	/*line along.go:164*/ for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+//line along.go:164
+																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-																			/*line along.go:165*/ j2_ := b2_all[w].j0_ + l3_
-																			/*line along.go:165*/ for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
+//line along.go:165
+																			j2_ := b2_all[w].j0_ + l3_
+//line along.go:165
+																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
 																				/*line along.go:166*/ var t40_ float64
-																				/*line along.go:166*/ t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
+//line along.go:166
+																				t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
 																				/*line along.go:166*/ u2_ := t39_
 																				/*line along.go:166*/ v3_ := t40_
 																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
@@ -3458,7 +3525,8 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																/*line along.go:186*/ sums5_all[w] = sums4_
 																/*line along.go:186*/ words5_all[w] = words4_
 																/*line along.go:186*/ v4_ = s_
-																/*line along.go:186*/ at3_ = base_ - gpu_bottom_(f3_all[w])
+//line along.go:186
+																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
 															}
@@ -3494,12 +3562,14 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	{
 																		/*line along.go:192*/ t41_ := n0
 																		/*line along.go:192*/ k7_ := int64(0)
-																		/*line along.go:192*/ for ; k7_ < t41_; k7_ = k7_ + int64(1) {
+//line along.go:192
+																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-																	/*line along.go:196*/ local2_ := gpu_Place{Step_: int64(1)}
+//line along.go:196
+																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
 																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
 																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
@@ -3536,7 +3606,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3540
+//line kernels_tandem.go:3610
 	}
 	return nil
 }
@@ -3677,7 +3747,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3681
+//line kernels_tandem.go:3751
 	}
 	return nil
 }
@@ -3818,7 +3888,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3822
+//line kernels_tandem.go:3892
 	}
 	return nil
 }
@@ -3959,7 +4029,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3963
+//line kernels_tandem.go:4033
 	}
 	return nil
 }
@@ -4100,7 +4170,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4104
+//line kernels_tandem.go:4174
 	}
 	return nil
 }
@@ -4241,7 +4311,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4245
+//line kernels_tandem.go:4315
 	}
 	return nil
 }
@@ -4291,7 +4361,8 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
 										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
 									}
 								}
@@ -4307,7 +4378,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4311
+//line kernels_tandem.go:4382
 	}
 	return nil
 }
@@ -4357,7 +4428,8 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
 										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
 									}
 								}
@@ -4373,7 +4445,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4377
+//line kernels_tandem.go:4449
 	}
 	return nil
 }
@@ -4423,7 +4495,8 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
 										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
 									}
 								}
@@ -4439,7 +4512,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4443
+//line kernels_tandem.go:4516
 	}
 	return nil
 }
@@ -4489,7 +4562,8 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
 										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
 									}
 								}
@@ -4505,7 +4579,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4509
+//line kernels_tandem.go:4583
 	}
 	return nil
 }
@@ -4555,7 +4629,8 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-										/*line fold.go:123*/ t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
 										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
 									}
 								}
@@ -4571,7 +4646,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4575
+//line kernels_tandem.go:4650
 	}
 	return nil
 }
@@ -4636,7 +4711,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4640
+//line kernels_tandem.go:4715
 	}
 	return nil
 }
@@ -4701,7 +4776,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4705
+//line kernels_tandem.go:4780
 	}
 	return nil
 }
@@ -4766,7 +4841,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4770
+//line kernels_tandem.go:4845
 	}
 	return nil
 }
@@ -4831,7 +4906,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4835
+//line kernels_tandem.go:4910
 	}
 	return nil
 }
@@ -4896,7 +4971,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4900
+//line kernels_tandem.go:4975
 	}
 	return nil
 }
@@ -4961,7 +5036,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:4965
+//line kernels_tandem.go:5040
 	}
 	return nil
 }
@@ -5022,7 +5097,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5026
+//line kernels_tandem.go:5101
 	}
 	return nil
 }
@@ -5066,7 +5141,8 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						{
 							/*line gather.go:33*/ o_ := i0
 							{
-								/*line gather.go:34*/ s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
+//line gather.go:34
+								s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
 								{
 									/*line gather.go:35*/ t_ := count_
 									/*line gather.go:35*/ p_ := int64(0)
@@ -5089,7 +5165,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5093
+//line kernels_tandem.go:5169
 	}
 	return nil
 }
@@ -5143,7 +5219,8 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
+//line prefix.go:97
+										gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
 									}
 								}
 								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
@@ -5153,7 +5230,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5157
+//line kernels_tandem.go:5234
 	}
 	return nil
 }
@@ -5207,7 +5284,8 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
+//line prefix.go:97
+										gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
 									}
 								}
 								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
@@ -5217,7 +5295,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5221
+//line kernels_tandem.go:5299
 	}
 	return nil
 }
@@ -5271,7 +5349,8 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									h2 := x_.Data_
 									h3 := x_.Stride_
 									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-										/*line prefix.go:97*/ gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
+//line prefix.go:97
+										gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
 									}
 								}
 								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
@@ -5281,7 +5360,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5285
+//line kernels_tandem.go:5364
 	}
 	return nil
 }
@@ -5320,7 +5399,8 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						{
 							/*line prefix.go:109*/ o_ := i0
 							{
-								/*line prefix.go:110*/ at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
+//line prefix.go:110
+								at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
 								/*line prefix.go:110*/ before_ := int64(0)
 								{
 									/*line prefix.go:111*/ t_ := blocks_
@@ -5341,7 +5421,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5345
+//line kernels_tandem.go:5425
 	}
 	return nil
 }
@@ -5387,7 +5467,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
 					{
 						/*line prefix.go:132*/ o_ := i0
-					/*line prefix.go:132*/ b2:
+					b2:
 						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
 							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
 							if blocks_ == int64(1) {
@@ -5432,9 +5512,11 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								h9 := c_.Data_
 								h10 := c_.Stride_
 								for ; j3_ < to_; j3_ = j3_ + int64(1) {
-									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
+//line prefix.go:155
+									gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
 									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
+//line prefix.go:156
+									h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
 								}
 							}
 						}
@@ -5442,7 +5524,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5446
+//line kernels_tandem.go:5528
 	}
 	return nil
 }
@@ -5488,7 +5570,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
 					{
 						/*line prefix.go:132*/ o_ := i0
-					/*line prefix.go:132*/ b2:
+					b2:
 						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
 							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
 							if blocks_ == int64(1) {
@@ -5533,9 +5615,11 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								h9 := c_.Data_
 								h10 := c_.Stride_
 								for ; j3_ < to_; j3_ = j3_ + int64(1) {
-									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
+//line prefix.go:155
+									gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
 									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
+//line prefix.go:156
+									h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
 								}
 							}
 						}
@@ -5543,7 +5627,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5547
+//line kernels_tandem.go:5631
 	}
 	return nil
 }
@@ -5589,7 +5673,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
 					{
 						/*line prefix.go:132*/ o_ := i0
-					/*line prefix.go:132*/ b2:
+					b2:
 						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
 							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
 							if blocks_ == int64(1) {
@@ -5634,9 +5718,11 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								h9 := c_.Data_
 								h10 := c_.Stride_
 								for ; j3_ < to_; j3_ = j3_ + int64(1) {
-									/*line prefix.go:155*/ gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
+//line prefix.go:155
+									gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
 									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-									/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
+//line prefix.go:156
+									h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
 								}
 							}
 						}
@@ -5644,7 +5730,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5648
+//line kernels_tandem.go:5734
 	}
 	return nil
 }
@@ -5696,7 +5782,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
 					{
 						/*line prefix.go:175*/ k_ := i1
-					/*line prefix.go:175*/ b2:
+					b2:
 						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
 							row_ := index_[order_[k_]]
 							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
@@ -5712,7 +5798,8 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								h2 := c_.Data_
 								h3 := c_.Stride_
 								for ; j_ < h1; j_ = j_ + s0 {
-									/*line prefix.go:185*/ t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+//line prefix.go:185
+									t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
 									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 								}
 							}
@@ -5721,7 +5808,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5725
+//line kernels_tandem.go:5812
 	}
 	return nil
 }
@@ -5773,7 +5860,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
 					{
 						/*line prefix.go:175*/ k_ := i1
-					/*line prefix.go:175*/ b2:
+					b2:
 						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
 							row_ := index_[order_[k_]]
 							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
@@ -5789,7 +5876,8 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								h2 := c_.Data_
 								h3 := c_.Stride_
 								for ; j_ < h1; j_ = j_ + s0 {
-									/*line prefix.go:185*/ t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+//line prefix.go:185
+									t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
 									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 								}
 							}
@@ -5798,7 +5886,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5802
+//line kernels_tandem.go:5890
 	}
 	return nil
 }
@@ -5850,7 +5938,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
 					{
 						/*line prefix.go:175*/ k_ := i1
-					/*line prefix.go:175*/ b2:
+					b2:
 						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
 							row_ := index_[order_[k_]]
 							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
@@ -5866,7 +5954,8 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								h2 := c_.Data_
 								h3 := c_.Stride_
 								for ; j_ < h1; j_ = j_ + s0 {
-									/*line prefix.go:185*/ t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+//line prefix.go:185
+									t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
 									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 								}
 							}
@@ -5875,7 +5964,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5879
+//line kernels_tandem.go:5968
 	}
 	return nil
 }
@@ -5963,7 +6052,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5967
+//line kernels_tandem.go:6056
 	}
 	return nil
 }
@@ -6051,7 +6140,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6055
+//line kernels_tandem.go:6144
 	}
 	return nil
 }
@@ -6116,7 +6205,7 @@ func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, wor
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6120
+//line kernels_tandem.go:6209
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -6128,7 +6217,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:6132
+//line kernels_tandem.go:6221
 }
 
 func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -6191,7 +6280,7 @@ func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, w
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6195
+//line kernels_tandem.go:6284
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -6203,7 +6292,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:6207
+//line kernels_tandem.go:6296
 }
 
 func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -6266,7 +6355,7 @@ func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6270
+//line kernels_tandem.go:6359
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -6278,7 +6367,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:6282
+//line kernels_tandem.go:6371
 }
 
 func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
@@ -6341,7 +6430,7 @@ func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64,
 		}
 	}
 	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6345
+//line kernels_tandem.go:6434
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
@@ -6353,7 +6442,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
 		}
 	}
-//line kernels_tandem.go:6357
+//line kernels_tandem.go:6446
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -6382,7 +6471,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6386
+//line kernels_tandem.go:6475
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -6397,22 +6486,22 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6401
+//line kernels_tandem.go:6490
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6406
+//line kernels_tandem.go:6495
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6411
+//line kernels_tandem.go:6500
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6416
+//line kernels_tandem.go:6505
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6439,17 +6528,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:6443
+//line kernels_tandem.go:6532
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6448
+//line kernels_tandem.go:6537
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6453
+//line kernels_tandem.go:6542
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6460,18 +6549,19 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6464
+//line kernels_tandem.go:6553
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-	/*line terms.go:126*/ t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
+//line terms.go:126
+	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:6470
+//line kernels_tandem.go:6560
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6475
+//line kernels_tandem.go:6565
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -6489,7 +6579,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 		return u_, v_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:6493
+//line kernels_tandem.go:6583
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -6525,7 +6615,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6529
+//line kernels_tandem.go:6619
 }
 
 func gpu_top(w_ gpu_wide) int64 {
@@ -6533,7 +6623,7 @@ func gpu_top(w_ gpu_wide) int64 {
 		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
 	}
 	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:6537
+//line kernels_tandem.go:6627
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64) int64 {
@@ -6544,7 +6634,7 @@ func gpu_digit(w_ gpu_wide, base_ int64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6548
+//line kernels_tandem.go:6638
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6573,7 +6663,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6577
+//line kernels_tandem.go:6667
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -6588,27 +6678,27 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6592
+//line kernels_tandem.go:6682
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6597
+//line kernels_tandem.go:6687
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6602
+//line kernels_tandem.go:6692
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6607
+//line kernels_tandem.go:6697
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6612
+//line kernels_tandem.go:6702
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -6626,7 +6716,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:6630
+//line kernels_tandem.go:6720
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -6662,7 +6752,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6666
+//line kernels_tandem.go:6756
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6691,7 +6781,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6695
+//line kernels_tandem.go:6785
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -6706,12 +6796,12 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6710
+//line kernels_tandem.go:6800
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:6715
+//line kernels_tandem.go:6805
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -6729,7 +6819,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:6733
+//line kernels_tandem.go:6823
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -6765,7 +6855,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6769
+//line kernels_tandem.go:6859
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6794,7 +6884,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:6798
+//line kernels_tandem.go:6888
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -6809,12 +6899,12 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6813
+//line kernels_tandem.go:6903
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:6818
+//line kernels_tandem.go:6908
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -6832,7 +6922,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 		return u_, v_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:6836
+//line kernels_tandem.go:6926
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -6868,7 +6958,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:173*/ lo_ := t11_
 	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6872
+//line kernels_tandem.go:6962
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -6878,12 +6968,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:6882
+//line kernels_tandem.go:6972
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:6887
+//line kernels_tandem.go:6977
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -6892,7 +6982,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:6896
+//line kernels_tandem.go:6986
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -6907,12 +6997,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:6911
+//line kernels_tandem.go:7001
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:6916
+//line kernels_tandem.go:7006
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -6921,32 +7011,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:6925
+//line kernels_tandem.go:7015
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:6930
+//line kernels_tandem.go:7020
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:6935
+//line kernels_tandem.go:7025
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:6940
+//line kernels_tandem.go:7030
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:6945
+//line kernels_tandem.go:7035
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:6950
+//line kernels_tandem.go:7040
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -6954,7 +7044,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:6958
+//line kernels_tandem.go:7048
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -6963,7 +7053,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:6967
+//line kernels_tandem.go:7057
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -6972,32 +7062,32 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:6976
+//line kernels_tandem.go:7066
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:6981
+//line kernels_tandem.go:7071
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:160*/ return int32(s_.index_)
-//line kernels_tandem.go:6986
+//line kernels_tandem.go:7076
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:161*/ return int32(s_.key_)
-//line kernels_tandem.go:6991
+//line kernels_tandem.go:7081
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:162*/ return s_.key_ >= least_
-//line kernels_tandem.go:6996
+//line kernels_tandem.go:7086
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:7001
+//line kernels_tandem.go:7091
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
@@ -7008,7 +7098,7 @@ func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-//line kernels_tandem.go:7012
+//line kernels_tandem.go:7102
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7023,13 +7113,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		}
 	}
 	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7027
+//line kernels_tandem.go:7117
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7033
+//line kernels_tandem.go:7123
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7043,35 +7133,36 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 			w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 		}
 	}
-	/*line ../../../internal/superacc/superacc.go:40*/ w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7048
+//line ../../../internal/superacc/superacc.go:40
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:7139
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:7053
+//line kernels_tandem.go:7144
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7059
+//line kernels_tandem.go:7150
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7064
+//line kernels_tandem.go:7155
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7070
+//line kernels_tandem.go:7161
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7075
+//line kernels_tandem.go:7166
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7087,7 +7178,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:7091
+//line kernels_tandem.go:7182
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7103,13 +7194,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128))}
 	/*line short.go:78*/ return t_
-//line kernels_tandem.go:7107
+//line kernels_tandem.go:7198
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:56*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:56*/ return t_
-//line kernels_tandem.go:7113
+//line kernels_tandem.go:7204
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide) gpu_reach {
@@ -7118,12 +7209,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide) gpu_reach {
 	}
 	t2_ := gpu_reach{least_: min(r_.least_, t_.exp_), top_: max(r_.top_, gpu_top(t_))}
 	/*line short.go:63*/ return t2_
-//line kernels_tandem.go:7122
+//line kernels_tandem.go:7213
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:82*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7127
+//line kernels_tandem.go:7218
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7148,7 +7239,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:47*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7152
+//line kernels_tandem.go:7243
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7181,7 +7272,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7185
+//line kernels_tandem.go:7276
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7189,7 +7280,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7193
+//line kernels_tandem.go:7284
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7207,7 +7298,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7211
+//line kernels_tandem.go:7302
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7215,7 +7306,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:7310
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7225,7 +7316,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7229
+//line kernels_tandem.go:7320
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7261,7 +7352,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7265
+//line kernels_tandem.go:7356
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7297,7 +7388,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7301
+//line kernels_tandem.go:7392
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7333,7 +7424,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7337
+//line kernels_tandem.go:7428
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7373,12 +7464,13 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
 	{
 		/*line ../../../internal/superacc/value.go:46*/ i_ := int64(0)
-		/*line ../../../internal/superacc/value.go:46*/ for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+//line ../../../internal/superacc/value.go:46
+		for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
 			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 		}
 	}
 	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:7382
+//line kernels_tandem.go:7474
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7409,8 +7501,9 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 			}
 		}
 	}
-	/*line ../../../internal/superacc/value.go:84*/ return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7414
+//line ../../../internal/superacc/value.go:84
+	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7507
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -7445,13 +7538,14 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 			}
 		}
 	}
-	/*line ../../../internal/superacc/value.go:109*/ return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7450
+//line ../../../internal/superacc/value.go:109
+	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7544
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7455
+//line kernels_tandem.go:7549
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -7467,12 +7561,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:7471
+//line kernels_tandem.go:7565
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7476
+//line kernels_tandem.go:7570
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -7488,18 +7582,18 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:7492
+//line kernels_tandem.go:7586
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:7497
+//line kernels_tandem.go:7591
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7503
+//line kernels_tandem.go:7597
 }
 
 func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
@@ -7514,18 +7608,18 @@ func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7518
+//line kernels_tandem.go:7612
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7524
+//line kernels_tandem.go:7618
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7529
+//line kernels_tandem.go:7623
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7534,7 +7628,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:7538
+//line kernels_tandem.go:7632
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -7550,7 +7644,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7554
+//line kernels_tandem.go:7648
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -7560,22 +7654,22 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:7564
+//line kernels_tandem.go:7658
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7569
+//line kernels_tandem.go:7663
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7574
+//line kernels_tandem.go:7668
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:7579
+//line kernels_tandem.go:7673
 }
 
 func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
@@ -7585,18 +7679,18 @@ func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
 			gpu_AddPart_(parts_, words_, p_, v_, k_)
 		}
 	}
-//line kernels_tandem.go:7589
+//line kernels_tandem.go:7683
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:7594
+//line kernels_tandem.go:7688
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7600
+//line kernels_tandem.go:7694
 }
 
 func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
@@ -7611,18 +7705,18 @@ func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7615
+//line kernels_tandem.go:7709
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7621
+//line kernels_tandem.go:7715
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7626
+//line kernels_tandem.go:7720
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7631,7 +7725,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:7635
+//line kernels_tandem.go:7729
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -7647,7 +7741,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7651
+//line kernels_tandem.go:7745
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -7657,17 +7751,17 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:7661
+//line kernels_tandem.go:7755
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7666
+//line kernels_tandem.go:7760
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:7765
 }
 
 func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
@@ -7682,7 +7776,7 @@ func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:7686
+//line kernels_tandem.go:7780
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -7691,7 +7785,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:7695
+//line kernels_tandem.go:7789
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -7707,12 +7801,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7711
+//line kernels_tandem.go:7805
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7716
+//line kernels_tandem.go:7810
 }
 
 func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
@@ -7727,7 +7821,7 @@ func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
 		}
 	}
 	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7731
+//line kernels_tandem.go:7825
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -7736,7 +7830,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:7740
+//line kernels_tandem.go:7834
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -7752,32 +7846,32 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:7850
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7761
+//line kernels_tandem.go:7855
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:7860
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7771
+//line kernels_tandem.go:7865
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:7776
+//line kernels_tandem.go:7870
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:7781
+//line kernels_tandem.go:7875
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -7786,7 +7880,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:7790
+//line kernels_tandem.go:7884
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -7800,22 +7894,22 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:7804
+//line kernels_tandem.go:7898
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7809
+//line kernels_tandem.go:7903
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7814
+//line kernels_tandem.go:7908
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:7819
+//line kernels_tandem.go:7913
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -7824,7 +7918,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:7828
+//line kernels_tandem.go:7922
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -7838,17 +7932,17 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:7842
+//line kernels_tandem.go:7936
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:7847
+//line kernels_tandem.go:7941
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:7852
+//line kernels_tandem.go:7946
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7859,7 +7953,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7863
+//line kernels_tandem.go:7957
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -7869,7 +7963,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:7873
+//line kernels_tandem.go:7967
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -7877,7 +7971,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7881
+//line kernels_tandem.go:7975
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -7891,27 +7985,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:7895
+//line kernels_tandem.go:7989
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:7900
+//line kernels_tandem.go:7994
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7905
+//line kernels_tandem.go:7999
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:7910
+//line kernels_tandem.go:8004
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7915
+//line kernels_tandem.go:8009
 }
 
 func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -7919,12 +8013,12 @@ func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:7923
+//line kernels_tandem.go:8017
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:7928
+//line kernels_tandem.go:8022
 }
 
 func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -7932,12 +8026,12 @@ func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:7936
+//line kernels_tandem.go:8030
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:7941
+//line kernels_tandem.go:8035
 }
 
 func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -7945,7 +8039,7 @@ func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:7949
+//line kernels_tandem.go:8043
 }
 
 func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -7953,7 +8047,7 @@ func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:8051
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -7968,7 +8062,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:7972
+//line kernels_tandem.go:8066
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -7983,7 +8077,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:7987
+//line kernels_tandem.go:8081
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8007,7 +8101,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8011
+//line kernels_tandem.go:8105
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8016,7 +8110,8 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	_ = exp_
 	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:161*/ one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
+//line ../../../internal/superacc/value.go:161
+	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
 	t_ := b_ & (one_ - uint64(1))
 	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
 	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
@@ -8025,10 +8120,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 		return m_, gpu_lowest(precision_, inf_), true
 	}
 	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:8029
+//line kernels_tandem.go:8124
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8034
+//line kernels_tandem.go:8129
 }
