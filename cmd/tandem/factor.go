@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -91,11 +90,6 @@ type resultWriter func(ctx context.Context, out *output, bar *progress, rec *rec
 
 func factorizationsOf[T linalg.Float]() factorizations {
 	return factorizations{lu: factorLU[T], cholesky: factorCholesky[T], solve: solveLU[T]}
-}
-
-func factorizationsIn(t element.Type) factorizations {
-	none := func() factorizations { return factorizations{} }
-	return element.ByType(t, factorizationsOf[float32], factorizationsOf[float64], none)()
 }
 
 // resultOf writes m as an array of a shape.

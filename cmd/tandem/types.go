@@ -51,6 +51,12 @@ func operationsIn(t element.Type) operations {
 	return element.ByType(t, operationsOf[float32], operationsOf[float64], operationsOf[int32])()
 }
 
+// factorizationsIn chooses those of a type.
+func factorizationsIn(t element.Type) factorizations {
+	none := func() factorizations { return factorizations{} }
+	return element.ByType(t, factorizationsOf[float32], factorizationsOf[float64], none)()
+}
+
 // parseNumber reads a number of type T.
 func parseNumber[T linalg.Element](text string) (T, error) {
 	var t T
