@@ -67,9 +67,9 @@
 //   - A NaN is a pivot of LU before all numbers.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
-//   - Levels 1 and 2 of float64 with fewer than 16 rows, and of float32 with fewer than 32, take two
-//     to five times as long as gonum's, some ten nanoseconds more a call; syr and syr2 of up to 4
-//     rows up to ten times. Complex64 products of up to 4 rows take 0.2 microseconds, up to five
+//   - Levels 1 and 2 of float64 with fewer than 16 rows, and of float32 with fewer than 32, take
+//     two to five times as long as gonum's, some ten nanoseconds more a call; syr and syr2 of up to
+//     4 rows up to ten times. Complex64 products of up to 4 rows take 0.2 microseconds, up to five
 //     times as long.
 //   - Some calls with few elements take longer than gonum's, up to 2.6 times as long: an element is
 //     one chain of fused multiply-adds, which the processor cannot begin in several places. Such
