@@ -171,7 +171,9 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 	blocks := 0
 	if cols > 1 {
 		if l.turns = 64; info.Host {
-			l.lanes = min(256, (cols+15)/16*16)
+			for l.lanes = 16; l.lanes < min(cols, 256); { // few sizes: PoCL compiles a kernel for each
+				l.lanes *= 2
+			}
 		}
 		blocks = (xr + l.turns - 1) / l.turns
 	} else {
