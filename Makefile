@@ -153,7 +153,7 @@ $(ACTIONLINT):
 # minutes, and of what the compiler does in one goroutine.
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
 RACE_SKIP_CASES = ^TestSuite$$/./^Conformance$$|^TestSharedConformance$$/cudasim
-NO_GOROUTINES = /array|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
+NO_GOROUTINES = /array|/examples/scripts|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 
 race: TIMEOUT = 20m
 race:
