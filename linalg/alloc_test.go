@@ -72,7 +72,7 @@ func wantNoAllocs[T linalg.Element](t *testing.T, s *linalg.Session) {
 	t.Helper()
 	most := 0.0
 	if s.Info().Driver == "cpu" {
-		most = 4
+		most = 5 // of a map without machine code, which the tag purego leaves out
 	}
 	x, y, z := zeros[T](t, s, 64), zeros[T](t, s, 64), zeros[T](t, s, 64)
 	for name, f := range map[string]func() error{
