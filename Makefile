@@ -153,12 +153,13 @@ $(ACTIONLINT):
 # minutes, and of what the compiler does in one goroutine.
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
 RACE_SKIP_CASES = ^TestSuite$$/./^Conformance$$|^TestSharedConformance$$/cudasim
-NO_GOROUTINES = /array|/examples/scripts|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
+NO_GOROUTINES = /array|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
+ON_ARRAYS = /examples/scripts
 
 race: TIMEOUT = 20m
 race:
 	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
-		-skip '$(RACE_SKIP)|$(RACE_SKIP_CASES)' $$(go list ./... | grep -vE '$(NO_GOROUTINES)')
+		-skip '$(RACE_SKIP)|$(RACE_SKIP_CASES)' $$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
 # The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
 # load libraries, and the program), the compiler's own FMA and wider vectors (a plain run is
