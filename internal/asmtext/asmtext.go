@@ -4,8 +4,8 @@ package asmtext
 import "strings"
 
 // Join puts several instructions on a line of at most width columns, where text has one a line. A
-// line ends with a jump and before a label. Directives, and instructions that name a function's
-// arguments, which go vet checks line by line, stay alone.
+// line ends with a jump or a comment, and before a label. Directives, and instructions that name a
+// function's arguments, which go vet checks line by line, stay alone.
 func Join(text string, width int) string {
 	var b strings.Builder
 	column := 0 // of the line that goes on, or 0
@@ -30,7 +30,7 @@ func Join(text string, width int) string {
 			b.WriteString(line)
 			column = tab + len(code)
 		}
-		if jump(code) {
+		if ends(code) {
 			b.WriteByte('\n')
 			column = 0
 		}
@@ -45,4 +45,7 @@ const tab = 4 // columns
 
 func alone(code string) bool { return strings.Contains(code, "(FP)") || strings.HasPrefix(code, "//") }
 
-func jump(code string) bool { return code[0] == 'J' || strings.HasPrefix(code, "RET") }
+// ends tells whether an instruction ends its line.
+func ends(code string) bool {
+	return code[0] == 'J' || strings.HasPrefix(code, "RET") || strings.Contains(code, "//")
+}

@@ -17,6 +17,8 @@ loop:
 	INCQ BX
 	MOVQ AX, (DI)
 	MOVQ BX, 8(DI)
+	WORD $1 // f
+	WORD $2 // g
 	RET
 `
 	const want = `#include "textflag.h"
@@ -28,9 +30,11 @@ TEXT ·f(SB), NOSPLIT, $0-8
 loop:
 	INCQ AX; DECQ CX; JNZ loop
 	INCQ BX; MOVQ AX, (DI)
-	MOVQ BX, 8(DI); RET
+	MOVQ BX, 8(DI); WORD $1 // f
+	WORD $2 // g
+	RET
 `
-	if got := Join(text, 30); got != want {
+	if got := Join(text, 36); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
