@@ -33,6 +33,10 @@ func (m Matrix[T]) Format(f fmt.State, verb rune) {
 // Format prints the elements as [Matrix.Format] does, which it waits for. Where they cannot be had
 // it prints the error of [Array.Download] in their place, as package fmt does.
 func (a *Array[T]) Format(f fmt.State, verb rune) {
+	if a == nil { // fmt would recover, but vendors' drivers take signals for themselves
+		io.WriteString(f, "<nil>")
+		return
+	}
 	if verb == 's' || a.rows == 0 || a.cols == 0 {
 		io.WriteString(f, a.String())
 		return
