@@ -74,13 +74,10 @@ func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 			_, _, z := g.Group(group)
 			coverGroup(g, group, h, w, m, n, func(i, j, h, w int) {
 				a, b, c := a0.from(z*strideA).at(i, 0), b0.from(z*strideB).at(0, j), c0.from(z*strideC).at(i, j)
-				switch {
-				case flags&flagContinue == 0:
+				if flags&flagContinue == 0 {
 					host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
-				case flags&flagNegate == 0:
-					host.AddMul(h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
-				default:
-					host.SubMul(h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
+				} else {
+					host.Update(flags&flagNegate != 0, h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
 				}
 			})
 		}

@@ -110,14 +110,11 @@ func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error)
 	if err != nil || p.k == 0 || x.alpha == 0 {
 		return false, err
 	}
-	switch {
-	case !x.chain:
+	if x.chain {
+		host.Update(x.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+	} else {
 		host.GemmTrans(x.tA != blas.NoTrans, x.tB != blas.NoTrans, p.m, p.n, p.k, T(x.alpha), a.Data, a.Stride,
 			b.Data, b.Stride, T(x.beta), c.Data, c.Stride)
-	case x.alpha > 0:
-		host.AddMul(p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
-	default:
-		host.SubMul(p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 	}
 	return true, nil
 }

@@ -55,10 +55,8 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 				if err := updateOn(inner, s, negate, x, y, z); err != nil {
 					return err
 				}
-			} else if negate {
-				host.SubMul(m, n, k, a, lda, b, ldb, c, ldc)
 			} else {
-				host.AddMul(m, n, k, a, lda, b, ldb, c, ldc)
+				host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
 			}
 			if done += work; report != nil {
 				report(min(done/total, 1))

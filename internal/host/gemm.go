@@ -57,15 +57,16 @@ func (kern *microKernel[T]) tiles(m, n, k int, a []T, lda int, b []T, ldb int, c
 // reads neither A nor B, and leaves C as it is. So a product may be cut anywhere in k: its parts,
 // one after the other, have the bits of the whole.
 func AddMul[T element.Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-	addMul(false, m, n, k, a, lda, b, ldb, c, ldc)
+	Update(false, m, n, k, a, lda, b, ldb, c, ldc)
 }
 
 // SubMul is [AddMul] for C - A*B: every element is acc = fma(-a[i,p], b[p,j], acc), from c[i,j].
 func SubMul[T element.Element](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-	addMul(true, m, n, k, a, lda, b, ldb, c, ldc)
+	Update(true, m, n, k, a, lda, b, ldb, c, ldc)
 }
 
-func addMul[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+// Update is [AddMul], or with negate [SubMul].
+func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	check("C", m, n, ldc, len(c))
 	if m == 0 || n == 0 || k == 0 {
 		return

@@ -37,7 +37,7 @@ func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, l
 		}
 		return
 	}
-	h := half(n, base)
+	h := Half(n, base)
 	transposeTriangle(lower, h, x, ldx, y, ldy)
 	if lower {
 		host.Transpose(n-h, h, x[h*ldx:], ldx, y[h:], ldy)
@@ -52,7 +52,7 @@ func (s Solver[T]) cholesky(n int, a []T, lda int) (int, error) {
 	if n <= base {
 		return choleskyBase(n, a, lda), nil
 	}
-	h := half(n, base)
+	h := Half(n, base)
 	if row, err := s.cholesky(h, a, lda); row >= 0 || err != nil {
 		return row, err
 	}
@@ -119,7 +119,7 @@ func (s Solver[T]) subtractAbove(n, k int, bt, b []T, ldb int, c []T, ldc int) e
 	if n <= squareBlock {
 		return nil
 	}
-	h := half(n, squareBlock)
+	h := Half(n, squareBlock)
 	if err := s.update(true, h, n-h, k, bt, k, b[h:], ldb, c[h:], ldc); err != nil {
 		return err
 	}

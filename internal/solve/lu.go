@@ -89,7 +89,7 @@ func (l *lu[T]) factor(j, end int) error {
 	case end-j <= luPanel:
 		return l.panel(j, end)
 	}
-	h := min(j+half(end-j, luPanel), l.m)
+	h := min(j+Half(end-j, luPanel), l.m)
 	if err := l.factor(j, h); err != nil {
 		return err
 	}

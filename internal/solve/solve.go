@@ -16,8 +16,8 @@ import "github.com/tandem-gpu/tandem/internal/host"
 // if Update is.
 type Solver[T host.Float] struct {
 	// Update is C = C + A*B, or with negate C - A*B, for C of m by n and A of m by k, in chains
-	// that start from C: host.AddMul and host.SubMul, which nil stands for. An error of it ends the
-	// work, and leaves what was to be overwritten undefined.
+	// that start from C: host.Update, which nil stands for. An error of it ends the work and leaves
+	// undefined what was to be overwritten.
 	Update func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error
 }
 
@@ -26,13 +26,11 @@ func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb i
 	case m == 0 || n == 0 || k == 0:
 	case s.Update != nil:
 		return s.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
-	case negate:
-		host.SubMul(m, n, k, a, lda, b, ldb, c, ldc)
 	default:
-		host.AddMul(m, n, k, a, lda, b, ldb, c, ldc)
+		host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
 	}
 	return nil
 }
 
-// half is where n rows are divided: at a multiple of block near their middle.
-func half(n, block int) int { return (n/2 + block - 1) / block * block }
+// Half is where n rows are divided: at a multiple of block near their middle.
+func Half(n, block int) int { return (n/2 + block - 1) / block * block }

@@ -175,7 +175,7 @@ func (x *work[T]) solveRows(i, k int) error {
 		x.solveBase(i, k)
 		return nil
 	}
-	h := i + half(k-i, base)
+	h := i + Half(k-i, base)
 	if err := x.solveRows(i, h); err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (x *work[T]) multiplyRows(i, k int) error {
 		x.multiplyBase(i, k)
 		return nil
 	}
-	h := i + half(k-i, base)
+	h := i + Half(k-i, base)
 	if err := x.multiplyRows(i, h); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -25,9 +26,6 @@ func symm[T float](e *engine, left, lower bool, alpha T, a, b linalg.Matrix[T], 
 // symmetricBlock is the rows of a symmetric matrix that are not divided any more. Bits do not
 // depend on it.
 const symmetricBlock = 64
-
-// half is where a matrix of n rows is divided: at a multiple of the block near its middle.
-func half(n, block int) int { return (n/2 + block - 1) / block * block }
 
 // syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product.
 func syrk[T float](
@@ -75,7 +73,7 @@ func (p *triangleProduct[T]) run(i int, c linalg.Matrix[T]) {
 		p.block(i, c)
 		return
 	}
-	h := half(n, symmetricBlock)
+	h := solve.Half(n, symmetricBlock)
 	p.run(i, c.Slice(0, h, 0, h))
 	if p.lower {
 		gemm(p.e, p.alpha, blas.NoTrans, p.rows(i+h, i+n), blas.NoTrans, p.columns(i, i+h), p.beta, c.Slice(h, n, 0, h))

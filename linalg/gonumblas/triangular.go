@@ -56,11 +56,7 @@ func update[T float](e *engine, negate bool, a, b, c linalg.Matrix[T]) {
 		}
 		e.report(fmt.Sprintf("a product of %dx%d by %dx%d (%T) was", m, k, k, n, c.Data[0]), err)
 	}
-	if negate {
-		host.SubMul(m, n, k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
-	} else {
-		host.AddMul(m, n, k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
-	}
+	host.Update(negate, m, n, k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
 // deviceUpdate is update on the device. One that fails leaves C as it was.
