@@ -78,8 +78,11 @@ func same[T Element | bool](x T) T { return x }
 func Fill[T Element | bool](c *Array[T], v T) error { return Copy(c, Value(v)) }
 
 // Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
-// int32's range becomes the nearest that there is, and NaN 0.
-func Convert[D, S Element, A Arg[S]](c *Array[D], a A) error {
+// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy.
+func Convert[D, S Element](c *Array[D], a *Array[S]) error {
+	if same, ok := any(c).(*Array[S]); ok {
+		return Copy(same, a)
+	}
 	return launchConvert[D, S](session(c), c, a)
 }
 

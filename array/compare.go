@@ -25,20 +25,20 @@ func LessEqual[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
 func lessEqual[T Element](x, y T) bool { return x <= y }
 
 // Equal makes c true where a equals b; NaN equals nothing.
-func Equal[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+func Equal[T Element | bool, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
 	return launchEquals[T](session(c), c, a, b)
 }
 
-//tandem:map float32 float64 int32
-func equals[T Element](x, y T) bool { return x == y }
+//tandem:map float32 float64 int32 bool
+func equals[T Element | bool](x, y T) bool { return x == y }
 
 // NotEqual makes c true where a differs from b; NaN differs from all.
-func NotEqual[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
+func NotEqual[T Element | bool, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
 	return launchNotEqual[T](session(c), c, a, b)
 }
 
-//tandem:map float32 float64 int32
-func notEqual[T Element](x, y T) bool { return x != y }
+//tandem:map float32 float64 int32 bool
+func notEqual[T Element | bool](x, y T) bool { return x != y }
 
 // Greater makes c true where a is above b.
 func Greater[T Element, B Arg[T]](c *Array[bool], a *Array[T], b B) error {
@@ -84,19 +84,13 @@ func or(x, y bool) bool { return x || y }
 
 // Xor makes c true where a and b differ.
 func Xor[A, B Arg[bool]](c *Array[bool], a A, b B) error {
-	return launchXor(session(c), c, a, b)
+	return launchNotEqual[bool](session(c), c, a, b)
 }
-
-//tandem:map
-func xor(x, y bool) bool { return x != y }
 
 // Not makes c true where a is not.
 func Not[A Arg[bool]](c *Array[bool], a A) error {
-	return launchNot(session(c), c, a)
+	return launchEquals[bool](session(c), c, a, Value(false))
 }
-
-//tandem:map
-func not(x bool) bool { return !x }
 
 // Where makes c a where mask is true, and b elsewhere.
 func Where[T Element, A Arg[bool], B, D Arg[T]](c *Array[T], mask A, a B, b D) error {

@@ -351,11 +351,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "45ef975c589e17b5c4ca482245ec3a56", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "90d13f702d3d7b35f01550fb2a9363ab", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "f9f6b468c53fabc8f434bb4e1367c48f", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "d60e86cefff10b4e24da6787f3e186b3", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "430c861edd24bf96d3eb47dafb4486a1", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "1ffcd8591f3d2d467a9f608282095d45", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
 func launchSame[T interface {
@@ -399,17 +399,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "500345cc301ef991c3b4cab94709d9a0", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "2a914817ee6fa2f6a5d56fd4f17b6586", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "613de0e774526f63bef2bf043a86e7cf", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "a873abdba5fe2babc014650513c0ad8a", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "014f85896012fc27b1c610c318e63234", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "3aea3939bf96fac3711eb1b95ccfa9c3", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "840c41a63356fe16c324563114b01382", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "8f706b9697d104eadc427a9ff9c3f1e0", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "f9bf425904509a84f33532ae4c420100", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "4917ffb2b319d946c5eeb2bb8921cdb7", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "1fa5318fd8be10a1a7359755c01aafbd", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "eef8fef9b63d8b49e65c1b467cccc8be", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -454,7 +454,9 @@ var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "def474c0
 var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "e9e108df17b659aa852f78524f43ebeb", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as linalg.MapCall has it.
-func launchEquals[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchEquals[T interface {
+	float32 | float64 | int32 | bool
+}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := linalg.NewMapCall(s, equalsKernels.Of(*new(T)))
 	linalg.MapResult[bool](&call, z)
 	linalg.MapInput[T](&call, x)
@@ -466,6 +468,7 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(float32)}, Kernel: equalsFloat32Kernel},
 	{Types: []any{*new(float64)}, Kernel: equalsFloat64Kernel},
 	{Types: []any{*new(int32)}, Kernel: equalsInt32Kernel},
+	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
 }
 
 var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "7d0182d7bec177fe2e2f0f9e88c9cea5", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
@@ -474,8 +477,12 @@ var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "00fe0d29715330
 
 var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "8019693bf882a4034392059a253f2a09", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
+var equalsBoolKernel = kernelsPacked.Source("equals_bool", "99f5ad9cd5857e5f28f62d58ad4e0afe", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
+
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as linalg.MapCall has it.
-func launchNotEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchNotEqual[T interface {
+	float32 | float64 | int32 | bool
+}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := linalg.NewMapCall(s, notEqualKernels.Of(*new(T)))
 	linalg.MapResult[bool](&call, z)
 	linalg.MapInput[T](&call, x)
@@ -487,6 +494,7 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(float32)}, Kernel: notEqualFloat32Kernel},
 	{Types: []any{*new(float64)}, Kernel: notEqualFloat64Kernel},
 	{Types: []any{*new(int32)}, Kernel: notEqualInt32Kernel},
+	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
 }
 
 var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "c3d7a0716031dfb5eafcb7ad1dcd3b8c", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
@@ -494,6 +502,8 @@ var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "c3d7a07160
 var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "6b2ddfcb148da6b01d94b7dd56b83358", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
 var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "b8a508f30986856deb59645d14ef5692", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+
+var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "4cbbb66ee5b10ddef844acf40b23749f", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -551,27 +561,6 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 
 var orKernel = kernelsPacked.Source("or_kernel", "f17dc354baa92f8b98e4d58cbebeee94", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
-// launchXor makes z [xor] of the inputs, element by element, as linalg.MapCall has it.
-func launchXor[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, xorKernel)
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[bool](&call, x)
-	linalg.MapInput[bool](&call, y)
-	return call.Launch()
-}
-
-var xorKernel = kernelsPacked.Source("xor_kernel", "04eaa3369e85dce8a091f0c288f23d62", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_xor), support.Map2(xor)), support.Map2(xor), "compare.go")
-
-// launchNot makes z [not] of the inputs, element by element, as linalg.MapCall has it.
-func launchNot[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, notKernel)
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[bool](&call, x)
-	return call.Launch()
-}
-
-var notKernel = kernelsPacked.Source("not_kernel", "315bb394c74e927c3139e9983284a063", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_not), support.Map1(not)), support.Map1(not), "compare.go")
-
 // launchWhere makes z [where] of the inputs, element by element, as linalg.MapCall has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
 	call := linalg.NewMapCall(s, whereKernels.Of(*new(T)))
@@ -588,11 +577,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Source("where_float32", "a142def5c20a47b8572862ddfb982225", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Source("where_float32", "88889e0b6f0be624dc8844e80e569756", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Source("where_float64", "ef1097ebb47c6a292101ea36e659b3ba", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Source("where_float64", "62cbdc12e873d50f7466bc99950572d7", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Source("where_int32", "44af327bd638e05b8e6a62bb008d1ae3", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Source("where_int32", "fcab592b485cca8ae4977a25d58f723e", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
 // launchNear makes z [near] of the inputs, element by element, as linalg.MapCall has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -610,9 +599,9 @@ var nearKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Source("near_float32", "4f71e73842186bc43b20c438a936035a", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = kernelsPacked.Source("near_float32", "260b4591c13d5488d04925220d9938f2", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
 
-var nearFloat64Kernel = kernelsPacked.Source("near_float64", "8d9bad7549c3ab12ad9cc5390ae7954f", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = kernelsPacked.Source("near_float64", "19430d0a8ddedd8ad447d5c22c180cdd", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1339,14 +1328,12 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "array.go", Head: "func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {", Hash: "fb83dbb451762f79e3539fce8e4b87723449af725a12ce99e047c01f81f0a521"},
 	{File: "compare.go", Head: "func less[T Element](x, y T) bool { return x < y }", Hash: "ef9fb337aceddaa08bd2fceda2125a9cda08c8830da24f3abab918ca294c124f"},
 	{File: "compare.go", Head: "func lessEqual[T Element](x, y T) bool { return x <= y }", Hash: "de9f7f977f044d2bcd8290b03f312af8ba8bea6021412cbee28938491ba77051"},
-	{File: "compare.go", Head: "func equals[T Element](x, y T) bool { return x == y }", Hash: "c84e6fd20974fef849f48832bcfac7d0242fbf138b7b1a37e56240b37f3dd966"},
-	{File: "compare.go", Head: "func notEqual[T Element](x, y T) bool { return x != y }", Hash: "8dc59301f969e8e5636571b19000afaead63f301ccededf22cfadbffa805632d"},
+	{File: "compare.go", Head: "func equals[T Element | bool](x, y T) bool { return x == y }", Hash: "4a0f32782741f67497b14815ceb33c7c460763327db36fbd3226b95b7d784850"},
+	{File: "compare.go", Head: "func notEqual[T Element | bool](x, y T) bool { return x != y }", Hash: "98f8daa755e6f5dacb3b544d25a8bfead806818f3600b5fdc8973aa469c4edae"},
 	{File: "compare.go", Head: "func isNaN[T Float](x T) bool { return x != x }", Hash: "ad0a2d6c298dd87325d8fa29eee32f2ddf9037921b5470496d950379755fe4ff"},
 	{File: "compare.go", Head: "func isFinite[T Float](x T) bool { return x-x == 0 }", Hash: "4a514e454860c2dccd94ba278dbd433ed434b476253709c76646eed82350480a"},
 	{File: "compare.go", Head: "func and(x, y bool) bool { return x && y }", Hash: "4592a6cb6b6828b147c53f39fb7fe27d7ce1d02a8c93771160b01e00877f7731"},
 	{File: "compare.go", Head: "func or(x, y bool) bool { return x || y }", Hash: "ff2a177d70ece32e644f3e8a5e6ea9a4355505f6e57bbeb148ab091609a85f01"},
-	{File: "compare.go", Head: "func xor(x, y bool) bool { return x != y }", Hash: "99db34931da8e4d37891fc0e286e5abda1882b946cbc1c18990306dd8d5bb356"},
-	{File: "compare.go", Head: "func not(x bool) bool { return !x }", Hash: "9e7a6c8e1b2932e6df8850333b31f2e3fd9e798a9ce58754ad92dda5aab15421"},
 	{File: "compare.go", Head: "func where[T Element](x bool, y, z T) T {", Hash: "643796d770447ab9728097b72527d18372b1bd05cc0fb59e69afc2c3d1e31ee6"},
 	{File: "compare.go", Head: "func near[T Float](x, y, rtol, atol T) bool {", Hash: "a33b0bf80622821b9d6ad7eb435a944dd32ab7974f61790e09cf96381a8ec521"},
 	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -1448,12 +1435,12 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:104*/ i_ := i1
+								/*line array.go:107*/ i_ := i1
 								{
 									{
-										/*line array.go:105*/ j_ := i0
+										/*line array.go:108*/ j_ := i0
 										{
-//line array.go:106
+//line array.go:109
 											z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
@@ -1464,7 +1451,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1468
+//line kernels_tandem.go:1455
 	}
 	return nil
 }
@@ -1504,12 +1491,12 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:104*/ i_ := i1
+								/*line array.go:107*/ i_ := i1
 								{
 									{
-										/*line array.go:105*/ j_ := i0
+										/*line array.go:108*/ j_ := i0
 										{
-//line array.go:106
+//line array.go:109
 											z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
@@ -1520,7 +1507,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1524
+//line kernels_tandem.go:1511
 	}
 	return nil
 }
@@ -1560,12 +1547,12 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:104*/ i_ := i1
+								/*line array.go:107*/ i_ := i1
 								{
 									{
-										/*line array.go:105*/ j_ := i0
+										/*line array.go:108*/ j_ := i0
 										{
-//line array.go:106
+//line array.go:109
 											z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 										}
 									}
@@ -1576,94 +1563,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1580
+//line kernels_tandem.go:1567
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1587
+//line kernels_tandem.go:1574
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1592
+//line kernels_tandem.go:1579
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1597
+//line kernels_tandem.go:1584
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1602
+//line kernels_tandem.go:1589
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1607
+//line kernels_tandem.go:1594
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1612
+//line kernels_tandem.go:1599
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1617
+//line kernels_tandem.go:1604
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1622
+//line kernels_tandem.go:1609
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1627
+//line kernels_tandem.go:1614
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1632
+//line kernels_tandem.go:1619
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1637
+//line kernels_tandem.go:1624
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1642
+//line kernels_tandem.go:1629
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1647
+//line kernels_tandem.go:1634
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1652
+//line kernels_tandem.go:1639
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1657
+//line kernels_tandem.go:1644
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1662
+//line kernels_tandem.go:1649
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1667
+//line kernels_tandem.go:1654
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1671,7 +1658,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1675
+//line kernels_tandem.go:1662
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1679,7 +1666,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1683
+//line kernels_tandem.go:1670
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1687,7 +1674,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1691
+//line kernels_tandem.go:1678
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1701,7 +1688,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1705
+//line kernels_tandem.go:1692
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1715,7 +1702,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1719
+//line kernels_tandem.go:1706
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1729,62 +1716,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1733
+//line kernels_tandem.go:1720
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1738
+//line kernels_tandem.go:1725
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1743
+//line kernels_tandem.go:1730
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1748
+//line kernels_tandem.go:1735
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1753
+//line kernels_tandem.go:1740
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1758
+//line kernels_tandem.go:1745
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1763
+//line kernels_tandem.go:1750
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1768
+//line kernels_tandem.go:1755
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1773
+//line kernels_tandem.go:1760
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1778
+//line kernels_tandem.go:1765
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1783
+//line kernels_tandem.go:1770
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1788
+//line kernels_tandem.go:1775
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1792,7 +1779,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1796
+//line kernels_tandem.go:1783
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1800,578 +1787,578 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1804
+//line kernels_tandem.go:1791
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1809
+//line kernels_tandem.go:1796
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1814
+//line kernels_tandem.go:1801
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1819
+//line kernels_tandem.go:1806
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1824
+//line kernels_tandem.go:1811
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1829
+//line kernels_tandem.go:1816
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1834
+//line kernels_tandem.go:1821
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1839
+//line kernels_tandem.go:1826
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1844
+//line kernels_tandem.go:1831
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1849
+//line kernels_tandem.go:1836
 }
 
 func gpu_convert(x_ float64) float32 {
-	/*line array.go:87*/ return float32(x_)
-//line kernels_tandem.go:1854
+	/*line array.go:90*/ return float32(x_)
+//line kernels_tandem.go:1841
 }
 
 func gpu_convert_(x_ int32) float32 {
-	/*line array.go:87*/ return float32(x_)
-//line kernels_tandem.go:1859
+	/*line array.go:90*/ return float32(x_)
+//line kernels_tandem.go:1846
 }
 
 func gpu_convert__(x_ float32) float64 {
-	/*line array.go:87*/ return float64(x_)
-//line kernels_tandem.go:1864
+	/*line array.go:90*/ return float64(x_)
+//line kernels_tandem.go:1851
 }
 
 func gpu_convert___(x_ int32) float64 {
-	/*line array.go:87*/ return float64(x_)
-//line kernels_tandem.go:1869
+	/*line array.go:90*/ return float64(x_)
+//line kernels_tandem.go:1856
 }
 
 func gpu_convert____(x_ float32) int32 {
-	/*line array.go:87*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1874
+	/*line array.go:90*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1861
 }
 
 func gpu_convert_____(x_ float64) int32 {
-	/*line array.go:87*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1879
+	/*line array.go:90*/ return support.Int[int32](x_)
+//line kernels_tandem.go:1866
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1884
+//line kernels_tandem.go:1871
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1889
+//line kernels_tandem.go:1876
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1894
+//line kernels_tandem.go:1881
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1899
+//line kernels_tandem.go:1886
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1904
+//line kernels_tandem.go:1891
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1909
+//line kernels_tandem.go:1896
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1914
+//line kernels_tandem.go:1901
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1919
+//line kernels_tandem.go:1906
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1924
+//line kernels_tandem.go:1911
+}
+
+func gpu_equals___(x_ bool, y_ bool) bool {
+	/*line compare.go:33*/ return x_ == y_
+//line kernels_tandem.go:1916
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1929
+//line kernels_tandem.go:1921
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1934
+//line kernels_tandem.go:1926
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1939
+//line kernels_tandem.go:1931
+}
+
+func gpu_notEqual___(x_ bool, y_ bool) bool {
+	/*line compare.go:41*/ return x_ != y_
+//line kernels_tandem.go:1936
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1944
+//line kernels_tandem.go:1941
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:1946
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1954
+//line kernels_tandem.go:1951
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1959
+//line kernels_tandem.go:1956
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1964
+//line kernels_tandem.go:1961
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1969
-}
-
-func gpu_xor(x_ bool, y_ bool) bool {
-	/*line compare.go:91*/ return x_ != y_
-//line kernels_tandem.go:1974
-}
-
-func gpu_not(x_ bool) bool {
-	/*line compare.go:99*/ return !x_
-//line kernels_tandem.go:1979
+//line kernels_tandem.go:1966
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
-	/*line compare.go:108*/ if x_ {
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1987
+//line kernels_tandem.go:1974
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
-	/*line compare.go:108*/ if x_ {
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1995
+//line kernels_tandem.go:1982
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
-	/*line compare.go:108*/ if x_ {
+	/*line compare.go:102*/ if x_ {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2003
+//line kernels_tandem.go:1990
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
-	/*line compare.go:134*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
+	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:2009
+//line kernels_tandem.go:1996
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
-	/*line compare.go:134*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
+	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2015
+//line kernels_tandem.go:2002
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2020
+//line kernels_tandem.go:2007
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2025
+//line kernels_tandem.go:2012
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2030
+//line kernels_tandem.go:2017
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2035
+//line kernels_tandem.go:2022
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2040
+//line kernels_tandem.go:2027
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2045
+//line kernels_tandem.go:2032
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2050
+//line kernels_tandem.go:2037
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2055
+//line kernels_tandem.go:2042
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2060
+//line kernels_tandem.go:2047
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2065
+//line kernels_tandem.go:2052
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2070
+//line kernels_tandem.go:2057
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2075
+//line kernels_tandem.go:2062
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2080
+//line kernels_tandem.go:2067
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2085
+//line kernels_tandem.go:2072
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2090
+//line kernels_tandem.go:2077
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2095
+//line kernels_tandem.go:2082
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2100
+//line kernels_tandem.go:2087
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2105
+//line kernels_tandem.go:2092
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2110
+//line kernels_tandem.go:2097
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2115
+//line kernels_tandem.go:2102
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2120
+//line kernels_tandem.go:2107
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2125
+//line kernels_tandem.go:2112
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2130
+//line kernels_tandem.go:2117
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2135
+//line kernels_tandem.go:2122
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2140
+//line kernels_tandem.go:2127
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2145
+//line kernels_tandem.go:2132
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2150
+//line kernels_tandem.go:2137
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2155
+//line kernels_tandem.go:2142
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2160
+//line kernels_tandem.go:2147
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2165
+//line kernels_tandem.go:2152
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2170
+//line kernels_tandem.go:2157
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2175
+//line kernels_tandem.go:2162
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2180
+//line kernels_tandem.go:2167
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2185
+//line kernels_tandem.go:2172
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2190
+//line kernels_tandem.go:2177
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2195
+//line kernels_tandem.go:2182
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2200
+//line kernels_tandem.go:2187
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2205
+//line kernels_tandem.go:2192
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2210
+//line kernels_tandem.go:2197
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2215
+//line kernels_tandem.go:2202
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2220
+//line kernels_tandem.go:2207
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2225
+//line kernels_tandem.go:2212
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:2217
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2222
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2240
+//line kernels_tandem.go:2227
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2245
+//line kernels_tandem.go:2232
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2250
+//line kernels_tandem.go:2237
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2255
+//line kernels_tandem.go:2242
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2260
+//line kernels_tandem.go:2247
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2265
+//line kernels_tandem.go:2252
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2270
+//line kernels_tandem.go:2257
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2275
+//line kernels_tandem.go:2262
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2280
+//line kernels_tandem.go:2267
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2285
+//line kernels_tandem.go:2272
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2290
+//line kernels_tandem.go:2277
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2295
+//line kernels_tandem.go:2282
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2300
+//line kernels_tandem.go:2287
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2305
+//line kernels_tandem.go:2292
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2310
+//line kernels_tandem.go:2297
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2315
+//line kernels_tandem.go:2302
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2320
+//line kernels_tandem.go:2307
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2325
+//line kernels_tandem.go:2312
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2330
+//line kernels_tandem.go:2317
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2335
+//line kernels_tandem.go:2322
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2340
+//line kernels_tandem.go:2327
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2345
+//line kernels_tandem.go:2332
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2350
+//line kernels_tandem.go:2337
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2355
+//line kernels_tandem.go:2342
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2360
+//line kernels_tandem.go:2347
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2365
+//line kernels_tandem.go:2352
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2370
+//line kernels_tandem.go:2357
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2375
+//line kernels_tandem.go:2362
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2379,7 +2366,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2383
+//line kernels_tandem.go:2370
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2387,35 +2374,35 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2391
+//line kernels_tandem.go:2378
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2396
+//line kernels_tandem.go:2383
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2401
+//line kernels_tandem.go:2388
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2406
+//line kernels_tandem.go:2393
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2411
+//line kernels_tandem.go:2398
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2416
+//line kernels_tandem.go:2403
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2421
+//line kernels_tandem.go:2408
 }

@@ -201,8 +201,10 @@ func otherMaps(m *mapTester) {
 	type b = *Array[bool]
 	map2(m, "And", And[b, b], and)
 	map2(m, "Or", Or[b, b], or)
-	map2(m, "Xor", Xor[b, b], xor)
-	map1(m, "Not", Not[b], not)
+	map2(m, "Xor", Xor[b, b], notEqual[bool])
+	map2(m, "Equal", Equal[bool, b], equals[bool])
+	map2(m, "NotEqual", NotEqual[bool, b], notEqual[bool])
+	map1(m, "Not", Not[b], func(x bool) bool { return !x })
 	map1(m, "Copy", Copy[bool, b], same[bool])
 	map1(m, "Convert", Convert[float32, float64], func(x float64) float32 { return float32(x) })
 	map1(m, "Convert", Convert[float64, float32], func(x float32) float64 { return float64(x) })

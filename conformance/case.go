@@ -18,7 +18,8 @@ import (
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
 	// "transpose_tiled", an elementwise operation, such as "add", an elementary function, such as
-	// "gpu.Exp", or a factorization: "lu", "cholesky", "solve"
+	// "gpu.Exp", a function of package array, such as "array.Sum", or a factorization: "lu",
+	// "cholesky", "solve"
 	Kernel string
 	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -70,9 +71,10 @@ func (c *Case) function() int {
 	return slices.Index(functions.Names[:], name)
 }
 
-// supported tells whether the device of info can run the case: functions for float32 need float64.
+// supported tells whether the device of info can run the case: functions for float32 need float64,
+// and some of package array's.
 func (c *Case) supported(info *backend.Info) bool {
-	return kernels.Supports(info, c.Type) && (c.function() < 0 || info.Float64)
+	return kernels.Supports(info, c.Type) && (c.function() < 0 && c.array() == "" || info.Float64)
 }
 
 func (c *Case) transpose() bool {
@@ -159,6 +161,7 @@ func makeCases() (cases []*Case) {
 		m.products()
 		m.depths()
 		m.matrices()
+		m.arrays()
 		cases = append(cases, m.cases...)
 	}
 	return cases
@@ -293,12 +296,17 @@ type matrix[T element.Element] struct {
 }
 
 func generate[T element.Element](c *Case, rows, cols int, operand string) matrix[T] {
-	g := newGenerator(fmt.Sprintf("%s/%s/%dx%d/%s", c.Type, c.values, rows, cols, operand))
+	g := newGenerator(c.operandName(rows, cols, operand))
 	m := matrix[T]{rows, cols, make([]T, rows*cols)}
 	for i := range m.data {
 		m.data[i] = elementFrom[T](c.values, operand, g.next())
 	}
 	return m
+}
+
+// operandName is what an operand's generator starts with.
+func (c *Case) operandName(rows, cols int, operand string) string {
+	return fmt.Sprintf("%s/%s/%dx%d/%s", c.Type, c.values, rows, cols, operand)
 }
 
 // reference computes the result by the definition.
@@ -355,7 +363,12 @@ func (c *Case) Reference() string {
 	return in(c.Type).reference(c)
 }
 
-func referenceDigest[T element.Element](c *Case) string { return Digest(reference[T](c).data) }
+func referenceDigest[T element.Element](c *Case) string {
+	if c.array() != "" {
+		return Digest(arrayReference[T](c))
+	}
+	return Digest(reference[T](c).data)
+}
 
 // variants is the ways in which the device is to run the case: the parameters that are chosen for
 // it, and others as o has it.
@@ -404,6 +417,9 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		g := kernels.TransposeGrid(kernels.TextbookTranspose, c.M, c.N)
 		return []variant{{source: kernels.TransposeTiled(t), grid: g}}
 	}
+	if c.array() != "" {
+		return []variant{{}}
+	}
 	row := c.elementwise()
 	if name, ok := strings.CutPrefix(c.Kernel, functionPrefix); ok {
 		row = o.Elementary(name)
@@ -413,8 +429,8 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 
 // A variant is a kernel and the grid that covers the case.
 type variant struct {
-	params string // "" for those that the device gets by itself
-	source *backend.Source
+	params string          // "" for those that the device gets by itself
+	source *backend.Source // nil for cases of package array
 	grid   backend.Grid
 	row    *kernels.Elementwise // of elementwise operations
 	// the product's parameters, of factorizations, whose products have many shapes

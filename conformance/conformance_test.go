@@ -21,6 +21,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/conformance/arrays"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
@@ -58,7 +59,7 @@ func TestGolden(t *testing.T) {
 
 // reproduce.py, which shares nothing with this program but the description of the package, finds
 // the golden digests of small products in every type, of every kind of values, packed and not, with
-// every alpha and beta.
+// every alpha and beta, of factorizations, and of small arrays.
 func TestReproduce(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -66,7 +67,7 @@ func TestReproduce(t *testing.T) {
 	}
 	args := []string{"reproduce.py"}
 	for _, c := range conformance.Cases() {
-		if (c.Kernel == "matmul" || c.Kernel == "addmul") && c.M*c.N*c.K <= 1000 {
+		if reproducible(c) {
 			args = append(args, c.Name())
 		}
 	}
@@ -83,6 +84,16 @@ func TestReproduce(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, digest, golden[name])
 		}
 	}
+}
+
+func reproducible(c *conformance.Case) bool {
+	switch c.Kernel {
+	case "matmul", "addmul":
+		return c.M*c.N*c.K <= 1000
+	case "lu", "cholesky":
+		return c.M <= 20 && strings.Contains(c.Name(), "/uniform/")
+	}
+	return strings.HasPrefix(c.Kernel, "array.") && c.Kernel != "array.Normal" && c.M == 5
 }
 
 // Every set of parameters runs where that is asked for, and only the cases that match.
@@ -157,10 +168,10 @@ func open(t *testing.T, spec string) *backend.Device {
 
 func TestCPU(t *testing.T) {
 	dev := open(t, "cpu")
-	quick := run(t, dev, conformance.Options{Quick: true, Elementary: array.Elementary})
+	quick := run(t, dev, conformance.Options{Quick: true, Elementary: array.Elementary, Arrays: arrays.On})
 	full := quick
 	if !testing.Short() {
-		full = run(t, dev, conformance.Options{Elementary: array.Elementary})
+		full = run(t, dev, conformance.Options{Elementary: array.Elementary, Arrays: arrays.On})
 		if full.Cases != len(conformance.Cases()) || quick.Cases >= full.Cases {
 			t.Errorf("%d and %d cases run of %d", full.Cases, quick.Cases, len(conformance.Cases()))
 		}

@@ -1,7 +1,7 @@
 // Package conformance shows that a device keeps the numerics contract: it runs every built-in
 // kernel over inputs that anyone can reproduce, and compares SHA-256 digests of the results with
-// golden ones, which the plain reference of package internal/host made. With package elementary it
-// runs a kernel of the elementary functions too.
+// golden ones, which plain references made: package internal/host, and big integers for exact sums.
+// The elementary functions, and what package array computes, are the caller's to give: see Options.
 //
 // # Cases
 //
@@ -16,6 +16,7 @@
 //	        all of M by N;
 //	        gpu.Exp, gpu.Pow and so on: C is that function of package gpu, element by element: of
 //	        A's elements, or of A's and B's, by packages rmath/f32 and rmath
+//	array.Sum and so on: functions of package array, see below
 //	lu, cholesky, solve: see below
 //	TYPE    float32, float64 or int32
 //	VALUES  uniform, subnormal, underflow, wide or special: what the operands hold
@@ -30,6 +31,16 @@
 // the type. That of cholesky is L, with +0 above the diagonal, of the symmetric A of M by M whose
 // lower triangle is operand a's, but for the diagonal: that is |a[i,i]| + 16*M. That of solve is X
 // of A*X = B, for A of M by M and B of M by N.
+//
+// Of package array A is M by N, B too, and C is a row. Results are elements of the type, indices as
+// numbers; of reductions first that over all, then one for each column, then one for each row:
+//
+//	array.Sum, array.Mean, array.Norm (of kind 2), array.Max, array.ArgMax
+//	array.CumSum
+//	array.Sort      each row sorted, and after all of them what ArgSort gives
+//	array.Map       a*b + c, rounded once, where a < b, else a - b
+//	array.Uniform, array.Normal, array.Integers (from -2^30 to 3*2^29 - 1)
+//	                stream 5 of a seed, which is the first state of the generator of operand a
 //
 // # Inputs
 //
@@ -57,8 +68,8 @@
 //	           modulo 10) of +0, -0, +infinity, -infinity, NaN, the smallest subnormal,
 //	           the largest finite, its negative, 1, -1
 //
-// reproduce.py computes digests from this description, in Python and with exact fractions; it
-// shares no code with Tandem.
+// reproduce.py computes digests of products, lu, cholesky and package array from this description,
+// in Python and with exact fractions; it shares no code with Tandem.
 //
 // # Digests
 //
@@ -67,6 +78,6 @@
 // cases. The overall digest is the SHA-256 of the names and digests of the cases that were run,
 // "NAME DIGEST\n" each, in the order of the names' bytes, which is also that of golden.json.
 //
-// Every run also checks what no digest shows: that nothing outside the result was written, and that
-// the operands stayed as they were.
+// Every run also checks what no digest shows, but for package array: that nothing outside the
+// result was written, and that the operands stayed as they were.
 package conformance

@@ -38,6 +38,9 @@ type Options struct {
 	// Elementary has the elementary functions, which the cases name as package gpu does: those of
 	// package array are array.Elementary. nil leaves their cases out.
 	Elementary func(name string) *kernels.Elementwise
+	// Arrays gives what computes operations of package array on a device: conformance/arrays.On. It
+	// is called once. Results are packed elements of the operands' type; nil leaves those out.
+	Arrays func(dev *backend.Device) (func(*ArrayOperation) (any, error), error)
 	// Match tells which cases to run; nil is all of them.
 	Match func(*Case) bool
 	// Limit is how long one run, and the compilation before it, may take; 0 is without end. Beyond
@@ -89,6 +92,7 @@ func Run(ctx context.Context, dev *backend.Device, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.open = o.Arrays
 	groups, behind := byKernel(jobs), 0
 	inOrder := slices.Concat(groups...)
 	done := func(x result) {
@@ -130,6 +134,11 @@ func (o *Options) progress(done, total int) {
 	}
 }
 
+// has tells whether there is what runs a case.
+func (o *Options) has(c *Case) bool {
+	return (o.Elementary != nil || c.function() < 0) && (o.Arrays != nil || c.array() == "")
+}
+
 // A job is a case to run with one set of parameters.
 type job struct {
 	c      *Case
@@ -147,7 +156,7 @@ type result struct {
 func (r *Report) plan(o Options) (jobs []*job) {
 	for _, c := range Cases() {
 		switch {
-		case o.Quick && !c.Quick || o.Elementary == nil && c.function() >= 0 || o.Match != nil && !o.Match(c):
+		case o.Quick && !c.Quick || !o.has(c) || o.Match != nil && !o.Match(c):
 			continue
 		case !c.supported(&r.Device):
 			r.Skipped++
@@ -191,13 +200,15 @@ func (r *Report) judge(jobs []*job) {
 
 // A session is a device at work.
 type session struct {
-	dev *backend.Device
-	q   *backend.Queue
+	dev    *backend.Device
+	q      *backend.Queue
+	open   func(*backend.Device) (func(*ArrayOperation) (any, error), error) // Options.Arrays
+	arrays func(*ArrayOperation) (any, error)                                // what it gave
 }
 
 func newSession(dev *backend.Device) (*session, error) {
 	q, err := dev.NewQueue()
-	return &session{dev, q}, err
+	return &session{dev: dev, q: q}, err
 }
 
 // byKernel groups jobs by their kernels, so that each is compiled once.
@@ -227,10 +238,13 @@ func (s *session) run(ctx context.Context, groups [][]*job, done func(result)) e
 	return nil
 }
 
-// runKernel is run for the jobs of one kernel.
+// runKernel is run for the jobs of one kernel, or for those of package array.
 func (s *session) runKernel(ctx context.Context, jobs []*job, done func(result)) error {
-	k, failed := s.dev.Compile(jobs[0].v.source)
-	if failed == nil {
+	var k *backend.Kernel
+	var failed error
+	if source := jobs[0].v.source; source == nil {
+		s.arrays, failed = s.open(s.dev)
+	} else if k, failed = s.dev.Compile(source); failed == nil {
 		defer k.Release()
 	}
 	for _, j := range jobs {
@@ -352,6 +366,13 @@ func firstDifference(a, b []byte) int {
 }
 
 func runOf[T element.Element](c *Case, x *session, k *backend.Kernel, v variant) (string, error) {
+	if c.array() != "" {
+		result, err := x.arrays(arrayOperation[T](c))
+		if err != nil {
+			return "", err
+		}
+		return Digest(result.([]T)), nil
+	}
 	a, b, out := operands[T](c)
 	var placed []*operandBuffer[T]
 	defer func() {

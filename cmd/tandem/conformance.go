@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/conformance/arrays"
 )
 
 func newConformance(a *app) *cobra.Command {
@@ -18,13 +19,14 @@ func newConformance(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Show that a device gives the contract's bits",
-		Long: `Conformance runs every built-in kernel, and every elementary function, on the
-device that --backend, or TANDEM_BACKEND, chooses (all: on every device of every
-driver), over inputs that anyone can reproduce, and compares the SHA-256 digest
-of each result with the one that the plain reference gives: on and off every
-tile, with gaps between rows, subnormal numbers, underflow, infinities and NaN,
-in every type that the device supports, with every set of tile parameters that
-it may be given for what is not thin. A case that takes five minutes ends the run.
+		Long: `Conformance runs every built-in kernel, every elementary function, and sums,
+sorts and random numbers of arrays, on the device that --backend, or
+TANDEM_BACKEND, chooses (all: on every device of every driver), over inputs that
+anyone can reproduce, and compares the SHA-256 digest of each result with the
+one that the plain reference gives: on and off every tile, with gaps between
+rows, subnormal numbers, underflow, infinities and NaN, in every type that the
+device supports, with every set of tile parameters that it may be given for what
+is not thin. A case that takes five minutes ends the run.
 
 --mpi computes the products on all processes of a job, each on its device. The
 digest is the same for any number of processes.
@@ -120,6 +122,7 @@ func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conf
 	r, err := conformance.Run(ctx, dev, conformance.Options{
 		Quick:      quick,
 		Elementary: array.Elementary,
+		Arrays:     arrays.On,
 		Limit:      runLimit,
 		Progress:   func(done, total int) { p.at(float64(done) / float64(total)) },
 	})

@@ -27,7 +27,7 @@ func kmeans(w io.Writer, s *linalg.Session, n int) result {
 		check(distances.Gemm(-2, blas.NoTrans, x, blas.Trans, centres, 0))
 		check(array.Add(distances, distances, reshape(norms, 1, k)), array.ArgMin(nearest, distances))
 		check(array.Equal(is, nearest, clusters), array.Where(member, is, number(1), number(0)))
-		check(array.Count(counts, is), array.Convert[float32, int32](sizes, counts))
+		check(array.Count(counts, is), array.Convert(sizes, counts))
 		check(array.Maximum(sizes, sizes, number(1)))
 		check(centres.Gemm(1, blas.Trans, member, blas.NoTrans, x, 0))
 		check(array.Div(centres, centres, reshape(sizes, k, 1)))

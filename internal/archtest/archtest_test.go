@@ -129,6 +129,7 @@ var rules = []rule{
 		"internal/tuning",
 	}},
 	{pkg: "conformance/internal/functions", may: []string{"gpu"}},
+	{pkg: "conformance/arrays", may: []string{"array", "backend", "conformance", "linalg"}},
 
 	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
