@@ -17,6 +17,7 @@ import (
 var factors = map[string][][2]int{
 	"lu":       {{5, 5}, {33, 20}, {20, 33}, {100, 100}, {130, 70}, {70, 130}},
 	"cholesky": {{5, 5}, {33, 33}, {100, 100}},
+	"qr":       {{5, 5}, {33, 20}, {20, 33}, {100, 70}, {70, 130}},
 	"solve":    {{5, 3}, {33, 1}, {100, 7}},
 }
 
@@ -46,7 +47,7 @@ func (c *Case) factorVariant(info *backend.Info) variant {
 
 // factorOperands makes A and B: of a symmetric matrix A's lower triangle counts.
 func factorOperands[T host.Float](c *Case) (a, b matrix[T]) {
-	if c.Kernel == "lu" {
+	if c.Kernel == "lu" || c.Kernel == "qr" {
 		return generate[T](c, c.M, c.N, "a"), b
 	}
 	a = generate[T](c, c.M, c.M, "a")
@@ -76,6 +77,11 @@ func factorReference[T host.Float](c *Case) string {
 	if c.Kernel == "cholesky" {
 		solve.CholeskyReference(n, func(i, j int) *T { return &a.data[i*n+j] })
 		return Digest(a.data)
+	}
+	if c.Kernel == "qr" {
+		tau := make([]T, len(piv))
+		solve.QRReference(a.rows, n, a.data, n, tau)
+		return Digest(append(a.data, tau...))
 	}
 	solve.LUReference(a.rows, n, a.data, n, piv)
 	if c.Kernel == "lu" {
@@ -111,6 +117,11 @@ func runFactor[T host.Float](c *Case, x *session, k *backend.Kernel, v variant) 
 	if c.Kernel == "cholesky" {
 		_, err := s.Cholesky(true, n, a.data, n)
 		return Digest(a.data), err
+	}
+	if c.Kernel == "qr" {
+		tau := make([]T, len(piv))
+		err := s.QR(a.rows, n, a.data, n, tau)
+		return Digest(append(a.data, tau...)), err
 	}
 	if _, err := s.LU(a.rows, n, a.data, n, piv); err != nil {
 		return "", err

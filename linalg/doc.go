@@ -22,9 +22,9 @@
 //
 // # Factorizations
 //
-// [FactorLU] and [FactorCholesky] factor matrices in host memory: what they give solves equations,
-// inverts, and knows determinants and condition numbers. They work on the host, with large products
-// on the session's devices where these are faster.
+// [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
+// equations, inverts, and knows determinants and condition numbers. They work on the host, with
+// large products on the session's devices where these are faster.
 //
 // # Files and streams
 //

@@ -18,7 +18,7 @@ import (
 type Float interface{ float32 | float64 }
 
 // A factorization runs on the host, but for its large products, which run on the session's devices
-// where these are faster. What follows is what LU and Cholesky share.
+// where these are faster. What follows is what they share.
 
 // deviceSize is the size of products from which a GPU computes them that nobody has measured: the
 // harmonic mean of rows, columns and steps.
@@ -114,13 +114,13 @@ func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Mat
 	return s, c, nil
 }
 
-// rightSide checks B and copies it.
-func rightSide[T Float](ctx context.Context, s *Session, n int, b Matrix[T]) (Matrix[T], error) {
+// rightSide checks B, which goes with a factored matrix of rows by cols, and copies it.
+func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matrix[T]) (Matrix[T], error) {
 	if err := cmp.Or(ctx.Err(), s.open(), b.check("the right side")); err != nil {
 		return Matrix[T]{}, err
 	}
-	if b.Rows != n {
-		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b, n, n)
+	if b.Rows != rows {
+		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b, rows, cols)
 	}
 	x := newResult[T](b.Rows, b.Cols)
 	copyOf(x, b)
@@ -232,7 +232,7 @@ func (f *LU[T]) SolveContext(ctx context.Context, tA blas.Transpose, b Matrix[T]
 		return Matrix[T]{}, fmt.Errorf("%w: op(A) is %q; blas.NoTrans or blas.Trans are", ErrShape, tA)
 	}
 	n := f.packed.Rows
-	x, err := rightSide(ctx, f.s, n, b)
+	x, err := rightSide(ctx, f.s, n, n, b)
 	if err != nil || n == 0 || b.Cols == 0 {
 		return x, err
 	}
@@ -373,7 +373,7 @@ func (f *Cholesky[T]) Solve(b Matrix[T]) (Matrix[T], error) {
 // SolveContext is Solve that returns ctx's error soon after ctx is done.
 func (f *Cholesky[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
 	n := f.l.Rows
-	x, err := rightSide(ctx, f.s, n, b)
+	x, err := rightSide(ctx, f.s, n, n, b)
 	if err != nil || n == 0 || b.Cols == 0 {
 		return x, err
 	}

@@ -26,11 +26,8 @@ depend on the device. A singular matrix is factored as well.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
-			if pivots == "" || pivots == "-" {
-				return usagef("no file for the pivots: give --pivots FILE.npy")
-			}
 			lu := func(f factorizations) factorization { return f.lu }
-			return a.factor(ctx, "lu", args, out, []string{pivots}, lu)
+			return a.factor(ctx, "lu", args, out, []moreOutput{{"--pivots", "the pivots", pivots}}, lu)
 		}),
 	}
 	cmd.Flags().StringVar(&pivots, "pivots", "", "file for the pivots (required)")
@@ -59,6 +56,29 @@ names the row.`,
 	return cmd
 }
 
+func newQR(a *app) *cobra.Command {
+	var out []string
+	var r string
+	cmd := &cobra.Command{
+		Use:   "qr A.npy -o Q.npy --r R.npy",
+		Short: "Factor a matrix as Q*R",
+		Long: `Qr factors A = Q*R by Householder's method, where A is M x N. With K the smaller of
+M and N, Q is M x K, with orthogonal columns of length 1, and R is K x N, with zeros
+below the diagonal. The bytes of both do not depend on the device.`,
+		Example:           `  tandem qr a.npy -o q.npy --r r.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			qr := func(f factorizations) factorization { return f.qr }
+			return a.factor(ctx, "qr", args, out, []moreOutput{{"--r", "R", r}}, qr)
+		}),
+	}
+	cmd.Flags().StringVar(&r, "r", "", "file for R (required)")
+	cmd.MarkFlagFilename("r", "npy")
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
 func newSolve(a *app) *cobra.Command {
 	var out []string
 	cmd := &cobra.Command{
@@ -80,7 +100,7 @@ error, which names the pivot.`,
 }
 
 // factorizations are the commands of a floating-point type; nil for others.
-type factorizations struct{ lu, cholesky, solve factorization }
+type factorizations struct{ lu, cholesky, qr, solve factorization }
 
 // A factorization computes results of files, each of which is a matrix to be written, and says how
 // many operations that takes.
@@ -89,7 +109,7 @@ type factorization func(ctx context.Context, s *linalg.Session, in []operand) ([
 type resultWriter func(ctx context.Context, out *output, bar *progress, rec *record) error
 
 func factorizationsOf[T linalg.Float]() factorizations {
-	return factorizations{lu: factorLU[T], cholesky: factorCholesky[T], solve: solveLU[T]}
+	return factorizations{lu: factorLU[T], cholesky: factorCholesky[T], qr: factorQR[T], solve: solveLU[T]}
 }
 
 // resultOf writes m as an array of a shape.
@@ -129,6 +149,20 @@ func factorCholesky[T linalg.Float](
 	return []resultWriter{resultOf(c.L(), c.L().Rows, c.L().Cols)}, n * n * n / 3, nil
 }
 
+func factorQR[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
+	qr, err := linalg.FactorQRContext(ctx, s, matrix[T](in[0]))
+	if err != nil {
+		return nil, 0, err
+	}
+	q, err := qr.QContext(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	r, m, k := qr.R(), float64(q.Rows), float64(q.Cols)
+	return []resultWriter{resultOf(q, q.Rows, q.Cols), resultOf(r, r.Rows, r.Cols)},
+		2*luFlops(q.Rows, r.Cols) + 2*k*k*(m-k/3), nil
+}
+
 func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
 	b := matrix[T](in[1])
 	if len(in[1].Shape) == 1 {
@@ -150,9 +184,11 @@ func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operan
 	return []resultWriter{resultOf(x, in[1].Shape...)}, luFlops(x.Rows, x.Rows) + 2*n*n*float64(x.Cols), nil
 }
 
-// factor is what the commands of factorizations do: read, compute, write, report. The files of more
-// are pivots.
-func (a *app) factor(ctx context.Context, name string, paths, out, more []string,
+// A moreOutput is a file beside that of -o: its flag, and what it holds.
+type moreOutput struct{ flag, what, path string }
+
+// factor is what the commands of factorizations do: read, compute, write, report.
+func (a *app) factor(ctx context.Context, name string, paths, out []string, more []moreOutput,
 	choose func(factorizations) factorization,
 ) error {
 	start := time.Now()
@@ -162,16 +198,23 @@ func (a *app) factor(ctx context.Context, name string, paths, out, more []string
 	if err := checkOutputs(out, 1); err != nil {
 		return err
 	}
+	for _, m := range more {
+		if m.path == "" || m.path == "-" {
+			return usagef("no file for %s: give %s FILE.npy", m.what, m.flag)
+		}
+	}
 	outs, err := a.createOutputs(ctx, out)
 	if err != nil {
 		return err
 	}
 	defer func() { outs.abort() }()
-	for _, path := range more {
-		if path == out[0] {
-			return usagef("--pivots %s is the file of -o", path)
+	taken := map[string]string{out[0]: "-o"}
+	for _, m := range more {
+		if other := taken[m.path]; other != "" {
+			return usagef("%s %s is the file of %s", m.flag, m.path, other)
 		}
-		o, err := createOutput(ctx, "--pivots", path)
+		taken[m.path] = m.flag
+		o, err := createOutput(ctx, m.flag, m.path)
 		if err != nil {
 			return err
 		}

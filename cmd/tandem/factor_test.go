@@ -46,6 +46,14 @@ func testFactor[T linalg.Float](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	qr, err := linalg.FactorQR(tall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := qr.Q()
+	if err != nil {
+		t.Fatal(err)
+	}
 	pivots := func(lu *linalg.LU[T]) linalg.Matrix[int32] {
 		p := linalg.NewMatrix[int32](1, len(lu.Pivots()), nil)
 		for i, v := range lu.Pivots() {
@@ -67,6 +75,9 @@ func testFactor[T linalg.Float](t *testing.T) {
 		checkFile(t, at("p.npy"), []int{9}, pivots(tallLU))
 		must(t, "cholesky", pa, "-o", at("l.npy"), "--backend", backend)
 		checkFile(t, at("l.npy"), []int{n, n}, c.L())
+		must(t, "qr", pt, "-o", at("q.npy"), "--r", at("r.npy"), "--backend", backend)
+		checkFile(t, at("q.npy"), []int{n, 9}, q)
+		checkFile(t, at("r.npy"), []int{9, 9}, qr.R())
 		must(t, "solve", pa, pb, "-o", at("x.npy"), "--backend", backend)
 		checkFile(t, at("x.npy"), []int{n, 3}, x)
 		must(t, "solve", pa, pv, "-o", at("x.npy"), "--backend", backend)
@@ -100,6 +111,8 @@ func TestFactorErrors(t *testing.T) {
 	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o)
 	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o, "--pivots", "-")
 	fails(t, dir, exitUsage, "is the file of -o", "lu", singular, "-o", o, "--pivots", o)
+	fails(t, dir, exitUsage, "no file for R", "qr", singular, "-o", o)
+	fails(t, dir, exitUsage, "is the file of -o", "qr", singular, "-o", o, "--r", o)
 	fails(t, dir, exitError, "--pivots", "lu", singular, "-o", o, "--pivots", at("nowhere/p.npy"))
 	fails(t, dir, exitUsage, "no output file", "cholesky", singular)
 }

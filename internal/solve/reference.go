@@ -101,3 +101,107 @@ func TriangleReference[T host.Float](solve bool, n int, at func(i, k int) T, upp
 	}
 	copy(b, x)
 }
+
+// QRReference is [Solver.QR] by the definition, for a matrix that needs no power of two.
+func QRReference[T host.Float](m, n int, a []T, lda int, tau []T) {
+	k := min(m, n)
+	for p := 0; p < k; p += qrPanel {
+		end := min(p+qrPanel, k)
+		for j := p; j < end; j++ {
+			x := make([]T, m-j)
+			for i := range x {
+				x[i] = a[(j+i)*lda+j]
+			}
+			a[j*lda+j], tau[j] = householder(x)
+			for i, v := range x[1:] {
+				a[(j+1+i)*lda+j] = v
+			}
+			for c := j + 1; c < end && tau[j] != 0; c++ {
+				f := host.Mul(-tau[j], sumReference(m-j, func(i int) (T, T) { return a[(j+i)*lda+c], x[i] }))
+				for i, v := range x {
+					a[(j+i)*lda+c] = host.FMA(f, v, a[(j+i)*lda+c])
+				}
+			}
+		}
+		if n > end {
+			applyReference(true, m-p, n-end, end-p, a[p*(lda+1):], lda, tau[p:], a[p*lda+end:], lda)
+		}
+	}
+}
+
+// ApplyQReference is [Solver.ApplyQ] by the definition.
+func ApplyQReference[T host.Float](trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) {
+	last := (k - 1) / qrPanel * qrPanel
+	for i := 0; i < k; i += qrPanel {
+		j := i
+		if !trans {
+			j = last - i
+		}
+		applyReference(trans, m-j, n, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:], c[j*ldc:], ldc)
+	}
+}
+
+// sumReference is the sum of m products that at gives: chains of pieceRows, added in order.
+func sumReference[T host.Float](m int, at func(i int) (T, T)) (sum T) {
+	for first := 0; first < m; first += pieceRows {
+		acc := T(0)
+		for i := first; i < min(m, first+pieceRows); i++ {
+			x, y := at(i)
+			acc = host.FMA(x, y, acc)
+		}
+		if first == 0 {
+			sum = acc
+		} else {
+			sum += acc
+		}
+	}
+	return sum
+}
+
+// applyReference is what a panel of w reflectors does to C, of m by n.
+func applyReference[T host.Float](trans bool, m, n, w int, a []T, lda int, tau, c []T, ldc int) {
+	v := func(i, j int) T {
+		switch {
+		case i == j:
+			return 1
+		case i < j:
+			return 0
+		}
+		return a[i*lda+j]
+	}
+	t := make([]T, w*w)
+	for j := range w {
+		t[j*w+j] = tau[j]
+		g := make([]T, j)
+		for k := range g {
+			g[k] = sumReference(m, func(r int) (T, T) { return v(r, k), v(r, j) })
+		}
+		for i := range j {
+			acc := T(0)
+			for k := i; k < j; k++ {
+				acc = host.FMA(t[i*w+k], g[k], acc)
+			}
+			t[i*w+j] = host.Mul(-tau[j], acc)
+		}
+	}
+	for col := range n {
+		x, y := make([]T, w), make([]T, w)
+		for j := range w {
+			x[j] = sumReference(m, func(i int) (T, T) { return v(i, j), c[i*ldc+col] })
+		}
+		for j := range w {
+			for k := range w {
+				e := t[j*w+k]
+				if trans {
+					e = t[k*w+j]
+				}
+				y[j] = host.FMA(e, x[k], y[j])
+			}
+		}
+		for i := range m {
+			for j := range w {
+				c[i*ldc+col] = host.FMA(-v(i, j), y[j], c[i*ldc+col])
+			}
+		}
+	}
+}

@@ -149,16 +149,27 @@ func BenchmarkSymOuterK(b *testing.B) {
 
 func BenchmarkFactorizations(b *testing.B) {
 	for name, f := range map[string]func(a *mat.Dense){
-		"LU":  func(a *mat.Dense) { var f mat.LU; f.Factorize(a) },
-		"QR":  func(a *mat.Dense) { var f mat.QR; f.Factorize(a) },
+		"LU": func(a *mat.Dense) { var f mat.LU; f.Factorize(a) },
+		"QR": func(a *mat.Dense) { var f mat.QR; f.Factorize(a) },
+		"QR and Q": func(a *mat.Dense) {
+			var f mat.QR
+			var q mat.Dense
+			f.Factorize(a)
+			f.QTo(&q)
+		},
+		"LQ":  func(a *mat.Dense) { var f mat.LQ; f.Factorize(a) },
 		"SVD": func(a *mat.Dense) { var f mat.SVD; f.Factorize(a, mat.SVDThin) },
+		"EigenSym": func(a *mat.Dense) {
+			var f mat.EigenSym
+			f.Factorize(mat.NewSymDense(a.RawMatrix().Rows, a.RawMatrix().Data), true)
+		},
 		"Cholesky": func(a *mat.Dense) {
 			var f mat.Cholesky
 			f.Factorize(mat.NewSymDense(a.RawMatrix().Rows, a.RawMatrix().Data))
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			withAndWithout(b, []int{16, 100, 300}, func(b *testing.B, n int) {
+			withAndWithout(b, []int{4, 8, 16, 32, 64, 300, 1000}, func(b *testing.B, n int) {
 				x := normalDense(n)
 				for b.Loop() {
 					f(x)

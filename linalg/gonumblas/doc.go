@@ -33,11 +33,12 @@
 //     transpose of one at the left.
 //
 // In package lapack64 these are Tandem's own: Getrf, Getrs, Getri and Gecon (LU), Potrf, Potrs,
-// Potri and Pocon (Cholesky), Trtri, Trtrs and Trcon (triangles). So are, through them, LU,
-// Cholesky, Dense.Solve, Dense.Inverse, Det and TriDense.InverseTri of package mat. They are the
-// chains of the numerics contract, whose large parts are products. An inverse is the solution of
-// A*X = I. Condition numbers are estimated after Hager and Higham, with right sides that are
-// multiplied by the norm, so that they do not overflow where the inverse does.
+// Potri and Pocon (Cholesky), Geqrf, Gelqf, Orgqr, Orglq, Ormqr and Ormlq (QR and LQ), Trtri, Trtrs
+// and Trcon (triangles). So are, through them, LU, Cholesky, QR, LQ, Dense.Solve, Dense.Inverse,
+// Det and TriDense.InverseTri of package mat. They follow the numerics contract, and their large
+// parts are products. An inverse is the solution of A*X = I. Condition numbers are estimated after
+// Hager and Higham, with right sides that are multiplied by the norm, so that they do not overflow
+// where the inverse does.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have
 // the same bits on every machine.
@@ -51,8 +52,8 @@
 //
 // The rest stays gonum's: rot, rotg, rotm, rotmg, which may differ between processor
 // architectures in the last bits, as they do without this package; copy and swap, which only move;
-// band and packed matrices, the rest of the complex types, and of lapack64: QR, LQ, SVD,
-// eigenvalues, band matrices, PivotedCholesky. The parts of those that use them may differ, too.
+// band and packed matrices, the rest of the complex types, and of lapack64: Gels, SVD, eigenvalues,
+// band matrices, PivotedCholesky. The parts of those that use them may differ, too.
 //
 // # What differs from gonum
 //

@@ -32,6 +32,12 @@ func TestTestlapack(t *testing.T) {
 		"trtri": func(t *testing.T, f factorizer) { testlapack.DtrtriTest(t, f) },
 		"trtrs": func(t *testing.T, f factorizer) { testlapack.DtrtrsTest(t, f) },
 		"trcon": func(t *testing.T, f factorizer) { testlapack.DtrconTest(t, f) },
+		"geqrf": func(t *testing.T, f factorizer) { testlapack.DgeqrfTest(t, f) },
+		"gelqf": func(t *testing.T, f factorizer) { testlapack.DgelqfTest(t, f) },
+		"orgqr": func(t *testing.T, f factorizer) { testlapack.DorgqrTest(t, f) },
+		"orglq": func(t *testing.T, f factorizer) { testlapack.DorglqTest(t, f) },
+		"ormqr": func(t *testing.T, f factorizer) { testlapack.DormqrTest(t, f) },
+		"ormlq": func(t *testing.T, f factorizer) { testlapack.DormlqTest(t, f) },
 		"gels":  func(t *testing.T, f factorizer) { testlapack.DgelsTest(t, f) }, // gonum's, with our BLAS
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +181,24 @@ func TestLapackArguments(t *testing.T) {
 		"trtri, diag":        func(l lapack.Float64) any { return l.Dtrtri('L', 'X', 4, x, 4) },
 		"trtrs, singular":    func(l lapack.Float64) any { return l.Dtrtrs('L', 'N', 'N', 4, 1, x, 4, w, 1) },
 		"trtrs, right sides": func(l lapack.Float64) any { return l.Dtrtrs('L', 'N', 'U', 4, -1, x, 4, w, 1) },
-		"trcon, zeros":       func(l lapack.Float64) any { return l.Dtrcon('O', 'L', 'N', 4, x, 4, w, p) },
+		"geqrf, tau":         func(l lapack.Float64) any { l.Dgeqrf(4, 4, x, 4, w[:3], w, 16); return nil },
+		"geqrf of none":      func(l lapack.Float64) any { l.Dgeqrf(0, 4, nil, 4, nil, w, 16); return nil },
+		"gelqf, work":        func(l lapack.Float64) any { l.Dgelqf(4, 4, x, 4, w, w, 3); return nil },
+		"orgqr, wide":        func(l lapack.Float64) any { l.Dorgqr(2, 4, 2, x, 4, w[:2], w, 16); return nil },
+		"orglq, k":           func(l lapack.Float64) any { l.Dorglq(2, 4, 3, x, 4, w[:3], w, 16); return nil },
+		"ormqr, side": func(l lapack.Float64) any {
+			l.Dormqr('X', 'N', 4, 4, 4, x, 4, w[:4], x, 4, w, 16)
+			return nil
+		},
+		"ormqr, trans": func(l lapack.Float64) any {
+			l.Dormqr('L', 'C', 4, 4, 4, x, 4, w[:4], x, 4, w, 16)
+			return nil
+		},
+		"ormlq, k": func(l lapack.Float64) any {
+			l.Dormlq('R', 'T', 4, 2, 4, x, 4, w[:4], x, 4, w, 16)
+			return nil
+		},
+		"trcon, zeros": func(l lapack.Float64) any { return l.Dtrcon('O', 'L', 'N', 4, x, 4, w, p) },
 	} {
 		outcome := func(l lapack.Float64) (r any) {
 			defer func() {

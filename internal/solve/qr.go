@@ -1,0 +1,348 @@
+package solve
+
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+const (
+	qrPanel   = 32      // columns of a panel: a part of the definition
+	pieceRows = 1 << 12 // rows of a chain over rows: a part of the definition
+)
+
+// QR factors A = Q*R for A of m by n by Householder's method: R is left in and above the diagonal,
+// and the vectors of Q's reflectors I - tau*v*vᵀ, which begin with a 1 that is not stored, below
+// it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
+// With NaN or infinities all that they reach is NaN.
+func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
+	exp := rescale(m, n, a, lda)
+	k := min(m, n)
+	for j := 0; j < k; j += qrPanel {
+		w, rows, at := min(qrPanel, k-j), m-j, a[j*(lda+1):]
+		qrColumns(w, rows, at, lda, tau[j:])
+		if n == j+w {
+			break
+		}
+		r := s.newReflector(rows, w, at, lda, tau[j:])
+		err := r.apply(true, n-j-w, at[w:], lda)
+		if r.give(); err != nil {
+			return err
+		}
+	}
+	if exp != 0 {
+		for i := range k {
+			scaleBack(exp, a[i*lda:][i:n])
+		}
+	}
+	return nil
+}
+
+// LQ factors A = L*Q for A of m by n: it is the transpose of [Solver.QR] of Aᵀ.
+func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
+	return transposed(m, n, a, lda, func(at []T, ld int) error { return s.QR(n, m, at, ld, tau) })
+}
+
+// transposed calls f with the transpose of A, of m by n, and makes A that of what f leaves.
+func transposed[T host.Float](m, n int, a []T, lda int, f func(at []T, ld int) error) error {
+	memory, t := host.Take[T](m * n)
+	defer memory.Give()
+	host.Transpose(m, n, a, lda, t, m)
+	if err := f(t, m); err != nil {
+		return err
+	}
+	host.Transpose(n, m, t, m, a, lda)
+	return nil
+}
+
+// fewRows is the rows of a panel up to which its columns are taken as they lie in memory.
+const fewRows = 64
+
+// qrColumns factors a panel of w columns, one after the other.
+func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {
+	if rows <= fewRows {
+		qrShort(w, rows, a, lda, tau)
+		return
+	}
+	memory, p := host.Take[T](w * rows)
+	defer memory.Give()
+	host.Transpose(rows, w, a, lda, p, rows)
+	var z [qrPanel]T
+	for j := range w {
+		x, rest := p[j*(rows+1):][:rows-j], w-j-1
+		var beta T
+		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
+			y := p[(j+1)*rows+j:]
+			sumRows(rest, y, rows, x, z[:rest])
+			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, rows)
+		}
+		x[0] = beta
+	}
+	host.Transpose(w, rows, p, rows, a, lda)
+}
+
+// qrShort is qrColumns for at most fewRows rows.
+func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
+	var column [fewRows]T
+	var z [qrPanel]T
+	for j := range w {
+		x, rest, at := column[:rows-j], w-j-1, a[j*(lda+1):]
+		for i := range x {
+			x[i] = at[i*lda]
+		}
+		var beta T
+		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
+			host.Gemv(true, len(x), rest, 1, at[1:], lda, x, 0, z[:rest])
+			host.Scal(-tau[j], z[:rest])
+			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
+		}
+		x[0] = beta
+		for i, v := range x {
+			at[i*lda] = v
+		}
+	}
+}
+
+// householder makes x the vector v of the reflector that makes x beta times the first unit vector,
+// with 1 for its first element.
+func householder[T host.Float](x []T) (beta, tau T) {
+	alpha := float64(x[0])
+	x[0] = 1
+	if len(x) == 1 || host.Nrm2(x[1:]) == 0 {
+		return T(alpha), 0
+	}
+	x[0] = T(alpha)
+	norm, exp := host.Nrm2(x), 0
+	if norm < smallNorm {
+		_, exp = math.Frexp(norm)
+		for i, v := range x {
+			x[i] = T(math.Ldexp(float64(v), -exp))
+		}
+		alpha, norm = float64(x[0]), host.Nrm2(x)
+	}
+	b := -math.Copysign(norm, alpha)
+	scale := 1 / (alpha - b)
+	for i, v := range x {
+		x[i] = T(float64(v) * scale)
+	}
+	x[0] = 1
+	return T(math.Ldexp(b, exp)), T((b - alpha) / b)
+}
+
+// smallNorm is the norm of a column below which its vector is computed from a multiple. No column
+// of float32 but 0 is that small.
+const smallNorm = 0x1p-900
+
+// sumRows makes z the products of the rows of a, of as many columns as x has elements, with x:
+// chains over pieces of pieceRows elements from +0, added in order.
+func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
+	n := min(len(x), pieceRows)
+	host.Gemv(false, rows, n, 1, a, lda, x[:n], 0, z)
+	var more [qrPanel]T
+	for i := n; i < len(x); i += pieceRows {
+		n = min(len(x)-i, pieceRows)
+		host.Gemv(false, rows, n, 1, a[i:], lda, x[i:i+n], 0, more[:rows])
+		host.Axpy(1, more[:rows], z)
+	}
+}
+
+// Sums of squares of a matrix beyond these do not say whether those of its columns are numbers of
+// full precision.
+const (
+	smallMatrix = 0x1p-800
+	largeMatrix = 0x1p800
+)
+
+// rescale multiplies A by the power of two that brings its largest magnitude to 1/2 or more and
+// below 1, where its sum of squares is not from smallMatrix to largeMatrix, and of float32 from
+// 2^-100 to 2^100. It returns the exponent of the inverse: 0 where A stays as it is, as do zeros
+// and a matrix with NaN or infinities.
+func rescale[T host.Float](m, n int, a []T, lda int) (exp int) {
+	small, large := smallMatrix, largeMatrix
+	if _, single := any(T(0)).(float32); single {
+		small, large = 0x1p-100, 0x1p100
+	}
+	sum := 0.0
+	for i := range m {
+		row := a[i*lda:][:n]
+		sum += host.Dot(row, row)
+	}
+	if sum >= small && sum <= large {
+		return 0
+	}
+	most := T(0)
+	for i := range m {
+		if row := a[i*lda:][:n]; n > 0 {
+			most = max(most, magnitude(row[host.Iamax(row)]))
+		}
+	}
+	if most == 0 || most != most || math.IsInf(float64(most), 0) {
+		return 0
+	}
+	_, exp = math.Frexp(float64(most))
+	for i := range m {
+		scaleBack(-exp, a[i*lda:][:n])
+	}
+	return exp
+}
+
+// scaleBack multiplies x by 2^exp.
+func scaleBack[T host.Float](exp int, x []T) {
+	for i, v := range x {
+		x[i] = T(math.Ldexp(float64(v), exp))
+	}
+}
+
+// A reflector is I - V*T*Vᵀ, the product of w reflectors, for V of m by w, unit lower trapezoidal
+// and kept whole, with its transpose, and T of w by w, upper triangular.
+type reflector[T host.Float] struct {
+	Solver[T]
+	m, w     int
+	v, vt, t []T
+	memory   *host.Scratch
+}
+
+// newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
+// chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
+// gives it.
+func (s Solver[T]) newReflector(m, w int, a []T, lda int, tau []T) *reflector[T] {
+	memory, x := host.Take[T](2*m*w + w*w)
+	r := &reflector[T]{Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], t: x[2*m*w:], memory: memory}
+	host.CopyMatrix(m, w, a, lda, r.v, w)
+	for i := range min(w, m) {
+		clear(r.v[i*w:][i:w])
+		r.v[i*(w+1)] = 1
+	}
+	host.Transpose(m, w, r.v, w, r.vt, m)
+	r.setT(tau)
+	return r
+}
+
+// setT makes T.
+func (r *reflector[T]) setT(tau []T) {
+	w := r.w
+	memory, g := host.Take[T](w * w)
+	defer memory.Give()
+	on := *r
+	on.Update = nil // too small for a device
+	if err := on.cross(w, r.v, w, g); err != nil {
+		panic(err)
+	}
+	clear(r.t)
+	for j := range w {
+		x := g[j*w:][:j] // G is symmetric
+		host.Trmv(false, false, false, j, r.t, w, x)
+		for i, v := range x {
+			r.t[i*w+j] = host.Mul(-tau[j], v)
+		}
+		r.t[j*(w+1)] = tau[j]
+	}
+}
+
+// give gives the memory back.
+func (r *reflector[T]) give() { r.memory.Give() }
+
+// cross makes x, of w by n, Vᵀ*C: chains over pieces of pieceRows rows from +0, added in order.
+func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
+	clear(x)
+	if err := r.update(false, r.w, n, min(r.m, pieceRows), r.vt, r.m, c, ldc, x, n); err != nil || r.m <= pieceRows {
+		return err
+	}
+	memory, y := host.Take[T](r.w * n)
+	defer memory.Give()
+	for i := pieceRows; i < r.m; i += pieceRows {
+		clear(y)
+		if err := r.update(false, r.w, n, min(r.m-i, pieceRows), r.vt[i:], r.m, c[i*ldc:], ldc, y, n); err != nil {
+			return err
+		}
+		host.Axpy(1, y, x)
+	}
+	return nil
+}
+
+// apply makes C, of m by n, (I - V*T*Vᵀ)*C, or with trans (I - V*Tᵀ*Vᵀ)*C: W = VᵀC, the product of
+// T or Tᵀ and W, and C less V times that as a chain that goes on.
+func (r *reflector[T]) apply(trans bool, n int, c []T, ldc int) error {
+	memory, x := host.Take[T](2 * r.w * n)
+	defer memory.Give()
+	x, y := x[:r.w*n], x[r.w*n:]
+	if err := r.cross(n, c, ldc, x); err != nil {
+		return err
+	}
+	host.GemmTrans(trans, false, r.w, n, r.w, 1, r.t, r.w, x, n, 0, y, n)
+	return r.update(true, r.m, n, r.w, r.v, r.w, y, n, c, ldc)
+}
+
+// ApplyQ makes C, of m by n, Q*C or with trans Qᵀ*C, for the k reflectors that [Solver.QR] left in
+// the columns of A and in tau.
+func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
+	last := (k - 1) / qrPanel * qrPanel
+	for i := 0; i < k; i += qrPanel {
+		j := i
+		if !trans {
+			j = last - i
+		}
+		r := s.newReflector(m-j, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
+		err := r.apply(trans, n, c[j*ldc:], ldc)
+		if r.give(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FormQ makes A, of m by n with m >= n, whose first k columns and tau [Solver.QR] left, the first n
+// columns of Q: the product of Q and those of I.
+func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
+	unitColumns(m, k, n, a, lda)
+	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
+		w, at := min(qrPanel, k-j), a[j*(lda+1):]
+		r := s.newReflector(m-j, w, at, lda, tau[j:])
+		unitColumns(m, j, j+w, a, lda)
+		err := r.apply(false, n-j, at, lda)
+		if r.give(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
+// rows of Q: the transpose of what [Solver.FormQ] makes.
+func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
+	return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
+}
+
+// MultiplyQ makes C, of m by n, op(Q)*C as [Solver.ApplyQ] does, or without left C*op(Q), which is
+// the transpose of op(Q)ᵀ*Cᵀ.
+func (s Solver[T]) MultiplyQ(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
+	if left {
+		return s.ApplyQ(trans, m, n, k, a, lda, tau, c, ldc)
+	}
+	return transposed(m, n, c, ldc, func(ct []T, ld int) error {
+		return s.ApplyQ(!trans, n, m, k, a, lda, tau, ct, ld)
+	})
+}
+
+// MultiplyRows is [Solver.MultiplyQ] for Q as [Solver.LQ] left it in the first k rows of A.
+func (s Solver[T]) MultiplyRows(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
+	cols := m
+	if !left {
+		cols = n
+	}
+	memory, at := host.Take[T](cols * k)
+	defer memory.Give()
+	host.Transpose(k, cols, a, lda, at, k)
+	return s.MultiplyQ(left, !trans, m, n, k, at, k, tau, c, ldc)
+}
+
+// unitColumns makes columns lo to hi-1 of A, which has m rows, those of I.
+func unitColumns[T host.Float](m, lo, hi int, a []T, lda int) {
+	for i := range m {
+		row := a[i*lda:][:hi]
+		clear(row[lo:])
+		if i >= lo && i < hi {
+			row[i] = 1
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package gonumblas
+
+import "gonum.org/v1/gonum/blas"
+
+// isWork tells whether work has room for lwork elements, of which at least least are asked for.
+func isWork(least, lwork int, work []float64) bool { return lwork >= least && len(work) >= lwork }
+
+// Dgeqrf factors A = Q*R.
+func (f factorizer) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	if min(m, n) <= 0 || !fits(m, n, lda, len(a)) || len(tau) != min(m, n) || !isWork(n, lwork, work) {
+		f.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	must(f.solver().QR(m, n, a, lda, tau))
+	work[0] = float64(n)
+}
+
+// Dgelqf factors A = L*Q.
+func (f factorizer) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	if min(m, n) <= 0 || !fits(m, n, lda, len(a)) || len(tau) < min(m, n) || !isWork(m, lwork, work) {
+		f.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	must(f.solver().LQ(m, n, a, lda, tau))
+	work[0] = float64(m)
+}
+
+// Dorgqr makes A, as Dgeqrf left it, the first n columns of Q.
+func (f factorizer) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k <= 0 || k > n || n > m || !fits(m, n, lda, len(a)) || len(tau) != k || !isWork(n, lwork, work) {
+		f.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
+		return
+	}
+	must(f.solver().FormQ(m, n, k, a, lda, tau))
+	work[0] = float64(n)
+}
+
+// Dorglq makes A, as Dgelqf left it, the first m rows of Q.
+func (f factorizer) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k <= 0 || k > m || m > n || !fits(m, n, lda, len(a)) || len(tau) < k || !isWork(m, lwork, work) {
+		f.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
+		return
+	}
+	must(f.solver().FormRows(m, n, k, a, lda, tau))
+	work[0] = float64(m)
+}
+
+// Dormqr makes C op(Q)*C or C*op(Q) for Q as Dgeqrf left it in A.
+func (f factorizer) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int,
+	tau, c []float64, ldc int, work []float64, lwork int,
+) {
+	rows, least := m, n
+	if side == blas.Right {
+		rows, least = n, m
+	}
+	if !isSide(side) || trans != blas.NoTrans && trans != blas.Trans || min(m, n, k) <= 0 || k > rows ||
+		!fits(rows, k, lda, len(a)) || !fits(m, n, ldc, len(c)) || len(tau) != k || !isWork(least, lwork, work) {
+		f.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		return
+	}
+	must(f.solver().MultiplyQ(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc))
+	work[0] = float64(least)
+}
+
+// Dormlq makes C op(Q)*C or C*op(Q) for Q as Dgelqf left it in A.
+func (f factorizer) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int,
+	tau, c []float64, ldc int, work []float64, lwork int,
+) {
+	cols, least := m, n
+	if side == blas.Right {
+		cols, least = n, m
+	}
+	if !isSide(side) || trans != blas.NoTrans && trans != blas.Trans || min(m, n, k) <= 0 || k > cols ||
+		!fits(k, cols, lda, len(a)) || !fits(m, n, ldc, len(c)) || len(tau) < k || !isWork(least, lwork, work) {
+		f.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		return
+	}
+	must(f.solver().MultiplyRows(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc))
+	work[0] = float64(least)
+}

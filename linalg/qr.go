@@ -1,0 +1,294 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+)
+
+// A QR is a factorization A = Q*R of a matrix of m by n, where Q is orthogonal and R is upper
+// triangular. Householder's method makes it, in panels of 32 columns, as docs/contract.md defines:
+// so its bits depend on nothing but those of A. It is read only, and safe for concurrent use.
+type QR[T Float] struct {
+	s      *Session
+	packed Matrix[T]
+	tau    []T
+}
+
+// FactorQR is the QR factorization of A on the default device. A stays as it is; it may have any
+// shape and any rank. NaN and infinities come through as NaN.
+func FactorQR[T Float](a Matrix[T]) (*QR[T], error) {
+	return FactorQRContext(context.Background(), nil, a)
+}
+
+// FactorQRContext is FactorQR as [FactorLUContext] is FactorLU.
+func FactorQRContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], error) {
+	s, packed, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	return factorQR(ctx, s, packed)
+}
+
+// factorQR overwrites a.
+func factorQR[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], error) {
+	f := &QR[T]{s: s, packed: a, tau: make([]T, min(a.Rows, a.Cols))}
+	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(len(f.tau))
+	work := 2 * k * (rows*cols - (rows+cols)*k/2 + k*k/3)
+	return f, solver[T](ctx, s, work).QR(a.Rows, a.Cols, a.Data, a.Stride, f.tau)
+}
+
+// Packed is R in and above the diagonal, and below it the vectors of the reflectors I - tau*v*vᵀ
+// whose product Q is, each without its first element, which is 1: as LAPACK's geqrf leaves them. It
+// shares memory with f.
+func (f *QR[T]) Packed() Matrix[T] { return f.packed }
+
+// Tau is the factors of the reflectors, min(m, n) of them. It shares memory with f.
+func (f *QR[T]) Tau() []T { return f.tau }
+
+// R is the factor of min(m, n) by n, with zeros below its diagonal. It is packed and new.
+func (f *QR[T]) R() Matrix[T] {
+	r := NewMatrix[T](len(f.tau), f.packed.Cols, nil)
+	for i := range r.Rows {
+		copy(r.Row(i)[i:], f.packed.Row(i)[i:])
+	}
+	return r
+}
+
+// Q is the first min(m, n) columns of the factor, which is all of it that R needs. It is packed and
+// new.
+func (f *QR[T]) Q() (Matrix[T], error) { return f.QContext(context.Background()) }
+
+// QContext is Q that returns ctx's error soon after ctx is done.
+func (f *QR[T]) QContext(ctx context.Context) (Matrix[T], error) {
+	if err := ctx.Err(); err != nil {
+		return Matrix[T]{}, err
+	}
+	m, k := f.packed.Rows, len(f.tau)
+	q := newResult[T](m, k)
+	if k == 0 {
+		return q, nil
+	}
+	host.CopyMatrix(m, k, f.packed.Data, f.packed.Stride, q.Data, q.Stride)
+	rows, cols := float64(m), float64(k)
+	err := solver[T](ctx, f.s, cols*cols*(rows-cols/3)).FormQ(m, k, k, q.Data, q.Stride, f.tau)
+	return q, err
+}
+
+// MulQ is op(Q)*B for the whole Q, of m by m, where op(Q) is Q or, with blas.Trans or
+// blas.ConjTrans, its transpose. It is packed and new. The error is ErrShape where B has other rows
+// than A.
+func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T]) (Matrix[T], error) {
+	return f.MulQContext(context.Background(), tQ, b)
+}
+
+// MulQContext is MulQ that returns ctx's error soon after ctx is done.
+func (f *QR[T]) MulQContext(ctx context.Context, tQ blas.Transpose, b Matrix[T]) (Matrix[T], error) {
+	if tQ != blas.NoTrans && tQ != blas.Trans && tQ != blas.ConjTrans {
+		return Matrix[T]{}, fmt.Errorf("%w: op(Q) is %q; blas.NoTrans or blas.Trans are", ErrShape, tQ)
+	}
+	m := f.packed.Rows
+	x, err := rightSide(ctx, f.s, m, f.packed.Cols, b)
+	if err != nil || m == 0 || b.Cols == 0 {
+		return x, err
+	}
+	return x, f.applyQ(ctx, tQ != blas.NoTrans, x)
+}
+
+// applyQ makes x Q*x, or with trans Qᵀ*x.
+func (f *QR[T]) applyQ(ctx context.Context, trans bool, x Matrix[T]) error {
+	rows, k := float64(x.Rows), float64(len(f.tau))
+	return solver[T](ctx, f.s, float64(x.Cols)*k*(2*rows-k)).ApplyQ(trans, x.Rows, x.Cols, len(f.tau), f.packed.Data,
+		f.packed.Stride, f.tau, x.Data, x.Stride)
+}
+
+// Solve is the solution X of least squares: each of its columns makes the norm of that of A*X - B
+// the smallest. It is packed and new: R*X = QᵀB, of which the first n rows count. The error is
+// ErrShape where A has fewer rows than columns, which [LQ] is for, or B has other rows than A, and
+// ErrSingular where there is a 0 on R's diagonal. Where A has not full rank but for rounding the
+// diagonal has numbers that are small instead: see Cond.
+func (f *QR[T]) Solve(b Matrix[T]) (Matrix[T], error) {
+	return f.SolveContext(context.Background(), b)
+}
+
+// SolveContext is Solve that returns ctx's error soon after ctx is done.
+func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+	n := f.packed.Cols
+	if f.packed.Rows < n {
+		return Matrix[T]{}, fmt.Errorf("%w: the QR factorization is of %s, which has more columns than rows: "+
+			"LeastSquares takes it", ErrShape, f.packed)
+	}
+	if err := f.nonSingular(); err != nil {
+		return Matrix[T]{}, err
+	}
+	x, err := f.MulQContext(ctx, blas.Trans, b)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	x = x.Slice(0, n, 0, b.Cols).Packed()
+	if n == 0 || b.Cols == 0 {
+		return x, nil
+	}
+	return x, f.solveR(ctx, false, x)
+}
+
+// solveR makes x the solution of R*X = x, or with trans of Rᵀ*X = x.
+func (f *QR[T]) solveR(ctx context.Context, trans bool, x Matrix[T]) error {
+	work := float64(x.Rows) * float64(x.Rows) * float64(x.Cols) / 2
+	return solver[T](ctx, f.s, work).Solve(f.triangle(trans), true, 1, x.Rows, x.Cols, x.Data, x.Stride)
+}
+
+// triangle is R, or with trans its transpose, where it is square.
+func (f *QR[T]) triangle(trans bool) solve.Triangle[T] {
+	return solve.Triangle[T]{
+		N: len(f.tau), Data: f.packed.Data, Stride: f.packed.Stride, Upper: true, Trans: trans,
+	}
+}
+
+func (f *QR[T]) nonSingular() error {
+	for i := range f.tau {
+		if f.packed.At(i, i) == 0 {
+			return fmt.Errorf("%w: element %d of the triangle's diagonal is 0", ErrSingular, i)
+		}
+	}
+	return nil
+}
+
+// Det is the determinant of a square A, mantissa * 2^exp, as [LU.Det] has it: the product of R's
+// diagonal, negated for each reflector. It panics where A is not square.
+func (f *QR[T]) Det() (mantissa T, exp int) {
+	if f.packed.Rows != f.packed.Cols {
+		panic(fmt.Errorf("%w: the QR factorization is of %s, which is not square", ErrShape, f.packed))
+	}
+	p := scaledProduct[T]{0.5, 1}
+	for i, tau := range f.tau {
+		p.times(f.packed.At(i, i))
+		if tau != 0 {
+			p.mantissa = -p.mantissa
+		}
+	}
+	return p.mantissa, p.exp
+}
+
+// Cond is an estimate of the condition number of R in the 1-norm, a lower bound that is mostly
+// within a factor of 3: in the 2-norm it is that of A, and the two norms differ by a factor of n at
+// most. It is +Inf where there is a 0 on R's diagonal, and NaN where A has a NaN. The error is
+// ErrShape where A has fewer rows than columns.
+func (f *QR[T]) Cond() (T, error) {
+	if f.packed.Rows < f.packed.Cols {
+		return 0, fmt.Errorf("%w: the QR factorization is of %s, which has more columns than rows", ErrShape, f.packed)
+	}
+	norm := norm1(f.R(), false)
+	return condition(norm, len(f.tau), f.nonSingular() != nil, func() (T, error) {
+		return solve.Solver[T]{}.TriangleCondition(false, f.triangle(false), norm)
+	})
+}
+
+// An LQ is a factorization A = L*Q of a matrix of m by n, where L is lower triangular and Q is
+// orthogonal: the transpose of [QR] of Aᵀ. It is read only, and safe for concurrent use.
+type LQ[T Float] struct{ qr *QR[T] }
+
+// FactorLQ is the LQ factorization of A on the default device, as [FactorQR] is QR.
+func FactorLQ[T Float](a Matrix[T]) (*LQ[T], error) {
+	return FactorLQContext(context.Background(), nil, a)
+}
+
+// FactorLQContext is FactorLQ as [FactorLUContext] is FactorLU.
+func FactorLQContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LQ[T], error) {
+	s, c, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	qr, err := factorQR(ctx, s, transposeOf(c))
+	if err != nil {
+		return nil, err
+	}
+	return &LQ[T]{qr}, nil
+}
+
+func transposeOf[T Float](a Matrix[T]) Matrix[T] {
+	t := newResult[T](a.Cols, a.Rows)
+	if len(t.Data) > 0 {
+		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, t.Data, t.Stride)
+	}
+	return t
+}
+
+// L is the factor of m by min(m, n), with zeros above its diagonal. It is packed and new.
+func (f *LQ[T]) L() Matrix[T] { return transposeOf(f.qr.R()) }
+
+// Q is the first min(m, n) rows of the factor, which is all of it that L needs. It is packed and
+// new.
+func (f *LQ[T]) Q() (Matrix[T], error) { return f.QContext(context.Background()) }
+
+// QContext is Q that returns ctx's error soon after ctx is done.
+func (f *LQ[T]) QContext(ctx context.Context) (Matrix[T], error) {
+	q, err := f.qr.QContext(ctx)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	return transposeOf(q), nil
+}
+
+// Solve is the solution X of A*X = B of which each column has the smallest norm. It is packed and
+// new: Qᵀ times the solution Y of L*Y = B. The error is ErrShape where A has more rows than
+// columns, which [QR] is for, or B has other rows than A, and ErrSingular where there is a 0 on L's
+// diagonal.
+func (f *LQ[T]) Solve(b Matrix[T]) (Matrix[T], error) {
+	return f.SolveContext(context.Background(), b)
+}
+
+// SolveContext is Solve that returns ctx's error soon after ctx is done.
+func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+	n, m := f.qr.packed.Rows, f.qr.packed.Cols
+	if m > n {
+		return Matrix[T]{}, fmt.Errorf("%w: the LQ factorization is of %dx%d, which has more rows than columns: "+
+			"LeastSquares takes it", ErrShape, m, n)
+	}
+	if err := f.qr.nonSingular(); err != nil {
+		return Matrix[T]{}, err
+	}
+	y, err := rightSide(ctx, f.qr.s, m, n, b)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	x := NewMatrix[T](n, b.Cols, nil)
+	if m == 0 || b.Cols == 0 {
+		return x, nil
+	}
+	if err := f.qr.solveR(ctx, true, y); err != nil {
+		return Matrix[T]{}, err
+	}
+	copyOf(x.Slice(0, m, 0, b.Cols), y)
+	return x, f.qr.applyQ(ctx, false, x)
+}
+
+// LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default
+// device: [QR.Solve], or where A has fewer rows than columns [LQ.Solve], which is exact but for
+// rounding and has the smallest norm. A and B stay as they are.
+func LeastSquares[T Float](a, b Matrix[T]) (Matrix[T], error) {
+	return LeastSquaresContext(context.Background(), nil, a, b)
+}
+
+// LeastSquaresContext is LeastSquares as [FactorLUContext] is FactorLU.
+func LeastSquaresContext[T Float](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+	if a.Rows != b.Rows {
+		return Matrix[T]{}, fmt.Errorf("%w: least squares of %s and %s, which has other rows", ErrShape, a, b)
+	}
+	if a.Rows < a.Cols {
+		f, err := FactorLQContext(ctx, s, a)
+		if err != nil {
+			return Matrix[T]{}, err
+		}
+		return f.SolveContext(ctx, b)
+	}
+	f, err := FactorQRContext(ctx, s, a)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	return f.SolveContext(ctx, b)
+}
