@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"math"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -18,6 +20,7 @@ var factors = map[string][][2]int{
 	"lu":       {{5, 5}, {33, 20}, {20, 33}, {100, 100}, {130, 70}, {70, 130}},
 	"cholesky": {{5, 5}, {33, 33}, {100, 100}},
 	"qr":       {{5, 5}, {33, 20}, {20, 33}, {100, 70}, {70, 130}},
+	"eigh":     {{1, 1}, {33, 33}, {100, 100}},
 	"solve":    {{5, 3}, {33, 1}, {100, 7}},
 }
 
@@ -54,6 +57,9 @@ func factorOperands[T host.Float](c *Case) (a, b matrix[T]) {
 	if c.Kernel == "solve" {
 		return a, generate[T](c, c.M, c.N, "b")
 	}
+	if c.Kernel == "eigh" {
+		return a, b
+	}
 	for i := range c.M {
 		d := &a.data[i*(c.M+1)]
 		*d = max(*d, -*d) + T(16*c.M)
@@ -77,6 +83,13 @@ func factorReference[T host.Float](c *Case) string {
 	if c.Kernel == "cholesky" {
 		solve.CholeskyReference(n, func(i, j int) *T { return &a.data[i*n+j] })
 		return Digest(a.data)
+	}
+	if c.Kernel == "eigh" {
+		data, err := eigenvectors(solve.Solver[float64]{Update: plainUpdate}, a)
+		if err != nil {
+			panic(err)
+		}
+		return Digest(data)
 	}
 	if c.Kernel == "qr" {
 		tau := make([]T, len(piv))
@@ -105,6 +118,38 @@ func factorReference[T host.Float](c *Case) string {
 	return Digest(b.data)
 }
 
+// plainUpdate is C + A*B, or with negate C - A*B, by the definition.
+func plainUpdate(negate bool, m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) error {
+	for i := range m {
+		for j := range n {
+			for p := range k {
+				v := a[i*lda+p]
+				if negate {
+					v = -v
+				}
+				c[i*ldc+j] = math.FMA(v, b[p*ldb+j], c[i*ldc+j])
+			}
+		}
+	}
+	return nil
+}
+
+// eigenvectors is the eigenvectors of a, row by row, and then the eigenvalues.
+func eigenvectors[T host.Float](s solve.Solver[float64], a matrix[T]) ([]T, error) {
+	n := a.rows
+	x, w := converted[float64](a.data), make([]float64, n)
+	_, err := solve.EigSym(s, true, n, x, n, w)
+	return converted[T](append(x, w...)), err
+}
+
+func converted[D, S host.Float](x []S) []D {
+	y := make([]D, len(x))
+	for i, v := range x {
+		y[i] = D(v)
+	}
+	return y
+}
+
 // runFactor runs a factorization on a session and returns its digest. k is the product's kernel.
 func runFactor[T host.Float](c *Case, x *session, k *backend.Kernel, v variant) (string, error) {
 	a, b := factorOperands[T](c)
@@ -113,6 +158,11 @@ func runFactor[T host.Float](c *Case, x *session, k *backend.Kernel, v variant) 
 			to, ldc)
 	}
 	s := solve.Solver[T]{Update: update}
+	if c.Kernel == "eigh" { // in float64, so that of float32 nothing runs on the device
+		d, _ := any(s).(solve.Solver[float64])
+		data, err := eigenvectors(d, a)
+		return Digest(data), err
+	}
 	n, piv := a.cols, make([]int, min(a.rows, a.cols))
 	if c.Kernel == "cholesky" {
 		_, err := s.Cholesky(true, n, a.data, n)

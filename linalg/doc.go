@@ -23,7 +23,8 @@
 // # Factorizations
 //
 // [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
-// equations, inverts, and knows determinants and condition numbers. They work on the host, with
+// equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
+// eigenvalues and eigenvectors of symmetric ones. They work on the host, with
 // large products on the session's devices where these are faster.
 //
 // # Files and streams

@@ -44,6 +44,9 @@ func crossover[T Float](s *Session) int {
 func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solver[T] {
 	report, size, done := progress(ctx), float64(solverCrossover(crossover[T](s))), 0.0
 	inner := WithProgress(ctx, nil) // of the products
+	if s.supports(element.TypeOf[T]()) != nil {
+		size = math.Inf(1)
+	}
 	return solve.Solver[T]{
 		Update: func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
 			if err := ctx.Err(); err != nil {

@@ -79,6 +79,29 @@ below the diagonal. The bytes of both do not depend on the device.`,
 	return cmd
 }
 
+func newEigh(a *app) *cobra.Command {
+	var out []string
+	var vectors string
+	cmd := &cobra.Command{
+		Use:   "eigh A.npy -o W.npy --vectors V.npy",
+		Short: "Find the eigenvalues and eigenvectors of a symmetric matrix",
+		Long: `Eigh finds the eigenvalues of a symmetric matrix, of which the lower triangle is
+read, in ascending order, and its eigenvectors, which are the columns of V. The bytes
+of both, signs too, do not depend on the device.`,
+		Example:           `  tandem eigh a.npy -o w.npy --vectors v.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			more := []moreOutput{{"--vectors", "the eigenvectors", vectors}}
+			return a.factor(ctx, "eigh", args, out, more, func(f factorizations) factorization { return f.eigh })
+		}),
+	}
+	cmd.Flags().StringVar(&vectors, "vectors", "", "file for the eigenvectors (required)")
+	cmd.MarkFlagFilename("vectors", "npy")
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
 func newSolve(a *app) *cobra.Command {
 	var out []string
 	cmd := &cobra.Command{
@@ -100,7 +123,7 @@ error, which names the pivot.`,
 }
 
 // factorizations are the commands of a floating-point type; nil for others.
-type factorizations struct{ lu, cholesky, qr, solve factorization }
+type factorizations struct{ lu, cholesky, qr, eigh, solve factorization }
 
 // A factorization computes results of files, each of which is a matrix to be written, and says how
 // many operations that takes.
@@ -109,7 +132,9 @@ type factorization func(ctx context.Context, s *linalg.Session, in []operand) ([
 type resultWriter func(ctx context.Context, out *output, bar *progress, rec *record) error
 
 func factorizationsOf[T linalg.Float]() factorizations {
-	return factorizations{lu: factorLU[T], cholesky: factorCholesky[T], qr: factorQR[T], solve: solveLU[T]}
+	return factorizations{
+		lu: factorLU[T], cholesky: factorCholesky[T], qr: factorQR[T], eigh: factorEigSym[T], solve: solveLU[T],
+	}
 }
 
 // resultOf writes m as an array of a shape.
@@ -161,6 +186,19 @@ func factorQR[T linalg.Float](ctx context.Context, s *linalg.Session, in []opera
 	r, m, k := qr.R(), float64(q.Rows), float64(q.Cols)
 	return []resultWriter{resultOf(q, q.Rows, q.Cols), resultOf(r, r.Rows, r.Cols)},
 		2*luFlops(q.Rows, r.Cols) + 2*k*k*(m-k/3), nil
+}
+
+func factorEigSym[T linalg.Float](
+	ctx context.Context, s *linalg.Session, in []operand,
+) ([]resultWriter, float64, error) {
+	f, err := linalg.FactorEigSymContext(ctx, s, matrix[T](in[0]))
+	if err != nil {
+		return nil, 0, err
+	}
+	n := len(f.Values())
+	size := float64(n)
+	return []resultWriter{resultOf(linalg.NewMatrix(1, n, f.Values()), n), resultOf(f.Vectors(), n, n)},
+		size * size * size * 14 / 3, nil
 }
 
 func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {

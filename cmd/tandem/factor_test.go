@@ -54,6 +54,10 @@ func testFactor[T linalg.Float](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	eig, err := linalg.FactorEigSym(a)
+	if err != nil {
+		t.Fatal(err)
+	}
 	pivots := func(lu *linalg.LU[T]) linalg.Matrix[int32] {
 		p := linalg.NewMatrix[int32](1, len(lu.Pivots()), nil)
 		for i, v := range lu.Pivots() {
@@ -66,7 +70,7 @@ func testFactor[T linalg.Float](t *testing.T) {
 		need(t, backend)
 		pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
 		pt := write(t, at("t.npy"), encode(l, tall))
-		pv := saveVector(t, at("v.npy"), b.Slice(0, n, 0, 1).Packed().Data...)
+		pv := saveVector(t, at("b1.npy"), b.Slice(0, n, 0, 1).Packed().Data...)
 		must(t, "lu", pa, "-o", at("lu.npy"), "--pivots", at("p.npy"), "--backend", backend)
 		checkFile(t, at("lu.npy"), []int{n, n}, lu.Packed())
 		checkFile(t, at("p.npy"), []int{n}, pivots(lu))
@@ -78,6 +82,9 @@ func testFactor[T linalg.Float](t *testing.T) {
 		must(t, "qr", pt, "-o", at("q.npy"), "--r", at("r.npy"), "--backend", backend)
 		checkFile(t, at("q.npy"), []int{n, 9}, q)
 		checkFile(t, at("r.npy"), []int{9, 9}, qr.R())
+		must(t, "eigh", pa, "-o", at("w.npy"), "--vectors", at("v.npy"), "--backend", backend)
+		checkFile(t, at("w.npy"), []int{n}, linalg.NewMatrix(1, n, eig.Values()))
+		checkFile(t, at("v.npy"), []int{n, n}, eig.Vectors())
 		must(t, "solve", pa, pb, "-o", at("x.npy"), "--backend", backend)
 		checkFile(t, at("x.npy"), []int{n, 3}, x)
 		must(t, "solve", pa, pv, "-o", at("x.npy"), "--backend", backend)

@@ -16,7 +16,7 @@ const (
 // it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
 // With NaN or infinities all that they reach is NaN.
 func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
-	exp := rescale(m, n, a, lda)
+	exp, _ := rescale(m, n, a, lda)
 	k := min(m, n)
 	for j := 0; j < k; j += qrPanel {
 		w, rows, at := min(qrPanel, k-j), m-j, a[j*(lda+1):]
@@ -156,8 +156,8 @@ const (
 // rescale multiplies A by the power of two that brings its largest magnitude to 1/2 or more and
 // below 1, where its sum of squares is not from smallMatrix to largeMatrix, and of float32 from
 // 2^-100 to 2^100. It returns the exponent of the inverse: 0 where A stays as it is, as do zeros
-// and a matrix with NaN or infinities.
-func rescale[T host.Float](m, n int, a []T, lda int) (exp int) {
+// and a matrix with NaN or infinities, which is not finite.
+func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
 	small, large := smallMatrix, largeMatrix
 	if _, single := any(T(0)).(float32); single {
 		small, large = 0x1p-100, 0x1p100
@@ -168,7 +168,7 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int) {
 		sum += host.Dot(row, row)
 	}
 	if sum >= small && sum <= large {
-		return 0
+		return 0, true
 	}
 	most := T(0)
 	for i := range m {
@@ -177,13 +177,13 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int) {
 		}
 	}
 	if most == 0 || most != most || math.IsInf(float64(most), 0) {
-		return 0
+		return 0, most == 0
 	}
 	_, exp = math.Frexp(float64(most))
 	for i := range m {
 		scaleBack(-exp, a[i*lda:][:n])
 	}
-	return exp
+	return exp, true
 }
 
 // scaleBack multiplies x by 2^exp.

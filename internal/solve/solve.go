@@ -1,10 +1,11 @@
-// Package solve factors matrices and solves by them on the host: triangles, LU, Cholesky and QR,
-// their inverses and condition numbers, by the definitions of docs/contract.md.
+// Package solve factors matrices and solves by them on the host: triangles, LU, Cholesky, QR,
+// symmetric eigenvalues, their inverses and condition numbers, by the definitions of
+// docs/contract.md.
 //
-// But for QR every element is one chain of fused multiply-adds, so that a chain may be cut anywhere
-// and go on: what is left of the chains of many elements at once is a product that starts from C.
-// Where the cuts are changes no bits. The functions divide by halves, so that nearly all of the
-// work is in large products, which may run elsewhere.
+// In LU and Cholesky every element is one chain of fused multiply-adds, so that a chain may be cut
+// anywhere and go on: what is left of the chains of many elements at once is a product that starts
+// from C. Where the cuts are changes no bits. The functions divide by halves, so that nearly all of
+// the work is in large products, which may run elsewhere.
 //
 // A matrix is row-major with a leading dimension, as in package host. Functions trust their
 // arguments. Factors overwrite the matrix.

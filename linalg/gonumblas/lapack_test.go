@@ -38,6 +38,7 @@ func TestTestlapack(t *testing.T) {
 		"orglq": func(t *testing.T, f factorizer) { testlapack.DorglqTest(t, f) },
 		"ormqr": func(t *testing.T, f factorizer) { testlapack.DormqrTest(t, f) },
 		"ormlq": func(t *testing.T, f factorizer) { testlapack.DormlqTest(t, f) },
+		"syev":  func(t *testing.T, f factorizer) { testlapack.DsyevTest(t, f) },
 		"gels":  func(t *testing.T, f factorizer) { testlapack.DgelsTest(t, f) }, // gonum's, with our BLAS
 	} {
 		t.Run(name, func(t *testing.T) {

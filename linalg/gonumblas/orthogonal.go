@@ -1,6 +1,12 @@
 package gonumblas
 
-import "gonum.org/v1/gonum/blas"
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+)
 
 // isWork tells whether work has room for lwork elements, of which at least least are asked for.
 func isWork(least, lwork int, work []float64) bool { return lwork >= least && len(work) >= lwork }
@@ -77,4 +83,25 @@ func (f factorizer) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a 
 	}
 	must(f.solver().MultiplyRows(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc))
 	work[0] = float64(least)
+}
+
+// Dsyev computes the eigenvalues of a symmetric matrix, and with lapack.EVCompute its eigenvectors,
+// which it leaves in A. It is false where A has NaN or infinities.
+func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64,
+	lwork int,
+) bool {
+	if job != lapack.EVNone && job != lapack.EVCompute || !isUplo(ul) || !isSquare(n, a, lda) || len(w) < n ||
+		!isWork(max(1, 3*n-1), lwork, work) {
+		return f.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
+	}
+	if ul == blas.Upper {
+		memory, whole := host.Take[float64](n * n)
+		host.Mirror(false, n, a, lda, whole, n)
+		host.CopyMatrix(n, n, whole, n, a, lda)
+		memory.Give()
+	}
+	ok, err := solve.EigSym(f.solver(), job == lapack.EVCompute, n, a, lda, w[:n])
+	must(err)
+	work[0] = float64(3*n - 1)
+	return ok
 }

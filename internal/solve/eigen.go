@@ -1,0 +1,433 @@
+package solve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
+)
+
+// EigSym makes the symmetric A of n by n, whose lower triangle counts and of which all is
+// overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
+// vectors it makes w alone, by another way: the last bits differ. With NaN or infinities, or where
+// the iteration for an eigenvalue does not end, ok is false, and all is NaN.
+func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []float64) (ok bool, err error) {
+	if n == 0 {
+		return true, nil
+	}
+	memory, q := host.Take[float64](n * n)
+	defer memory.Give()
+	host.Mirror(true, n, a, lda, q, n)
+	exp, finite := rescale(n, n, q, n)
+	e, tau := make([]float64, n), make([]float64, n)
+	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
+		return false, err
+	}
+	exp += rescaleVectors(w, e)
+	switch {
+	case !finite:
+	case !vectors:
+		ok = ql(w, e, nil)
+	default:
+		var zt []float64
+		if zt, ok, err = divide(s, w, e); ok {
+			host.Transpose(n, n, zt, n, a, lda)
+			if n > 1 {
+				err = s.ApplyQ(false, n-1, n, n-1, q[n:], n, tau, a[lda:], lda)
+			}
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	scaleBack(exp, w)
+	if !ok {
+		fill(w, math.NaN())
+		for i := range n {
+			fill(a[i*lda:][:n], math.NaN())
+		}
+	}
+	return ok, nil
+}
+
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// rescaleVectors multiplies x and y by the power of two that brings their largest magnitude to 1/2
+// or more and below 1, and returns the exponent of the inverse.
+func rescaleVectors(x, y []float64) (exp int) {
+	most := max(math.Abs(x[host.Iamax(x)]), math.Abs(y[host.Iamax(y)]))
+	if most == 0 || most != most || math.IsInf(most, 0) {
+		return 0
+	}
+	_, exp = math.Frexp(most)
+	scaleBack(-exp, x)
+	scaleBack(-exp, y)
+	return exp
+}
+
+// tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
+// with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
+// first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
+// them in A is undefined.
+func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau []float64) error {
+	for k := 0; k < n-1; k += qrPanel {
+		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda)
+		for j := range p.w {
+			d[k+j], e[k+j], tau[k+j] = p.column(j)
+		}
+		err := p.finish(s)
+		p.memory.Give()
+		if err != nil {
+			return err
+		}
+	}
+	d[n-1] = a[(n-1)*(lda+1)]
+	return nil
+}
+
+// A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
+// and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
+type tridiagonalPanel struct {
+	w, m, lda int
+	a         []float64
+	columns   []float64 // w by m
+	vw        []float64 // 2w by m
+	memory    *host.Scratch
+}
+
+func newTridiagonalPanel(w, m int, a []float64, lda int) *tridiagonalPanel {
+	memory, x := host.Take[float64](3 * w * m)
+	p := &tridiagonalPanel{w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m:], memory: memory}
+	host.Transpose(m, w, a, lda, p.columns, m)
+	return p
+}
+
+// column does column j: elements of the diagonal and below it, and the factor of the reflector.
+func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
+	var s [2 * qrPanel]float64
+	c, m := p.columns[j*p.m+j:][:p.m-j], p.m
+	for i := range j {
+		s[2*i], s[2*i+1] = p.vw[(2*i+1)*m+j], p.vw[2*i*m+j]
+	}
+	if j > 0 {
+		host.SubMul(1, len(c), 2*j, s[:], 2*j, p.vw[j:], m, c, len(c))
+	}
+	v := p.vw[2*j*m+j+1:][:m-j-1]
+	copy(v, c[1:])
+	e, tau = householder(v)
+	copy(c[1:], v)
+	w := p.vw[(2*j+1)*m+j+1:][:len(v)]
+	if tau == 0 {
+		clear(w)
+		return c[0], e, 0
+	}
+	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
+	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
+	if j > 0 {
+		host.Gemv(false, 2*j, len(v), 1, p.vw[j+1:], m, v, 0, s[:2*j])
+		for i := range j {
+			s[2*i], s[2*i+1] = s[2*i+1], s[2*i]
+		}
+		host.SubMul(1, len(v), 2*j, s[:], 2*j, p.vw[j+1:], m, w, len(v))
+	}
+	host.Scal(tau, w)
+	host.Axpy(-0.5*tau*host.Dot(w, v), v, w)
+	return c[0], e, tau
+}
+
+// finish brings the lower triangle of the matrix after the panel up to date, and the vectors to
+// their place.
+func (p *tridiagonalPanel) finish(s Solver[float64]) error {
+	host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
+	n, k := p.m-p.w, 2*p.w
+	memory, x := host.Take[float64](2 * n * k)
+	defer memory.Give()
+	left, right := x[:n*k], x[n*k:]
+	host.Transpose(k, n, p.vw[p.w:], p.m, left, k)
+	for i := range p.w {
+		copy(right[2*i*n:][:n], p.vw[(2*i+1)*p.m+p.w:])
+		copy(right[(2*i+1)*n:][:n], p.vw[2*i*p.m+p.w:])
+	}
+	c := p.a[p.w*(p.lda+1):]
+	for i := 0; i < n; i += lowerStrip {
+		rows := min(lowerStrip, n-i)
+		if err := s.update(true, rows, i+rows, k, left[i*k:], k, right, n, c[i*p.lda:], p.lda); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lowerStrip is the rows of a strip of a lower triangle, which is computed to the end of its last
+// row.
+const lowerStrip = 128
+
+// ulp is half a unit in the last place of 1, and leafRows the rows of a tridiagonal matrix that is
+// not divided: a part of the definition.
+const (
+	ulp      = 0x1p-53
+	leafRows = 32
+)
+
+// Matrices of up to smallDivide rows are divided on one core each, without a device.
+const smallDivide = 256
+
+// divide solves the symmetric tridiagonal eigenproblem (d, e) by divide and conquer (J. J. M.
+// Cuppen, "A divide and conquer method for the symmetric tridiagonal eigenproblem", Numerische
+// Mathematik 36, 1981; M. Gu and S. C. Eisenstat, "A divide-and-conquer algorithm for the symmetric
+// tridiagonal eigenproblem", SIAM J. Matrix Anal. Appl. 16, 1995): d becomes the eigenvalues in
+// ascending order, and zt has the eigenvectors in its rows. n rows are cut behind the first n/2.
+func divide(s Solver[float64], d, e []float64) (zt []float64, ok bool, err error) {
+	n := len(d)
+	if n <= leafRows {
+		zt = make([]float64, n*n)
+		return zt, ql(d, e, zt), nil
+	}
+	h := n / 2
+	rho := e[h-1]
+	d[h-1] -= math.Abs(rho)
+	d[h] -= math.Abs(rho)
+	var z [2][]float64
+	var oks [2]bool
+	var errs [2]error
+	half := func(s Solver[float64], i int) {
+		lo, hi := i*h, h+i*(n-h)
+		z[i], oks[i], errs[i] = divide(s, d[lo:hi], e[lo:hi])
+	}
+	if n <= 2*smallDivide {
+		parallel.Do(2, func(i int) { half(Solver[float64]{}, i) })
+	} else {
+		half(s, 0)
+		half(s, 1)
+	}
+	if err := cmp.Or(errs[0], errs[1]); err != nil || !oks[0] || !oks[1] {
+		return nil, false, err
+	}
+	g := glue{Solver: s, n: n, h: h, d: d, sign: math.Copysign(1, rho), rho: 2 * math.Abs(rho)}
+	zt, err = g.join(z[0], z[1])
+	return zt, err == nil, err
+}
+
+// glue makes the eigenvectors of two halves those of the whole: diag(D1, D2) + rho*z*zᵀ, where z
+// comes of the last elements of the first half's vectors and the first of the second's.
+type glue struct {
+	Solver[float64]
+	n, h      int
+	d, z      []float64
+	sign, rho float64
+	q         []float64 // vectors in rows
+	upper     []bool    // that have elements in the first h places, and in the others
+	lower     []bool
+	keep      []int // vectors that take part, and those that are done
+	gone      []int
+}
+
+func (g *glue) join(q1, q2 []float64) ([]float64, error) {
+	g.place(q1, q2)
+	g.deflate()
+	k := len(g.keep)
+	dk, zk := make([]float64, k), make([]float64, k)
+	for i, o := range g.keep {
+		dk[i], zk[i] = g.d[o], g.z[o]
+	}
+	lambda := make([]float64, k)
+	delta := make([]float64, k*k) // delta[j*k+i] = dk[i] - lambda[j]
+	each(k, func(j int) { lambda[j] = secular(j, dk, zk, g.rho, delta[j*k:][:k]) })
+	zh := make([]float64, k)
+	each(k, func(i int) { zh[i] = anew(i, dk, zk, delta) })
+	vectors, err := g.multiply(zh, delta)
+	if err != nil {
+		return nil, err
+	}
+	return g.sort(lambda, vectors), nil
+}
+
+// each calls f for 0 to n-1, on all cores where there is work for them.
+func each(n int, f func(i int)) {
+	if n <= smallDivide {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	const some = 8
+	parallel.Do((n+some-1)/some, func(b int) {
+		for i := b * some; i < min(n, (b+1)*some); i++ {
+			f(i)
+		}
+	})
+}
+
+// place puts both halves into one matrix, and makes z of length 1.
+func (g *glue) place(q1, q2 []float64) {
+	n, h := g.n, g.h
+	c := n - h
+	g.q, g.z = make([]float64, n*n), make([]float64, n)
+	g.upper, g.lower = make([]bool, n), make([]bool, n)
+	for i := range h {
+		copy(g.q[i*n:][:h], q1[i*h:])
+		g.z[i], g.upper[i] = q1[i*h+h-1]*(math.Sqrt2/2), true
+	}
+	for i := range c {
+		copy(g.q[(h+i)*n+h:][:c], q2[i*c:])
+		g.z[h+i], g.lower[h+i] = g.sign*q2[i*c]*(math.Sqrt2/2), true
+	}
+}
+
+// ascending is the order of values, stable.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	return order
+}
+
+// deflate sorts out the vectors whose element of z is next to nothing; of two with values next to
+// each other it makes one such.
+func (g *glue) deflate() {
+	d, z := g.d, g.z
+	tol := 8 * ulp * max(math.Abs(d[host.Iamax(d)]), math.Abs(z[host.Iamax(z)]))
+	last := -1
+	for _, i := range ascending(d) {
+		if g.rho*math.Abs(z[i]) <= tol {
+			g.gone = append(g.gone, i)
+			continue
+		}
+		if last >= 0 {
+			c, s, tau := rotation(z[i], z[last])
+			s = -s
+			if math.Abs((d[i]-d[last])*c*s) > tol {
+				g.keep = append(g.keep, last)
+			} else {
+				z[i], z[last] = tau, 0
+				g.rotate(c, s, last, i)
+				g.gone = append(g.gone, last)
+			}
+		}
+		last = i
+	}
+	if last >= 0 {
+		g.keep = append(g.keep, last)
+	}
+}
+
+// rotate makes vectors i and j c*i + s*j and c*j - s*i, and their values those that belong to them.
+func (g *glue) rotate(c, s float64, i, j int) {
+	rotate(c, s, g.q[i*g.n:][:g.n], g.q[j*g.n:][:g.n])
+	g.upper[i], g.lower[i] = g.upper[i] || g.upper[j], g.lower[i] || g.lower[j]
+	g.upper[j], g.lower[j] = g.upper[i], g.lower[i]
+	di, dj, cc, ss := g.d[i], g.d[j], c*c, s*s
+	g.d[i] = float64(di*cc) + float64(dj*ss)
+	g.d[j] = float64(di*ss) + float64(dj*cc)
+}
+
+// anew is element i of the z of which the roots that were found are exact (Gu and Eisenstat).
+func anew(i int, d, z, delta []float64) float64 {
+	k := len(d)
+	p := -delta[i*k+i]
+	for j := range k {
+		if j != i {
+			p *= delta[j*k+i] / (d[i] - d[j])
+		}
+	}
+	return math.Copysign(math.Sqrt(math.Abs(p)), z[i])
+}
+
+// multiply makes the vectors of the roots, in rows of n. Those that take part are sorted by the
+// half that they have elements in, so that products leave out the zeros.
+func (g *glue) multiply(zh, delta []float64) ([]float64, error) {
+	n, h, k := g.n, g.h, len(g.keep)
+	var perm []int
+	var counts [3]int
+	for kind := range counts {
+		for i, o := range g.keep {
+			if (kind < 2) == g.upper[o] && (kind > 0) == g.lower[o] {
+				perm = append(perm, i)
+				counts[kind]++
+			}
+		}
+	}
+	v := make([]float64, k*k)
+	each(k, func(j int) {
+		row, x := v[j*k:][:k], delta[j*k:]
+		for t, i := range perm {
+			row[t] = zh[i] / x[i]
+		}
+		f := 1 / host.Nrm2(row)
+		for t := range row {
+			row[t] *= f
+		}
+	})
+	packed, out := make([]float64, k*n), make([]float64, k*n)
+	for t, i := range perm {
+		copy(packed[t*n:][:n], g.q[g.keep[i]*n:])
+	}
+	if k == 0 {
+		return out, nil
+	}
+	both, first := counts[0]+counts[1], counts[0]
+	err := g.update(false, k, h, both, v, k, packed, n, out, n)
+	if err == nil && first < k {
+		err = g.update(false, k, n-h, k-first, v[first:], k, packed[first*n+h:], n, out[h:], n)
+	}
+	return out, err
+}
+
+// sort brings values and vectors into ascending order: equal ones as they are, those of roots
+// first.
+func (g *glue) sort(lambda, vectors []float64) []float64 {
+	n, k := g.n, len(lambda)
+	values := lambda
+	for _, o := range g.gone {
+		values = append(values, g.d[o])
+	}
+	zt := make([]float64, n*n)
+	for i, o := range ascending(values) {
+		g.d[i] = values[o]
+		if o < k {
+			copy(zt[i*n:][:n], vectors[o*n:])
+		} else {
+			copy(zt[i*n:][:n], g.q[g.gone[o-k]*n:])
+		}
+	}
+	return zt
+}
+
+// rotate makes x and y c*x + s*y and c*y - s*x, for c >= 0, with s/(1+c) in the place of c: so
+// small angles lose nothing.
+func rotate(c, s float64, x, y []float64) {
+	t := s / (1 + c)
+	y = y[:len(x)]
+	for i, u := range x {
+		v := y[i]
+		x[i] = math.FMA(s, math.FMA(-t, u, v), u)
+		y[i] = math.FMA(-s, math.FMA(t, v, u), v)
+	}
+}
+
+// rotation is c >= 0 and s with c*f + s*g = r and c*g - s*f = 0.
+func rotation(f, g float64) (c, s, r float64) {
+	switch {
+	case g == 0:
+		return 1, 0, f
+	case f == 0:
+		return 0, 1, g
+	}
+	scale := 1.0 // a power of two, so that no square is lost
+	if u := max(math.Abs(f), math.Abs(g)); u < 0x1p-400 {
+		scale = 0x1p700
+	} else if u > 0x1p400 {
+		scale = 0x1p-700
+	}
+	f, g = f*scale, g*scale
+	r = math.Copysign(math.Sqrt(math.FMA(f, f, float64(g*g))), f)
+	return f / r, g / r, r / scale
+}

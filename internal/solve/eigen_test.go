@@ -1,0 +1,140 @@
+package solve
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+// tridiagonalReference is tridiagonal by the definition.
+func tridiagonalReference(n int, a []float64, lda int, d, e, tau []float64) {
+	var vs, ws [][]float64 // of the panel, by rows of A
+	at := func(i, j, pairs int) float64 {
+		v := a[max(i, j)*lda+min(i, j)]
+		for r := range pairs {
+			v = math.FMA(-ws[r][j], vs[r][i], v)
+			v = math.FMA(-vs[r][j], ws[r][i], v)
+		}
+		return v
+	}
+	for c := range n - 1 {
+		k := c / qrPanel * qrPanel
+		if c == k { // the panel before is done
+			for j := range n {
+				for i := n - 1; i >= j && k > 0 && j >= k; i-- {
+					a[i*lda+j] = at(i, j, len(vs))
+				}
+			}
+			vs, ws = nil, nil
+		}
+		x := make([]float64, n-c-1)
+		for i := range x {
+			x[i] = at(c+1+i, c, len(vs))
+		}
+		d[c] = at(c, c, len(vs))
+		e[c], tau[c] = householder(x)
+		v, w := make([]float64, n), make([]float64, n)
+		copy(v[c+1:], x)
+		chain := func(y []float64) (sum float64) {
+			for i := c + 1; i < n; i++ {
+				sum = math.FMA(y[i], v[i], sum)
+			}
+			return sum
+		}
+		for i := c + 1; i < n && tau[c] != 0; i++ {
+			for j := c + 1; j < n; j++ {
+				w[i] = math.FMA(a[max(i, j)*lda+min(i, j)], v[j], w[i])
+			}
+			for r := range vs {
+				w[i] = math.FMA(-chain(ws[r]), vs[r][i], w[i])
+				w[i] = math.FMA(-chain(vs[r]), ws[r][i], w[i])
+			}
+			w[i] *= tau[c]
+		}
+		f := -0.5 * tau[c] * host.Dot(w[c+1:], v[c+1:])
+		for i := c + 1; i < n && tau[c] != 0; i++ {
+			w[i] = math.FMA(f, v[i], w[i])
+		}
+		vs, ws = append(vs, v), append(ws, w)
+	}
+	d[n-1] = at(n-1, n-1, len(vs))
+}
+
+func TestTridiagonal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	for i, n := range []int{2, 3, 20, 33, 34, 71} {
+		for _, kind := range []string{"random", "ties", "graded"} {
+			ld := n + i%3
+			a := matrix[float64](rng, kind, n, n, ld)
+			b := slices.Clone(a)
+			var d, e, tau [2][]float64
+			for k := range 2 {
+				d[k], e[k], tau[k] = make([]float64, n), make([]float64, n), make([]float64, n)
+			}
+			tridiagonalReference(n, a, ld, d[0], e[0], tau[0])
+			if err := tridiagonal(Solver[float64]{}, n, b, ld, d[1], e[1], tau[1]); err != nil {
+				t.Fatal(err)
+			}
+			what := fmt.Sprintf("%s %d", kind, n)
+			same(t, what+" diagonal", d[1], d[0])
+			same(t, what+" beside it", e[1], e[0])
+			same(t, what+" tau", tau[1], tau[0])
+		}
+	}
+}
+
+// Eigenvalues without vectors are those with, but for rounding; what is not finite ends.
+func TestEigSym(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	for _, n := range []int{1, 2, 31, 33, 66, 130} {
+		a := matrix[float64](rng, "random", n, n, n+1)
+		w, only := make([]float64, n), make([]float64, n)
+		b := slices.Clone(a)
+		if ok, err := EigSym(Solver[float64]{}, false, n, slices.Clone(a), n+1, only); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if ok, err := EigSym(Solver[float64]{}, true, n, b, n+1, w); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		for i, v := range w {
+			if !(math.Abs(v-only[i]) < 1e-13*float64(n)) || i > 0 && v < w[i-1] {
+				t.Fatalf("%d: eigenvalue %d is %v with vectors, %v without", n, i, v, only[i])
+			}
+		}
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			b := slices.Clone(a)
+			b[(n-1)*(n+1)+n/2] = bad
+			ok, err := EigSym(Solver[float64]{}, true, n, b, n+1, w)
+			if ok || err != nil || w[0] == w[0] || b[(n-1)*(n+1)] == b[(n-1)*(n+1)] {
+				t.Fatalf("%d with %v: %v, %v, %v", n, bad, ok, err, w)
+			}
+		}
+	}
+}
+
+func BenchmarkEigSym(b *testing.B) {
+	for _, n := range []int{500, 1000, 2000} {
+		a := matrix[float64](rand.New(rand.NewPCG(1, 2)), "random", n, n, n)
+		x, w, e, tau := make([]float64, n*n), make([]float64, n), make([]float64, n), make([]float64, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				copy(x, a)
+				if ok, err := EigSym(Solver[float64]{}, true, n, x, n, w); !ok || err != nil {
+					b.Fatal(ok, err)
+				}
+			}
+		})
+		b.Run(fmt.Sprint(n, "/tridiagonal"), func(b *testing.B) {
+			for b.Loop() {
+				copy(x, a)
+				if err := tridiagonal(Solver[float64]{}, n, x, n, w, e, tau); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+)
+
+// An EigSym is the eigenvalues and eigenvectors of a symmetric matrix: A*V = V*W for orthogonal V
+// and diagonal W. A reduction to tridiagonal form and divide and conquer make it, in float64 also
+// where A is of float32, as docs/contract.md defines: so its bits, signs of vectors too, depend on
+// nothing but those of A. It is read only, and safe for concurrent use.
+type EigSym[T Float] struct {
+	values  []T
+	vectors Matrix[T]
+}
+
+// FactorEigSym is the eigenvalues and eigenvectors of A on the default device. Of A, which stays as
+// it is, the lower triangle alone is read. Where that has NaN or infinities, all results are NaN.
+// The error is ErrShape where A is not square.
+func FactorEigSym[T Float](a Matrix[T]) (*EigSym[T], error) {
+	return FactorEigSymContext(context.Background(), nil, a)
+}
+
+// FactorEigSymContext is FactorEigSym as [FactorLUContext] is FactorLU.
+func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*EigSym[T], error) {
+	if a.Rows != a.Cols {
+		return nil, fmt.Errorf("%w: the eigenvalues of %s, which is not square", ErrShape, a)
+	}
+	s, v, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	n := a.Rows
+	x, w := doubles(v), make([]float64, n)
+	size := float64(n)
+	if _, err := solve.EigSym(solver[float64](ctx, s, 2*size*size*size), true, n, x.Data, max(n, 1), w); err != nil {
+		return nil, err
+	}
+	f := &EigSym[T]{values: make([]T, n), vectors: v}
+	roundTo(f.values, w)
+	roundTo(v.Data, x.Data)
+	return f, nil
+}
+
+// Values is the eigenvalues in ascending order. It shares memory with f.
+func (f *EigSym[T]) Values() []T { return f.values }
+
+// Vectors is the eigenvectors: column i belongs to value i. It shares memory with f.
+func (f *EigSym[T]) Vectors() Matrix[T] { return f.vectors }
+
+// doubles is the elements of a packed matrix in float64: of a float64 itself.
+func doubles[T Float](a Matrix[T]) Matrix[float64] {
+	if d, ok := any(a).(Matrix[float64]); ok {
+		return d
+	}
+	d := NewMatrix[float64](a.Rows, a.Cols, nil)
+	roundTo(d.Data, a.Data)
+	return d
+}
+
+// roundTo makes dst the numbers of src.
+func roundTo[D, S host.Float](dst []D, src []S) {
+	for i, v := range src {
+		dst[i] = D(v)
+	}
+}
