@@ -149,6 +149,42 @@ func testSums[T Float](t *testing.T, s *linalg.Session) {
 	})
 }
 
+// Sums whose rounding hangs on what is far below, or on what remains when all above cancels, have
+// the bits of package exact, in rows and in columns.
+func TestHardSums(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testHardSums[float32](t, s, 24, 120)
+		testHardSums[float64](t, s, 53, 1000)
+	})
+}
+
+func testHardSums[T Float](t *testing.T, s *linalg.Session, precision, far int) {
+	const rows, cols = 40, 9
+	r := rand.New(rand.NewPCG(3, 4))
+	x, transposed := make([]T, rows*cols), make([]T, rows*cols)
+	power := func(e int) T { return T(math.Ldexp(float64(1-2*r.IntN(2)), e)) }
+	for i := range rows {
+		big := power(r.IntN(far / 2))
+		row := []T{big, -big, power(0), power(-precision), power(-r.IntN(far)), power(-far), big, -big, power(-1)}
+		if i%3 == 0 { // a tie, but for what is far below, and may cancel
+			row = []T{1, T(r.IntN(4)) * power(1-precision), power(-precision), 0, 0, power(-far), power(-far), 0, 0}
+		}
+		for j, k := range r.Perm(cols) {
+			x[i*cols+j], transposed[j*rows+i] = row[k], row[k]
+		}
+	}
+	want := over(x, rows, cols, rows, 1, exact.Sum[T])
+	across, down := newTarget(t, s, rows, 1, false, T(7)), newTarget(t, s, 1, rows, false, T(7))
+	if err := Sum(across.Array, upload(t, s, rows, cols, false, x)); err != nil {
+		t.Fatal(err)
+	}
+	across.check(t, "rows", want)
+	if err := Sum(down.Array, upload(t, s, cols, rows, true, transposed)); err != nil {
+		t.Fatal(err)
+	}
+	down.check(t, "columns", want)
+}
+
 // quotient is what math/big makes of an exact sum: it over n, or the root of that.
 func quotient[T Float](sum *big.Rat, n int, root bool) T {
 	if n <= 0 {

@@ -160,8 +160,6 @@ func Split32(b uint32) (m uint64, exp int, finite bool) { return split(uint64(b)
 func split(b uint64, precision int, inf uint64) (m uint64, exp int, finite bool) {
 	one := uint64(1) << (precision - 1)
 	m, field := b&(one-1), b>>(precision-1)&inf
-	if field == 0 {
-		return m, lowest(precision, inf), true
-	}
-	return m | one, lowest(precision, inf) + int(field) - 1, field != inf
+	normal := min(field, 1)
+	return m | normal<<(precision-1), lowest(precision, inf) + int(field-normal), field != inf
 }

@@ -4,8 +4,8 @@
 // A block of numbers whose exponents do not differ much, as nearly all have it, is added up in two
 // integers, or three where they are products: additions in floating point that are exact by
 // construction, after the extractions of Rump, Ogita and Oishi ("Accurate floating-point
-// summation", 2008). Any other block is cut into digits of 48 bits, and added up digit by digit.
-// All go into the words of package superacc.
+// summation", 2008). Any other block, and the short columns of which a work-item has one, are cut
+// into digits of 48 bits, and added up digit by digit. All go into the words of package superacc.
 package sums
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
@@ -102,15 +102,24 @@ type block[S float32 | float64, I int32 | int64] struct {
 func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (
 	u, v T,
 ) {
-	x := b.x.Data[i*b.x.Stride+j]
+	x, y := b.x.Data[i*b.x.Stride+j], S(0)
 	if p.product() || p.exact() {
-		u, v = T(x-b.shift), T(b.y.Data[i*b.y.Stride+j]-b.shift)
-		if p.exact() {
-			return u * v, 1
-		}
-		return u, v
+		y = b.y.Data[i*b.y.Stride+j]
 	}
-	return f.from(f.bits(T(x)) & b.mask), 1
+	return factorsOf(f, p, x, y, b.shift, b.mask)
+}
+
+// factorsOf is x and y as factors, or x alone.
+func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (
+	u, v T,
+) {
+	if p.exact() {
+		return T(x-shift) * T(y-shift), 1
+	}
+	if p.product() {
+		return T(x - shift), T(y - shift)
+	}
+	return f.from(f.bits(T(x)) & mask), 1
 }
 
 // add adds up what work-item l has of a block, and finds whether that was right.
@@ -145,8 +154,8 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 			u, v := factors(f, p, b, i, j)
 			t := exactly(f, p, u, v)
 			special |= t.special
-			if t.hi|t.lo != 0 {
-				least, most = min(least, t.exp), max(most, t.top())
+			if t.special == 0 && t.hi|t.lo != 0 {
+				least, most = min(least, t.exp), max(most, t.exp+size(f, p))
 			}
 		}
 	}
@@ -164,7 +173,7 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 		for i := b.i0; i < b.i1; i++ {
 			for j := b.j0 + l; j < b.j1; j += b.step {
 				u, v := factors(f, p, b, i, j)
-				s += exactly(f, p, u, v).digit(base)
+				s += exactly(f, p, u, v).digit(base, digitBits)
 			}
 		}
 		collect(it, sums, words, s, base-f.bottom())

@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "097e23d769a1f5f62f18194eab144b25", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "ae8fca3a4a9843de58515f06c470c757", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "7a3e434edc39130c5a10d73a2d3902e7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "e9185c6fcd45e36aa744193ae59aaf07", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "b64987bde0c84fb442d0453f393732a2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "7ce3e84c180a0859cae199307b65a7ed", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "049806c8c49660618a93da68cc1c179e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "2e42c0798aca04b37b191b281e696556", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,13 +64,45 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "814721123b2da79e6896ee0265fd520f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "2828830cc18439fa4068fdec30d1f375", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "6d9417e327cd1d7bed0ee636cb95e592", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "c90f54632d0bf4b7b1d35f6611ddfefd", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "16ab8f7fe1e76fa43f0a96791185a2c4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "254ea2bcdf4bf0dff9d21eb33255bbc0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "7fabd4e79e3a02c2ac833d55c80c87b8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "dee24fd0ce7c0aeea97fe3ee61313aaa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+
+// LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, shift Arg7, height int, width int, down bool, over uint64, root bool, mask I) error {
+	call := linalg.NewKernelCall(s, FewKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+	linalg.KernelMatrix[S](&call, "c", c)
+	linalg.KernelMatrix[S](&call, "x", x)
+	linalg.KernelMatrix[S](&call, "y", y)
+	linalg.KernelSlice[S](&call, "shift", shift)
+	call.Scalar(support.Arg(int64(height)))
+	call.Scalar(support.Arg(int64(width)))
+	call.Scalar(support.Bool(bool(down)))
+	call.Scalar(support.Arg(uint64(over)))
+	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Arg[I](mask))
+	return call.Launch()
+}
+
+var FewKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: FewFloat32Float32Int32SingleOneSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: FewFloat64Float64Int64DoubleOneDoubleKernel},
+	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: FewFloat32Float64Int64DoublePairSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
+}
+
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "5badbc9694d78e75c5ef3eb3de12aa68", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "5efe75a696c43f39e640db7a0811602b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "0f4f22f6005fc80e9e24059d1fe14706", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "f1a3f435ef419d45b55963f282ee7e2e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -229,9 +261,9 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "e11199cf4635f0039f6343cc5fd123f1", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "00d4bb4eaf99e6e6481119a0a8778f4d", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "2f6c755efb257234e3f88066a5f0c0d6", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "d4882517a2f2280e9096fd17181e070e", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "df60d966ff68843569170795f2973306", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
@@ -266,11 +298,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "7ddae52ca9cb69ffdcad46c812929d65", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "b503a1ecc1737edaff2e03c8cc5fc896", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "dca0a561c89e36a3a0773255bef8243e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "4f7c5eb9cc922146a14a27d26328b9cf", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "357790dd5a01e0a20a3daa15dcb38e2c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "1c1abeb6de2a7358831051f0fec63ce1", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -291,11 +323,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "8f909cbce75d6656838bb32446be0f96", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "c6d863a9db4b6f0a6d5f34057ef14d36", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "74a352bbd8c6b84f673216fe1b10e3f1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "e26adaf60c8858fa9d494e9c0a75a994", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "9f403967c9b15f99fd72144f243f4cab", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "a533a76d6c282cdd7bb20957bdfe5aac", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -316,40 +348,47 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "ff541e47ce79dc2c7b2b479ec9f590d4", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "d1a372ab2686a6118e82800cd1098aab", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "1baee158cf46414eadc799572291fa4f", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "81048f047c39d68774ebee46af0d5034", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go fold.go format.go gather.go prefix.go round.go short.go terms.go
+//go:embed across.go along.go few.go fold.go format.go gather.go prefix.go round.go short.go terms.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "422476be83281de079e697d5bb59367bdf25165db9c3a9c5e5291870b2ad06f6"},
-	{File: "across.go", Head: "type column[S float32 | float64, I int32 | int64] struct {", Hash: "60513d3dbb346a590bcda8b40b4468d6e30a63343343527254207874ce539cef"},
-	{File: "across.go", Head: "func at[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "ba09387261c46c943add650598b89fa2f7922e368525e036c20555e252bc1724"},
-	{File: "across.go", Head: "type running struct {", Hash: "777ae805d81e8264e49d6a04a3e49a340d9359a3a8ddd15fb6e9c0f11c51c387"},
-	{File: "across.go", Head: "func addColumn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, c column[S, I],", Hash: "69cf6a5aad134d5e23bf082bbf7ec20b51bc3cfbce559f81c73295245b5fecf0"},
-	{File: "across.go", Head: "func addDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "be8e167fd052c9d82fd7c10c57dc4601e77e952656099f15a19174d1c5a6cee7"},
-	{File: "across.go", Head: "func addParts(parts []int64, words superacc.Place, p int, v int64) {", Hash: "2f35d4df59596dfa01c3cea2fd4979ae2d241cfe31e95be778f51129201a3b21"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "4e90ccc1d0d83a369863696a6f17d68a46b11213894df5c6cd6912399131a149"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
 	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "706be1fcb7e196c9089e3807ba65f8117744a38068549575bc239cb6908b82f7"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
-	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "9e7a1a36952a160f57b0abe0ef7d39c3c913af143a4cacd6e70cef0a3c24d256"},
+	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
+	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "eff9e3cbd01fd8e7d4fd5aa6860a73ca3344cf39a1ec6894e92629c4e9b86b42"},
-	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "33196122c93de37016aa9fad8ddaacfcca3ccb01484e9442930c0f7f9b752b32"},
+	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "7937183c4bd07824578bd39cbe819f7e9a59716dec5690925ac748689567b847"},
 	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "ebc77a2e0bd72ae91ade23c943325554565b4a10deaa2eabdfb3f80016d92bae"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
+	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "4e6a7df5dc25bf6218671cb9af84015bfad92dee0741986b295fba11aa3c4782"},
+	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "02122f49cea692308915b155c5c39cdc720bb1ce4ce68053ece48b21c4643b20"},
+	{File: "few.go", Head: "func term[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "48d4a1e5117383411b4315bb2a2d2d9cf8b55533c80d47b1c86f81df1985ce5f"},
+	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "4394123ecad6a33a47cf350e138e68eb69fd3de907640a2cbd2dc09bb2252c63"},
+	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "c180d9711f498bcb419186d90560524f7a6c128354731b986c7c2be0bc3e8fd1"},
+	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
+	{File: "few.go", Head: "func (s short) shifted(width int, d int64) short {", Hash: "f09facdef5f826dc07f0243ad9ca6924fdd06fa118e4f23f50b2278b4216fbe9"},
+	{File: "few.go", Head: "func (s short) valueAbove(base int, rest bool) superacc.Value {", Hash: "cfe88d68a583bc559d9c9bdb13bfdb6ebfa4d974aebb5d39d9ae96a209225053"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool] interface {", Hash: "c6f37bc68ca96b0df27d1809dc145fcd9ac3d4a8e13b28b321ec82e2b1052f9f"},
@@ -430,12 +469,13 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
 	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "f99277890bbb309e2ef3328ac72f06448fc170734b2b3cf7a982cc9fe2e70b43"},
 	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
-	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "2dd39836819d44c1f4d7a29c8bfea8695c476ca9474914546c9e3014b349d9f4"},
+	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "74ba1316df10fd7f73a5f8f8a37e89f5cb2f1bd2c99aacf8c9eb665523de8b22"},
 	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "26845640227b44050d5e5ca4c12cb9df439c815cccb7711e5fbdb20d6bf6f737"},
-	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "a323baf35ea14d3429c82bdb912035a336346b63b0836ec24f45b13ded196411"},
+	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "59170352a2a194158b39c43d0cb53ed74a472bf0481f9802b364a521d78f6d05"},
+	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "00ae4287c4836ed188bd95fa6c1ed2b3311b06a99c0d788f9f476751a73c406a"},
+	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "6e7382ee3355386696eabfe97184c443ab9d41cce1cb5981d6219f84e7e172f8"},
 	{File: "round.go", Head: "func value[T float32 | float64, F rounder[T]](f F, special int64) T {", Hash: "39d9c9dbc64507d8c4934cd3bb7efa279d4c8e4f7f63610f1146d53b0961d798"},
 	{File: "short.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "short.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
@@ -443,10 +483,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "short.go", Head: "func (s short) plus(t wide, base int) short {", Hash: "0d38b1a0d64fc3b107f4304afd7704353eb437af2d712b65dcef2556b6536a0a"},
 	{File: "short.go", Head: "func (s short) value(base int) superacc.Value {", Hash: "39671619d196ef7d67054703137f336ec319adab6930c5736f33d874f36417c0"},
 	{File: "short.go", Head: "func shortOf(v superacc.Value, base int) short {", Hash: "6dd2ef2df56f40dea963a661ef718ef8fb1b8fbefbe310ddf3dfdef8962a30ea"},
-	{File: "short.go", Head: "type reach struct{ least, top int }", Hash: "6775e3e3931faa8a6cae8120c23d15ff2a869c5e34d7ca430bb6419d8604dfb5"},
+	{File: "short.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
 	{File: "short.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
-	{File: "short.go", Head: "func (r reach) with(t wide) reach {", Hash: "e93d0d4c687d9eb1146347077499b44101c40b42e59d97b3a663779028cb86f0"},
-	{File: "short.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "507b3e8fc8bb95efba7d151fd9ff7a6eb87024e4535386674cffd1b2c3929fe1"},
+	{File: "short.go", Head: "func (r reach) with(t wide, size int) reach {", Hash: "a7fa662ad967356a3f9145b5aa6ed0d299c9da95934cb8738f325d0475f45cec"},
+	{File: "short.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "a5badddd6b9d11aaef452fb306949e3c4fb7af0f2a89500107985fbe858396c0"},
 	{File: "short.go", Head: "func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }", Hash: "c9c2526c1259d3fef0e06592c3b4e4618cdec5e20b316520a5d48d3324fc0a2a"},
 	{File: "terms.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -461,8 +501,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (two) exact() bool    { return false }", Hash: "6f998cdd736441ccce1916b7ecb073c1fd2b0c1ef49e32429574a52370dbe967"},
 	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
 	{File: "terms.go", Head: "func (two) digits() int    { return 3 }", Hash: "3bb72c9e9a609204914a1a1bd7102783c16214462ee417895a24e450e74577f9"},
-	{File: "terms.go", Head: "func rounded[T float32 | float64, P terms](p P, x, y T) T {", Hash: "26a596e31e4f5fc8e80dae84c5203cee416137cba5a846fefd26163904a70717"},
-	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "ac92033ac76809ce72f4d8441071589d585dc7410cc47ceab24441b58d425b17"},
+	{File: "terms.go", Head: "func near[T float32 | float64, P terms](p P, x, y T) T {", Hash: "86ccfcff183add2dc53a029b9b17a6040face85667b6d7af796773d4784cf190"},
+	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "a1f6a0ddaa8cac560465bf8b543d3c16384171b1f87f57d58d5738f998283f7b"},
 	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
 	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
@@ -471,17 +511,17 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
 	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
-	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "fd8b14b4d5e2b66679371165f95730a961495dc748df26da9b1c62a12507b1fc"},
+	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "a0851968c9d18b4cc3afe50fe12e111fcb91d2393dc6d3fd96aa965e8d15f82c"},
 	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product bool) digits[I] {", Hash: "48d0441fb54627e4109e94cd1edaa920df960bd034357e086287956eea98ad12"},
 	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
 	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
 	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
 	{File: "terms.go", Head: "func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }", Hash: "826fce3d0630b1c6515c983a300366aa9bb67f1129eab4bf610242d2f838ab3d"},
 	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
-	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "73df970204c1e379eb57f18ae4fb0f36671ede359e0371c6a52988a41136b130"},
-	{File: "terms.go", Head: "func (w wide) top() int {", Hash: "7560bcef4227dcaf4cb89cc364b513803e58b21854ed91aa55ebca1d98fe8c7b"},
+	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "a2efe22da8c964b57b6683e3c6408b73d0c03f3bfb01cb7f8b2a845629c82584"},
+	{File: "terms.go", Head: "func size[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "ab3432a3f7f0045876193f7371afe51187824c6536323a61ea3d855d03421b6a"},
 	{File: "terms.go", Head: "const digitBits = 48", Hash: "877bbe352b362b88d0152da5ece1c12adb5c6b66c967630e6dc7a626eba049a7"},
-	{File: "terms.go", Head: "func (w wide) digit(base int) int64 {", Hash: "394e499855d457bc092d5b45a7299da0585c9b9f2b1a3d9285933062618c3577"},
+	{File: "terms.go", Head: "func (w wide) digit(base int, width uint) int64 {", Hash: "de6bdc96b7d6656afcf1571b64434a761e5a8786bf436b75d15e9c7352fcb109"},
 }, []support.Fact{
 	{Name: "github.com/tandem-gpu/tandem/internal/superacc.Inf", Then: "int 2", Now: support.Const(superacc.Inf)},
 	{Name: "github.com/tandem-gpu/tandem/internal/superacc.NaN", Then: "int 1", Now: support.Const(superacc.NaN)},
@@ -509,29 +549,14 @@ type gpu_Place struct {
 	N_    int64
 }
 
-type gpu_digits struct {
-	a_ int64
-	b_ int64
-	c_ int64
-}
-
-type gpu_halves struct {
-	lower_ gpu_digits
-	upper_ gpu_digits
-}
-
-type gpu_running struct {
-	t_   gpu_halves
-	top_ int64
-}
-
-type gpu_column struct {
-	x_     gpu_Matrix
-	shift_ float32
-	i0_    int64
-	i1_    int64
-	j_     int64
-	mask_  int32
+type gpu_table struct {
+	x_      gpu_Matrix
+	y_      gpu_Matrix
+	first_  int64
+	height_ int64
+	width_  int64
+	down_   bool
+	mask_   int32
 }
 
 type gpu_double struct {
@@ -544,25 +569,27 @@ type gpu_Matrix_ struct {
 	Stride_ int64
 }
 
-type gpu_column_ struct {
-	x_     gpu_Matrix_
-	shift_ float64
-	i0_    int64
-	i1_    int64
-	j_     int64
-	mask_  int64
+type gpu_table_ struct {
+	x_      gpu_Matrix_
+	y_      gpu_Matrix_
+	first_  int64
+	height_ int64
+	width_  int64
+	down_   bool
+	mask_   int64
 }
 
 type gpu_pair struct {
 }
 
-type gpu_column__ struct {
-	x_     gpu_Matrix
-	shift_ float32
-	i0_    int64
-	i1_    int64
-	j_     int64
-	mask_  int64
+type gpu_table__ struct {
+	x_      gpu_Matrix
+	y_      gpu_Matrix
+	first_  int64
+	height_ int64
+	width_  int64
+	down_   bool
+	mask_   int64
 }
 
 type gpu_two struct {
@@ -578,6 +605,17 @@ type gpu_block struct {
 	j1_    int64
 	step_  int64
 	mask_  int32
+}
+
+type gpu_digits struct {
+	a_ int64
+	b_ int64
+	c_ int64
+}
+
+type gpu_halves struct {
+	lower_ gpu_digits
+	upper_ gpu_digits
 }
 
 type gpu_window struct {
@@ -618,6 +656,11 @@ type gpu_block__ struct {
 	j1_    int64
 	step_  int64
 	mask_  int64
+}
+
+type gpu_short struct {
+	hi_ uint64
+	lo_ uint64
 }
 
 type gpu_most32 struct {
@@ -675,6 +718,12 @@ type gpu_reached struct {
 type gpu_integer struct {
 }
 
+type gpu_reach struct {
+	least_   int64
+	top_     int64
+	special_ int64
+}
+
 type gpu_wide struct {
 	hi_      uint64
 	lo_      uint64
@@ -689,16 +738,6 @@ type gpu_Value struct {
 	Exp_  int64
 	Neg_  bool
 	Rest_ bool
-}
-
-type gpu_reach struct {
-	least_ int64
-	top_   int64
-}
-
-type gpu_short struct {
-	hi_ uint64
-	lo_ uint64
 }
 
 func AcrossFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -725,85 +764,67 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 	mask_ := args[12].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var o_all [1024]int64
-	var words_all [1024]gpu_Place
-	var sum_all [1024]gpu_running
-	var less_all [1024]float32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-		from_ := min(g1*rows_, x_.Rows_)
-		to_ := min(from_+rows_, x_.Rows_)
-		{
-			/*line across.go:20*/ first_ := g0 * n0
-			/*line across.go:20*/ for first_ < x_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var o_ int64
-							var less_ float32
-							/*line across.go:21*/ o_ = first_ + l0
-							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							sum_all[w] = gpu_running{}
-							less_ = float32(0)
-							if o_ < x_.Cols_ {
-								{
-									/*line across.go:26*/ k_ := int64(0)
-									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line across.go:17
+					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*rows_, x_.Rows_)
+					to_ := min(from_+rows_, x_.Rows_)
+					{
+						/*line across.go:20*/ o_ := i0
+						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
+							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+							{
+								/*line across.go:22*/ k_ := int64(0)
+								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
+									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
+								}
+							}
+							/*line across.go:25*/ less_ := float32(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							special_ := int64(0)
+							{
+								/*line across.go:30*/ i_ := from_
+								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
+									t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+									t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+									/*line across.go:32*/ r_ := t2_
+									special_ = special_ | r_.special_
+									{
+										/*line across.go:34*/ base_ := r_.least_
+										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
+											t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
+											/*line across.go:35*/ s_ := t3_
+											{
+												/*line across.go:36*/ k2_ := int64(0)
+												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
+													gpu_AddPart(parts_, words_, base_-gpu_bottom(f_), s_, k2_)
+												}
+											}
+										}
 									}
 								}
-								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
-									less_ = shift_[o_]
-								}
 							}
-							o_all[w] = o_
-							less_all[w] = less_
+							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 						}
 					}
 				}
-				{
-					/*line across.go:33*/ i_ := from_
-					/*line across.go:33*/ for i_ < to_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									o_ := o_all[w]
-									less_ := less_all[w]
-									/*line across.go:34*/ if o_ < x_.Cols_ {
-										b_ := gpu_column{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn(f_, p_, b_, parts_, words_all[w], sum_all[w])
-										/*line across.go:36*/ sum_all[w] = t_
-									}
-									o_all[w] = o_
-									less_all[w] = less_
-								}
-							}
-						}
-						/*line across.go:33*/ i_ = i_ + turns_
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							o_ := o_all[w]
-							/*line across.go:40*/ if o_ < x_.Cols_ {
-								gpu_addDigits(f_, p_, parts_, words_all[w], sum_all[w])
-							}
-							o_all[w] = o_
-						}
-					}
-				}
-				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:807
+//line kernels_tandem.go:828
 	}
 	return nil
 }
@@ -832,85 +853,67 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 	mask_ := args[12].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var o_all [1024]int64
-	var words_all [1024]gpu_Place
-	var sum_all [1024]gpu_running
-	var less_all [1024]float64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-		from_ := min(g1*rows_, x_.Rows_)
-		to_ := min(from_+rows_, x_.Rows_)
-		{
-			/*line across.go:20*/ first_ := g0 * n0
-			/*line across.go:20*/ for first_ < x_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var o_ int64
-							var less_ float64
-							/*line across.go:21*/ o_ = first_ + l0
-							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							sum_all[w] = gpu_running{}
-							less_ = float64(0)
-							if o_ < x_.Cols_ {
-								{
-									/*line across.go:26*/ k_ := int64(0)
-									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line across.go:17
+					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*rows_, x_.Rows_)
+					to_ := min(from_+rows_, x_.Rows_)
+					{
+						/*line across.go:20*/ o_ := i0
+						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
+							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+							{
+								/*line across.go:22*/ k_ := int64(0)
+								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
+									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
+								}
+							}
+							/*line across.go:25*/ less_ := float64(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							special_ := int64(0)
+							{
+								/*line across.go:30*/ i_ := from_
+								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
+									t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+									t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+									/*line across.go:32*/ r_ := t2_
+									special_ = special_ | r_.special_
+									{
+										/*line across.go:34*/ base_ := r_.least_
+										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
+											t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
+											/*line across.go:35*/ s_ := t3_
+											{
+												/*line across.go:36*/ k2_ := int64(0)
+												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
+													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
+												}
+											}
+										}
 									}
 								}
-								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
-									less_ = shift_[o_]
-								}
 							}
-							o_all[w] = o_
-							less_all[w] = less_
+							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 						}
 					}
 				}
-				{
-					/*line across.go:33*/ i_ := from_
-					/*line across.go:33*/ for i_ < to_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									o_ := o_all[w]
-									less_ := less_all[w]
-									/*line across.go:34*/ if o_ < x_.Cols_ {
-										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn_(f_, p_, b_, parts_, words_all[w], sum_all[w])
-										/*line across.go:36*/ sum_all[w] = t_
-									}
-									o_all[w] = o_
-									less_all[w] = less_
-								}
-							}
-						}
-						/*line across.go:33*/ i_ = i_ + turns_
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							o_ := o_all[w]
-							/*line across.go:40*/ if o_ < x_.Cols_ {
-								gpu_addDigits_(f_, p_, parts_, words_all[w], sum_all[w])
-							}
-							o_all[w] = o_
-						}
-					}
-				}
-				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:914
+//line kernels_tandem.go:917
 	}
 	return nil
 }
@@ -939,85 +942,67 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 	mask_ := args[12].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var o_all [1024]int64
-	var words_all [1024]gpu_Place
-	var sum_all [1024]gpu_running
-	var less_all [1024]float32
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-		from_ := min(g1*rows_, x_.Rows_)
-		to_ := min(from_+rows_, x_.Rows_)
-		{
-			/*line across.go:20*/ first_ := g0 * n0
-			/*line across.go:20*/ for first_ < x_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var o_ int64
-							var less_ float32
-							/*line across.go:21*/ o_ = first_ + l0
-							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							sum_all[w] = gpu_running{}
-							less_ = float32(0)
-							if o_ < x_.Cols_ {
-								{
-									/*line across.go:26*/ k_ := int64(0)
-									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line across.go:17
+					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*rows_, x_.Rows_)
+					to_ := min(from_+rows_, x_.Rows_)
+					{
+						/*line across.go:20*/ o_ := i0
+						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
+							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+							{
+								/*line across.go:22*/ k_ := int64(0)
+								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
+									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
+								}
+							}
+							/*line across.go:25*/ less_ := float32(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							special_ := int64(0)
+							{
+								/*line across.go:30*/ i_ := from_
+								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
+									t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+									t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+									/*line across.go:32*/ r_ := t2_
+									special_ = special_ | r_.special_
+									{
+										/*line across.go:34*/ base_ := r_.least_
+										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
+											t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
+											/*line across.go:35*/ s_ := t3_
+											{
+												/*line across.go:36*/ k2_ := int64(0)
+												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
+													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
+												}
+											}
+										}
 									}
 								}
-								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
-									less_ = shift_[o_]
-								}
 							}
-							o_all[w] = o_
-							less_all[w] = less_
+							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 						}
 					}
 				}
-				{
-					/*line across.go:33*/ i_ := from_
-					/*line across.go:33*/ for i_ < to_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									o_ := o_all[w]
-									less_ := less_all[w]
-									/*line across.go:34*/ if o_ < x_.Cols_ {
-										b_ := gpu_column__{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn__(f_, p_, b_, parts_, words_all[w], sum_all[w])
-										/*line across.go:36*/ sum_all[w] = t_
-									}
-									o_all[w] = o_
-									less_all[w] = less_
-								}
-							}
-						}
-						/*line across.go:33*/ i_ = i_ + turns_
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							o_ := o_all[w]
-							/*line across.go:40*/ if o_ < x_.Cols_ {
-								gpu_addDigits__(f_, p_, parts_, words_all[w], sum_all[w])
-							}
-							o_all[w] = o_
-						}
-					}
-				}
-				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1021
+//line kernels_tandem.go:1006
 	}
 	return nil
 }
@@ -1046,85 +1031,67 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 	mask_ := args[12].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var o_all [1024]int64
-	var words_all [1024]gpu_Place
-	var sum_all [1024]gpu_running
-	var less_all [1024]float64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line across.go:17*/ rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-		from_ := min(g1*rows_, x_.Rows_)
-		to_ := min(from_+rows_, x_.Rows_)
-		{
-			/*line across.go:20*/ first_ := g0 * n0
-			/*line across.go:20*/ for first_ < x_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var o_ int64
-							var less_ float64
-							/*line across.go:21*/ o_ = first_ + l0
-							words_all[w] = gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							sum_all[w] = gpu_running{}
-							less_ = float64(0)
-							if o_ < x_.Cols_ {
-								{
-									/*line across.go:26*/ k_ := int64(0)
-									/*line across.go:26*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-										parts_[words_all[w].At_+(k_*words_all[w].Step_)] = int64(0)
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line across.go:17
+					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*rows_, x_.Rows_)
+					to_ := min(from_+rows_, x_.Rows_)
+					{
+						/*line across.go:20*/ o_ := i0
+						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
+							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+							{
+								/*line across.go:22*/ k_ := int64(0)
+								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
+									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
+								}
+							}
+							/*line across.go:25*/ less_ := float64(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							special_ := int64(0)
+							{
+								/*line across.go:30*/ i_ := from_
+								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
+									t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+									t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+									/*line across.go:32*/ r_ := t2_
+									special_ = special_ | r_.special_
+									{
+										/*line across.go:34*/ base_ := r_.least_
+										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
+											t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
+											/*line across.go:35*/ s_ := t3_
+											{
+												/*line across.go:36*/ k2_ := int64(0)
+												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
+													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
+												}
+											}
+										}
 									}
 								}
-								/*line across.go:29*/ if int64(len(shift_)) != int64(0) {
-									less_ = shift_[o_]
-								}
 							}
-							o_all[w] = o_
-							less_all[w] = less_
+							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 						}
 					}
 				}
-				{
-					/*line across.go:33*/ i_ := from_
-					/*line across.go:33*/ for i_ < to_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									o_ := o_all[w]
-									less_ := less_all[w]
-									/*line across.go:34*/ if o_ < x_.Cols_ {
-										b_ := gpu_column_{x_: x_, shift_: less_, i0_: i_, i1_: min(i_+turns_, to_), j_: o_, mask_: mask_}
-										t_ := gpu_addColumn___(f_, p_, b_, parts_, words_all[w], sum_all[w])
-										/*line across.go:36*/ sum_all[w] = t_
-									}
-									o_all[w] = o_
-									less_all[w] = less_
-								}
-							}
-						}
-						/*line across.go:33*/ i_ = i_ + turns_
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							o_ := o_all[w]
-							/*line across.go:40*/ if o_ < x_.Cols_ {
-								gpu_addDigits___(f_, p_, parts_, words_all[w], sum_all[w])
-							}
-							o_all[w] = o_
-						}
-					}
-				}
-				/*line across.go:20*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1128
+//line kernels_tandem.go:1095
 	}
 	return nil
 }
@@ -1324,11 +1291,11 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:175*/ f2_all[w] = f_
-												/*line along.go:175*/ p2_all[w] = p_
+												/*line along.go:184*/ f2_all[w] = f_
+												/*line along.go:184*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:176*/ top2_ = top_
-												/*line along.go:176*/ top2_all[w] = top2_
+												/*line along.go:185*/ top2_ = top_
+												/*line along.go:185*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1340,7 +1307,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-//line along.go:178
+//line along.go:187
 													at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
@@ -1353,13 +1320,13 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:179*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														/*line along.go:188*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:179*/ k4_ := int64(0)
-											/*line along.go:179*/ for k4_ < t17_all[0] {
+											/*line along.go:188*/ k4_ := int64(0)
+											/*line along.go:188*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1369,10 +1336,10 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:186*/ sums3_all[w] = sums2_
-															/*line along.go:186*/ words3_all[w] = words2_
-															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:186
+															/*line along.go:195*/ sums3_all[w] = sums2_
+															/*line along.go:195*/ words3_all[w] = words2_
+															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
+//line along.go:195
 															at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
@@ -1384,7 +1351,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 															}
 														}
 													}
@@ -1394,7 +1361,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:189*/ sums3_all[w][l2_] = v_
+																/*line along.go:198*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -1405,29 +1372,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:191*/ lower_ := int64(0)
-																/*line along.go:191*/ upper_ := int64(0)
+																/*line along.go:200*/ lower_ := int64(0)
+																/*line along.go:200*/ upper_ := int64(0)
 																{
-																	/*line along.go:192*/ t18_ := n0
-																	/*line along.go:192*/ k5_ := int64(0)
-//line along.go:192
+																	/*line along.go:201*/ t18_ := n0
+																	/*line along.go:201*/ k5_ := int64(0)
+//line along.go:201
 																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-//line along.go:196
+//line along.go:205
 																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
-																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
 																}
 																at2_all[w] = at2_
 															}
 														}
 													}
 												}
-												/*line along.go:179*/ k4_ = k4_ + int64(1)
+												/*line along.go:188*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -1507,9 +1474,9 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:138*/ f3_all[w] = f_
-													/*line along.go:138*/ p3_all[w] = p_
-													/*line along.go:138*/ b2_all[w] = b_all[w]
+													/*line along.go:147*/ f3_all[w] = f_
+													/*line along.go:147*/ p3_all[w] = p_
+													/*line along.go:147*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -1525,45 +1492,45 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:142*/ least_ = int64(1048576)
-														/*line along.go:142*/ most_ = int64(-1048576)
-														/*line along.go:142*/ special_ = int64(0)
+														/*line along.go:151*/ least_ = int64(1048576)
+														/*line along.go:151*/ most_ = int64(-1048576)
+														/*line along.go:151*/ special_ = int64(0)
 														{
-															/*line along.go:143*/ i_ := b2_all[w].i0_
-//line along.go:143
+															/*line along.go:152*/ i_ := b2_all[w].i0_
+//line along.go:152
 															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:144
+																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
+//line along.go:153
 																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float32
-																		/*line along.go:145*/ var t23_ float32
-//line along.go:145
+																		/*line along.go:154*/ var t23_ float32
+//line along.go:154
 																		t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:145*/ u_ := t22_
-																		/*line along.go:145*/ v2_ := t23_
+																		/*line along.go:154*/ u_ := t22_
+																		/*line along.go:154*/ v2_ := t23_
 																		t24_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
-																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
 																			t25_ := min(least_, t24_.exp_)
-//line along.go:149
-																			t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:149*/ least_ = t25_
-																			/*line along.go:149*/ most_ = t26_
+//line along.go:158
+																			t26_ := max(most_, t24_.exp_+gpu_size(f3_all[w], p3_all[w]))
+																			/*line along.go:158*/ least_ = t25_
+																			/*line along.go:158*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:153*/ t27_ := l3_
-														/*line along.go:153*/ t28_ := l3_
-														/*line along.go:153*/ t29_ := l3_
-														/*line along.go:153*/ t30_ := int32(most_)
-														/*line along.go:153*/ t31_ := int32(least_)
-														/*line along.go:153*/ t32_ := special_
-														/*line along.go:153*/ his2_[t27_] = t30_
-														/*line along.go:153*/ los2_[t28_] = t31_
-														/*line along.go:153*/ sums4_[t29_] = t32_
+														/*line along.go:162*/ t27_ := l3_
+														/*line along.go:162*/ t28_ := l3_
+														/*line along.go:162*/ t29_ := l3_
+														/*line along.go:162*/ t30_ := int32(most_)
+														/*line along.go:162*/ t31_ := int32(least_)
+														/*line along.go:162*/ t32_ := special_
+														/*line along.go:162*/ his2_[t27_] = t30_
+														/*line along.go:162*/ los2_[t28_] = t31_
+														/*line along.go:162*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -1583,20 +1550,20 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:155*/ t33_ := b2_all[w].step_
-															/*line along.go:155*/ k6_ := int64(0)
-//line along.go:155
+															/*line along.go:164*/ t33_ := b2_all[w].step_
+															/*line along.go:164*/ k6_ := int64(0)
+//line along.go:164
 															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, int64(los2_[k6_]))
-//line along.go:156
+//line along.go:165
 																t35_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:156*/ least_ = t34_
-																/*line along.go:156*/ most_ = t35_
-																/*line along.go:156*/ special_ = t36_
+																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:165*/ least_ = t34_
+																/*line along.go:165*/ most_ = t35_
+																/*line along.go:165*/ special_ = t36_
 															}
 														}
-														/*line along.go:158*/ if l3_ == int64(0) {
+														/*line along.go:167*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -1605,32 +1572,32 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:161*/ var t37_ int64
+											/*line along.go:170*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:161*/ t37_ = most_
+														/*line along.go:170*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:161*/ end_ := t37_
+											/*line along.go:170*/ end_ := t37_
 											{
-												/*line along.go:162*/ var t38_ int64
+												/*line along.go:171*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:162*/ t38_ = least_
+															/*line along.go:171*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:162*/ base_ := t38_
-												/*line along.go:162*/ for base_ < end_ {
+												/*line along.go:171*/ base_ := t38_
+												/*line along.go:171*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -1640,31 +1607,31 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:163*/ s_ := int64(0)
+																/*line along.go:172*/ s_ := int64(0)
 																{
-																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-//line along.go:164
+																	/*line along.go:173*/ i2_ := b2_all[w].i0_
+//line along.go:173
 																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:165
+//line along.go:174
 																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:165
+//line along.go:174
 																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float32
-																				/*line along.go:166*/ var t40_ float32
-//line along.go:166
+																				/*line along.go:175*/ var t40_ float32
+//line along.go:175
 																				t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:166*/ u2_ := t39_
-																				/*line along.go:166*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_)
+																				/*line along.go:175*/ u2_ := t39_
+																				/*line along.go:175*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
 																			}
 																		}
 																	}
 																}
-																/*line along.go:186*/ sums5_all[w] = sums4_
-																/*line along.go:186*/ words5_all[w] = words4_
-																/*line along.go:186*/ v4_ = s_
-//line along.go:186
+																/*line along.go:195*/ sums5_all[w] = sums4_
+																/*line along.go:195*/ words5_all[w] = words4_
+																/*line along.go:195*/ v4_ = s_
+//line along.go:195
 																at3_ = base_ - gpu_bottom(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
@@ -1675,7 +1642,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 																}
 															}
 														}
@@ -1685,7 +1652,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -1696,29 +1663,29 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ lower2_ := int64(0)
-																	/*line along.go:191*/ upper2_ := int64(0)
+																	/*line along.go:200*/ lower2_ := int64(0)
+																	/*line along.go:200*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:192*/ t41_ := n0
-																		/*line along.go:192*/ k7_ := int64(0)
-//line along.go:192
+																		/*line along.go:201*/ t41_ := n0
+																		/*line along.go:201*/ k7_ := int64(0)
+//line along.go:201
 																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:196
+//line along.go:205
 																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:162*/ base_ = base_ + int64(48)
+													/*line along.go:171*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -1745,7 +1712,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1716
 	}
 	return nil
 }
@@ -1945,11 +1912,11 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:175*/ f2_all[w] = f_
-												/*line along.go:175*/ p2_all[w] = p_
+												/*line along.go:184*/ f2_all[w] = f_
+												/*line along.go:184*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:176*/ top2_ = top_
-												/*line along.go:176*/ top2_all[w] = top2_
+												/*line along.go:185*/ top2_ = top_
+												/*line along.go:185*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -1961,7 +1928,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-//line along.go:178
+//line along.go:187
 													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
@@ -1974,13 +1941,13 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:179*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
+														/*line along.go:188*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:179*/ k4_ := int64(0)
-											/*line along.go:179*/ for k4_ < t17_all[0] {
+											/*line along.go:188*/ k4_ := int64(0)
+											/*line along.go:188*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -1990,10 +1957,10 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:186*/ sums3_all[w] = sums2_
-															/*line along.go:186*/ words3_all[w] = words2_
-															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:186
+															/*line along.go:195*/ sums3_all[w] = sums2_
+															/*line along.go:195*/ words3_all[w] = words2_
+															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
+//line along.go:195
 															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
@@ -2005,7 +1972,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 															}
 														}
 													}
@@ -2015,7 +1982,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:189*/ sums3_all[w][l2_] = v_
+																/*line along.go:198*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -2026,29 +1993,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:191*/ lower_ := int64(0)
-																/*line along.go:191*/ upper_ := int64(0)
+																/*line along.go:200*/ lower_ := int64(0)
+																/*line along.go:200*/ upper_ := int64(0)
 																{
-																	/*line along.go:192*/ t18_ := n0
-																	/*line along.go:192*/ k5_ := int64(0)
-//line along.go:192
+																	/*line along.go:201*/ t18_ := n0
+																	/*line along.go:201*/ k5_ := int64(0)
+//line along.go:201
 																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-//line along.go:196
+//line along.go:205
 																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
-																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
 																}
 																at2_all[w] = at2_
 															}
 														}
 													}
 												}
-												/*line along.go:179*/ k4_ = k4_ + int64(1)
+												/*line along.go:188*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -2128,9 +2095,9 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:138*/ f3_all[w] = f_
-													/*line along.go:138*/ p3_all[w] = p_
-													/*line along.go:138*/ b2_all[w] = b_all[w]
+													/*line along.go:147*/ f3_all[w] = f_
+													/*line along.go:147*/ p3_all[w] = p_
+													/*line along.go:147*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2146,45 +2113,45 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:142*/ least_ = int64(1048576)
-														/*line along.go:142*/ most_ = int64(-1048576)
-														/*line along.go:142*/ special_ = int64(0)
+														/*line along.go:151*/ least_ = int64(1048576)
+														/*line along.go:151*/ most_ = int64(-1048576)
+														/*line along.go:151*/ special_ = int64(0)
 														{
-															/*line along.go:143*/ i_ := b2_all[w].i0_
-//line along.go:143
+															/*line along.go:152*/ i_ := b2_all[w].i0_
+//line along.go:152
 															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:144
+																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
+//line along.go:153
 																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:145*/ var t23_ float64
-//line along.go:145
+																		/*line along.go:154*/ var t23_ float64
+//line along.go:154
 																		t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:145*/ u_ := t22_
-																		/*line along.go:145*/ v2_ := t23_
+																		/*line along.go:154*/ u_ := t22_
+																		/*line along.go:154*/ v2_ := t23_
 																		t24_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
-																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
 																			t25_ := min(least_, t24_.exp_)
-//line along.go:149
-																			t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:149*/ least_ = t25_
-																			/*line along.go:149*/ most_ = t26_
+//line along.go:158
+																			t26_ := max(most_, t24_.exp_+gpu_size_(f3_all[w], p3_all[w]))
+																			/*line along.go:158*/ least_ = t25_
+																			/*line along.go:158*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:153*/ t27_ := l3_
-														/*line along.go:153*/ t28_ := l3_
-														/*line along.go:153*/ t29_ := l3_
-														/*line along.go:153*/ t30_ := most_
-														/*line along.go:153*/ t31_ := least_
-														/*line along.go:153*/ t32_ := special_
-														/*line along.go:153*/ his2_[t27_] = t30_
-														/*line along.go:153*/ los2_[t28_] = t31_
-														/*line along.go:153*/ sums4_[t29_] = t32_
+														/*line along.go:162*/ t27_ := l3_
+														/*line along.go:162*/ t28_ := l3_
+														/*line along.go:162*/ t29_ := l3_
+														/*line along.go:162*/ t30_ := most_
+														/*line along.go:162*/ t31_ := least_
+														/*line along.go:162*/ t32_ := special_
+														/*line along.go:162*/ his2_[t27_] = t30_
+														/*line along.go:162*/ los2_[t28_] = t31_
+														/*line along.go:162*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2204,19 +2171,19 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:155*/ t33_ := b2_all[w].step_
-															/*line along.go:155*/ k6_ := int64(0)
-//line along.go:155
+															/*line along.go:164*/ t33_ := b2_all[w].step_
+															/*line along.go:164*/ k6_ := int64(0)
+//line along.go:164
 															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:156*/ least_ = t34_
-																/*line along.go:156*/ most_ = t35_
-																/*line along.go:156*/ special_ = t36_
+																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:165*/ least_ = t34_
+																/*line along.go:165*/ most_ = t35_
+																/*line along.go:165*/ special_ = t36_
 															}
 														}
-														/*line along.go:158*/ if l3_ == int64(0) {
+														/*line along.go:167*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2225,32 +2192,32 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:161*/ var t37_ int64
+											/*line along.go:170*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:161*/ t37_ = most_
+														/*line along.go:170*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:161*/ end_ := t37_
+											/*line along.go:170*/ end_ := t37_
 											{
-												/*line along.go:162*/ var t38_ int64
+												/*line along.go:171*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:162*/ t38_ = least_
+															/*line along.go:171*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:162*/ base_ := t38_
-												/*line along.go:162*/ for base_ < end_ {
+												/*line along.go:171*/ base_ := t38_
+												/*line along.go:171*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2260,31 +2227,31 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:163*/ s_ := int64(0)
+																/*line along.go:172*/ s_ := int64(0)
 																{
-																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-//line along.go:164
+																	/*line along.go:173*/ i2_ := b2_all[w].i0_
+//line along.go:173
 																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:165
+//line along.go:174
 																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:165
+//line along.go:174
 																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:166*/ var t40_ float64
-//line along.go:166
+																				/*line along.go:175*/ var t40_ float64
+//line along.go:175
 																				t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:166*/ u2_ := t39_
-																				/*line along.go:166*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_)
+																				/*line along.go:175*/ u2_ := t39_
+																				/*line along.go:175*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
 																			}
 																		}
 																	}
 																}
-																/*line along.go:186*/ sums5_all[w] = sums4_
-																/*line along.go:186*/ words5_all[w] = words4_
-																/*line along.go:186*/ v4_ = s_
-//line along.go:186
+																/*line along.go:195*/ sums5_all[w] = sums4_
+																/*line along.go:195*/ words5_all[w] = words4_
+																/*line along.go:195*/ v4_ = s_
+//line along.go:195
 																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
@@ -2295,7 +2262,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 																}
 															}
 														}
@@ -2305,7 +2272,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2316,29 +2283,29 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ lower2_ := int64(0)
-																	/*line along.go:191*/ upper2_ := int64(0)
+																	/*line along.go:200*/ lower2_ := int64(0)
+																	/*line along.go:200*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:192*/ t41_ := n0
-																		/*line along.go:192*/ k7_ := int64(0)
-//line along.go:192
+																		/*line along.go:201*/ t41_ := n0
+																		/*line along.go:201*/ k7_ := int64(0)
+//line along.go:201
 																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:196
+//line along.go:205
 																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:162*/ base_ = base_ + int64(48)
+													/*line along.go:171*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2365,7 +2332,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2369
+//line kernels_tandem.go:2336
 	}
 	return nil
 }
@@ -2565,11 +2532,11 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:175*/ f2_all[w] = f_
-												/*line along.go:175*/ p2_all[w] = p_
+												/*line along.go:184*/ f2_all[w] = f_
+												/*line along.go:184*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:176*/ top2_ = top_
-												/*line along.go:176*/ top2_all[w] = top2_
+												/*line along.go:185*/ top2_ = top_
+												/*line along.go:185*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -2581,7 +2548,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-//line along.go:178
+//line along.go:187
 													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
@@ -2594,13 +2561,13 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-														/*line along.go:179*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
+														/*line along.go:188*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:179*/ k4_ := int64(0)
-											/*line along.go:179*/ for k4_ < t17_all[0] {
+											/*line along.go:188*/ k4_ := int64(0)
+											/*line along.go:188*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -2610,10 +2577,10 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:186*/ sums3_all[w] = sums2_
-															/*line along.go:186*/ words3_all[w] = words2_
-															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:186
+															/*line along.go:195*/ sums3_all[w] = sums2_
+															/*line along.go:195*/ words3_all[w] = words2_
+															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
+//line along.go:195
 															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
@@ -2625,7 +2592,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 															}
 														}
 													}
@@ -2635,7 +2602,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:189*/ sums3_all[w][l2_] = v_
+																/*line along.go:198*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -2646,29 +2613,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:191*/ lower_ := int64(0)
-																/*line along.go:191*/ upper_ := int64(0)
+																/*line along.go:200*/ lower_ := int64(0)
+																/*line along.go:200*/ upper_ := int64(0)
 																{
-																	/*line along.go:192*/ t18_ := n0
-																	/*line along.go:192*/ k5_ := int64(0)
-//line along.go:192
+																	/*line along.go:201*/ t18_ := n0
+																	/*line along.go:201*/ k5_ := int64(0)
+//line along.go:201
 																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-//line along.go:196
+//line along.go:205
 																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
-																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
 																}
 																at2_all[w] = at2_
 															}
 														}
 													}
 												}
-												/*line along.go:179*/ k4_ = k4_ + int64(1)
+												/*line along.go:188*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -2748,9 +2715,9 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:138*/ f3_all[w] = f_
-													/*line along.go:138*/ p3_all[w] = p_
-													/*line along.go:138*/ b2_all[w] = b_all[w]
+													/*line along.go:147*/ f3_all[w] = f_
+													/*line along.go:147*/ p3_all[w] = p_
+													/*line along.go:147*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -2766,45 +2733,45 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:142*/ least_ = int64(1048576)
-														/*line along.go:142*/ most_ = int64(-1048576)
-														/*line along.go:142*/ special_ = int64(0)
+														/*line along.go:151*/ least_ = int64(1048576)
+														/*line along.go:151*/ most_ = int64(-1048576)
+														/*line along.go:151*/ special_ = int64(0)
 														{
-															/*line along.go:143*/ i_ := b2_all[w].i0_
-//line along.go:143
+															/*line along.go:152*/ i_ := b2_all[w].i0_
+//line along.go:152
 															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:144
+																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
+//line along.go:153
 																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:145*/ var t23_ float64
-//line along.go:145
+																		/*line along.go:154*/ var t23_ float64
+//line along.go:154
 																		t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:145*/ u_ := t22_
-																		/*line along.go:145*/ v2_ := t23_
+																		/*line along.go:154*/ u_ := t22_
+																		/*line along.go:154*/ v2_ := t23_
 																		t24_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
-																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
 																			t25_ := min(least_, t24_.exp_)
-//line along.go:149
-																			t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:149*/ least_ = t25_
-																			/*line along.go:149*/ most_ = t26_
+//line along.go:158
+																			t26_ := max(most_, t24_.exp_+gpu_size__(f3_all[w], p3_all[w]))
+																			/*line along.go:158*/ least_ = t25_
+																			/*line along.go:158*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:153*/ t27_ := l3_
-														/*line along.go:153*/ t28_ := l3_
-														/*line along.go:153*/ t29_ := l3_
-														/*line along.go:153*/ t30_ := most_
-														/*line along.go:153*/ t31_ := least_
-														/*line along.go:153*/ t32_ := special_
-														/*line along.go:153*/ his2_[t27_] = t30_
-														/*line along.go:153*/ los2_[t28_] = t31_
-														/*line along.go:153*/ sums4_[t29_] = t32_
+														/*line along.go:162*/ t27_ := l3_
+														/*line along.go:162*/ t28_ := l3_
+														/*line along.go:162*/ t29_ := l3_
+														/*line along.go:162*/ t30_ := most_
+														/*line along.go:162*/ t31_ := least_
+														/*line along.go:162*/ t32_ := special_
+														/*line along.go:162*/ his2_[t27_] = t30_
+														/*line along.go:162*/ los2_[t28_] = t31_
+														/*line along.go:162*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -2824,19 +2791,19 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:155*/ t33_ := b2_all[w].step_
-															/*line along.go:155*/ k6_ := int64(0)
-//line along.go:155
+															/*line along.go:164*/ t33_ := b2_all[w].step_
+															/*line along.go:164*/ k6_ := int64(0)
+//line along.go:164
 															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:156*/ least_ = t34_
-																/*line along.go:156*/ most_ = t35_
-																/*line along.go:156*/ special_ = t36_
+																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:165*/ least_ = t34_
+																/*line along.go:165*/ most_ = t35_
+																/*line along.go:165*/ special_ = t36_
 															}
 														}
-														/*line along.go:158*/ if l3_ == int64(0) {
+														/*line along.go:167*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -2845,32 +2812,32 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 													}
 												}
 											}
-											/*line along.go:161*/ var t37_ int64
+											/*line along.go:170*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:161*/ t37_ = most_
+														/*line along.go:170*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:161*/ end_ := t37_
+											/*line along.go:170*/ end_ := t37_
 											{
-												/*line along.go:162*/ var t38_ int64
+												/*line along.go:171*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:162*/ t38_ = least_
+															/*line along.go:171*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:162*/ base_ := t38_
-												/*line along.go:162*/ for base_ < end_ {
+												/*line along.go:171*/ base_ := t38_
+												/*line along.go:171*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -2880,31 +2847,31 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:163*/ s_ := int64(0)
+																/*line along.go:172*/ s_ := int64(0)
 																{
-																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-//line along.go:164
+																	/*line along.go:173*/ i2_ := b2_all[w].i0_
+//line along.go:173
 																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:165
+//line along.go:174
 																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:165
+//line along.go:174
 																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:166*/ var t40_ float64
-//line along.go:166
+																				/*line along.go:175*/ var t40_ float64
+//line along.go:175
 																				t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:166*/ u2_ := t39_
-																				/*line along.go:166*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_)
+																				/*line along.go:175*/ u2_ := t39_
+																				/*line along.go:175*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
 																			}
 																		}
 																	}
 																}
-																/*line along.go:186*/ sums5_all[w] = sums4_
-																/*line along.go:186*/ words5_all[w] = words4_
-																/*line along.go:186*/ v4_ = s_
-//line along.go:186
+																/*line along.go:195*/ sums5_all[w] = sums4_
+																/*line along.go:195*/ words5_all[w] = words4_
+																/*line along.go:195*/ v4_ = s_
+//line along.go:195
 																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
@@ -2915,7 +2882,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 																}
 															}
 														}
@@ -2925,7 +2892,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -2936,29 +2903,29 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ lower2_ := int64(0)
-																	/*line along.go:191*/ upper2_ := int64(0)
+																	/*line along.go:200*/ lower2_ := int64(0)
+																	/*line along.go:200*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:192*/ t41_ := n0
-																		/*line along.go:192*/ k7_ := int64(0)
-//line along.go:192
+																		/*line along.go:201*/ t41_ := n0
+																		/*line along.go:201*/ k7_ := int64(0)
+//line along.go:201
 																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:196
+//line along.go:205
 																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:162*/ base_ = base_ + int64(48)
+													/*line along.go:171*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -2985,7 +2952,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2989
+//line kernels_tandem.go:2956
 	}
 	return nil
 }
@@ -3185,11 +3152,11 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 												w := (l2*n1+l1)*n0 + l0
 												var top2_ int64
 												top_ := top_all[w]
-												/*line along.go:175*/ f2_all[w] = f_
-												/*line along.go:175*/ p2_all[w] = p_
+												/*line along.go:184*/ f2_all[w] = f_
+												/*line along.go:184*/ p2_all[w] = p_
 												t16_all[w] = t_all[w]
-												/*line along.go:176*/ top2_ = top_
-												/*line along.go:176*/ top2_all[w] = top2_
+												/*line along.go:185*/ top2_ = top_
+												/*line along.go:185*/ top2_all[w] = top2_
 												top_all[w] = top_
 											}
 										}
@@ -3201,7 +3168,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													w := (l2*n1+l1)*n0 + l0
 													var at_ int64
 													top2_ := top2_all[w]
-//line along.go:178
+//line along.go:187
 													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
 													at_all[w] = at_
 													top2_all[w] = top2_
@@ -3214,14 +3181,14 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l0 := int64(0); l0 < n0; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														var t17_ int64
-//line along.go:179
+//line along.go:188
 														t17_ = int64(2) * gpu_digits____(p2_all[w])
 														t17_all[w] = t17_
 													}
 												}
 											}
-											/*line along.go:179*/ k4_ := int64(0)
-											/*line along.go:179*/ for k4_ < t17_all[0] {
+											/*line along.go:188*/ k4_ := int64(0)
+											/*line along.go:188*/ for k4_ < t17_all[0] {
 												for l2 := int64(0); l2 < n2; l2++ {
 													for l1 := int64(0); l1 < n1; l1++ {
 														for l0 := int64(0); l0 < n0; l0++ {
@@ -3231,10 +3198,10 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 															at_ := at_all[w]
 															sums2_ := sums_[:int64(128)]
 															words2_ := words_[:int64(137)]
-															/*line along.go:186*/ sums3_all[w] = sums2_
-															/*line along.go:186*/ words3_all[w] = words2_
-															/*line along.go:186*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:186
+															/*line along.go:195*/ sums3_all[w] = sums2_
+															/*line along.go:195*/ words3_all[w] = words2_
+															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
+//line along.go:195
 															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
 															v_all[w] = v_
 															at2_all[w] = at2_
@@ -3246,7 +3213,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 															}
 														}
 													}
@@ -3256,7 +3223,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																v_ := v_all[w]
 																l2_ := l0
-																/*line along.go:189*/ sums3_all[w][l2_] = v_
+																/*line along.go:198*/ sums3_all[w][l2_] = v_
 																v_all[w] = v_
 															}
 														}
@@ -3267,29 +3234,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																w := (l2*n1+l1)*n0 + l0
 																at2_ := at2_all[w]
 																l2_ := l0
-																/*line along.go:191*/ lower_ := int64(0)
-																/*line along.go:191*/ upper_ := int64(0)
+																/*line along.go:200*/ lower_ := int64(0)
+																/*line along.go:200*/ upper_ := int64(0)
 																{
-																	/*line along.go:192*/ t18_ := n0
-																	/*line along.go:192*/ k5_ := int64(0)
-//line along.go:192
+																	/*line along.go:201*/ t18_ := n0
+																	/*line along.go:201*/ k5_ := int64(0)
+//line along.go:201
 																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
 																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
 																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
 																	}
 																}
-//line along.go:196
+//line along.go:205
 																local_ := gpu_Place{Step_: int64(1)}
 																if l2_ < int64(4) {
-																	gpu_AddPart(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
+																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
+																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
 																}
 																at2_all[w] = at2_
 															}
 														}
 													}
 												}
-												/*line along.go:179*/ k4_ = k4_ + int64(1)
+												/*line along.go:188*/ k4_ = k4_ + int64(1)
 											}
 										}
 									}
@@ -3369,9 +3336,9 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 											for l1 := int64(0); l1 < n1; l1++ {
 												for l0 := int64(0); l0 < n0; l0++ {
 													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:138*/ f3_all[w] = f_
-													/*line along.go:138*/ p3_all[w] = p_
-													/*line along.go:138*/ b2_all[w] = b_all[w]
+													/*line along.go:147*/ f3_all[w] = f_
+													/*line along.go:147*/ p3_all[w] = p_
+													/*line along.go:147*/ b2_all[w] = b_all[w]
 												}
 											}
 										}
@@ -3387,45 +3354,45 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														los2_ := los_[:int64(128)]
 														sums4_ := sums_[:int64(128)]
 														l3_ := l0
-														/*line along.go:142*/ least_ = int64(1048576)
-														/*line along.go:142*/ most_ = int64(-1048576)
-														/*line along.go:142*/ special_ = int64(0)
+														/*line along.go:151*/ least_ = int64(1048576)
+														/*line along.go:151*/ most_ = int64(-1048576)
+														/*line along.go:151*/ special_ = int64(0)
 														{
-															/*line along.go:143*/ i_ := b2_all[w].i0_
-//line along.go:143
+															/*line along.go:152*/ i_ := b2_all[w].i0_
+//line along.go:152
 															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 																{
-																	/*line along.go:144*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:144
+																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
+//line along.go:153
 																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
 																		var t22_ float64
-																		/*line along.go:145*/ var t23_ float64
-//line along.go:145
+																		/*line along.go:154*/ var t23_ float64
+//line along.go:154
 																		t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:145*/ u_ := t22_
-																		/*line along.go:145*/ v2_ := t23_
+																		/*line along.go:154*/ u_ := t22_
+																		/*line along.go:154*/ v2_ := t23_
 																		t24_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
 																		special_ = special_ | t24_.special_
-																		if (t24_.hi_ | t24_.lo_) != uint64(0) {
+																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
 																			t25_ := min(least_, t24_.exp_)
-//line along.go:149
-																			t26_ := max(most_, gpu_top(t24_))
-																			/*line along.go:149*/ least_ = t25_
-																			/*line along.go:149*/ most_ = t26_
+//line along.go:158
+																			t26_ := max(most_, t24_.exp_+gpu_size___(f3_all[w], p3_all[w]))
+																			/*line along.go:158*/ least_ = t25_
+																			/*line along.go:158*/ most_ = t26_
 																		}
 																	}
 																}
 															}
 														}
-														/*line along.go:153*/ t27_ := l3_
-														/*line along.go:153*/ t28_ := l3_
-														/*line along.go:153*/ t29_ := l3_
-														/*line along.go:153*/ t30_ := most_
-														/*line along.go:153*/ t31_ := least_
-														/*line along.go:153*/ t32_ := special_
-														/*line along.go:153*/ his2_[t27_] = t30_
-														/*line along.go:153*/ los2_[t28_] = t31_
-														/*line along.go:153*/ sums4_[t29_] = t32_
+														/*line along.go:162*/ t27_ := l3_
+														/*line along.go:162*/ t28_ := l3_
+														/*line along.go:162*/ t29_ := l3_
+														/*line along.go:162*/ t30_ := most_
+														/*line along.go:162*/ t31_ := least_
+														/*line along.go:162*/ t32_ := special_
+														/*line along.go:162*/ his2_[t27_] = t30_
+														/*line along.go:162*/ los2_[t28_] = t31_
+														/*line along.go:162*/ sums4_[t29_] = t32_
 														least_all[w] = least_
 														most_all[w] = most_
 														special_all[w] = special_
@@ -3445,19 +3412,19 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														words4_ := words_[:int64(137)]
 														l3_ := l0
 														{
-															/*line along.go:155*/ t33_ := b2_all[w].step_
-															/*line along.go:155*/ k6_ := int64(0)
-//line along.go:155
+															/*line along.go:164*/ t33_ := b2_all[w].step_
+															/*line along.go:164*/ k6_ := int64(0)
+//line along.go:164
 															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
 																t34_ := min(least_, los2_[k6_])
-																/*line along.go:156*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:156*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:156*/ least_ = t34_
-																/*line along.go:156*/ most_ = t35_
-																/*line along.go:156*/ special_ = t36_
+																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
+																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
+																/*line along.go:165*/ least_ = t34_
+																/*line along.go:165*/ most_ = t35_
+																/*line along.go:165*/ special_ = t36_
 															}
 														}
-														/*line along.go:158*/ if l3_ == int64(0) {
+														/*line along.go:167*/ if l3_ == int64(0) {
 															words4_[136] = words4_[136] | special_
 														}
 														least_all[w] = least_
@@ -3466,32 +3433,32 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 													}
 												}
 											}
-											/*line along.go:161*/ var t37_ int64
+											/*line along.go:170*/ var t37_ int64
 											for l2 := int64(0); l2 < 1; l2++ {
 												for l1 := int64(0); l1 < 1; l1++ {
 													for l0 := int64(0); l0 < 1; l0++ {
 														w := (l2*n1+l1)*n0 + l0
 														most_ := most_all[w]
-														/*line along.go:161*/ t37_ = most_
+														/*line along.go:170*/ t37_ = most_
 														most_all[w] = most_
 													}
 												}
 											}
-											/*line along.go:161*/ end_ := t37_
+											/*line along.go:170*/ end_ := t37_
 											{
-												/*line along.go:162*/ var t38_ int64
+												/*line along.go:171*/ var t38_ int64
 												for l2 := int64(0); l2 < 1; l2++ {
 													for l1 := int64(0); l1 < 1; l1++ {
 														for l0 := int64(0); l0 < 1; l0++ {
 															w := (l2*n1+l1)*n0 + l0
 															least_ := least_all[w]
-															/*line along.go:162*/ t38_ = least_
+															/*line along.go:171*/ t38_ = least_
 															least_all[w] = least_
 														}
 													}
 												}
-												/*line along.go:162*/ base_ := t38_
-												/*line along.go:162*/ for base_ < end_ {
+												/*line along.go:171*/ base_ := t38_
+												/*line along.go:171*/ for base_ < end_ {
 													for l2 := int64(0); l2 < n2; l2++ {
 														for l1 := int64(0); l1 < n1; l1++ {
 															for l0 := int64(0); l0 < n0; l0++ {
@@ -3501,31 +3468,31 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																sums4_ := sums_[:int64(128)]
 																words4_ := words_[:int64(137)]
 																l3_ := l0
-																/*line along.go:163*/ s_ := int64(0)
+																/*line along.go:172*/ s_ := int64(0)
 																{
-																	/*line along.go:164*/ i2_ := b2_all[w].i0_
-//line along.go:164
+																	/*line along.go:173*/ i2_ := b2_all[w].i0_
+//line along.go:173
 																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
 																		{
-//line along.go:165
+//line along.go:174
 																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:165
+//line along.go:174
 																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
 																				var t39_ float64
-																				/*line along.go:166*/ var t40_ float64
-//line along.go:166
+																				/*line along.go:175*/ var t40_ float64
+//line along.go:175
 																				t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:166*/ u2_ := t39_
-																				/*line along.go:166*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_)
+																				/*line along.go:175*/ u2_ := t39_
+																				/*line along.go:175*/ v3_ := t40_
+																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
 																			}
 																		}
 																	}
 																}
-																/*line along.go:186*/ sums5_all[w] = sums4_
-																/*line along.go:186*/ words5_all[w] = words4_
-																/*line along.go:186*/ v4_ = s_
-//line along.go:186
+																/*line along.go:195*/ sums5_all[w] = sums4_
+																/*line along.go:195*/ words5_all[w] = words4_
+																/*line along.go:195*/ v4_ = s_
+//line along.go:195
 																at3_ = base_ - gpu_bottom_(f3_all[w])
 																v4_all[w] = v4_
 																at3_all[w] = at3_
@@ -3536,7 +3503,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 														for l2 := int64(0); l2 < n2; l2++ {
 															for l1 := int64(0); l1 < n1; l1++ {
 																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:187
+//line along.go:196
 																}
 															}
 														}
@@ -3546,7 +3513,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	v4_ := v4_all[w]
 																	l4_ := l0
-																	/*line along.go:189*/ sums5_all[w][l4_] = v4_
+																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
 																	v4_all[w] = v4_
 																}
 															}
@@ -3557,29 +3524,29 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 																	w := (l2*n1+l1)*n0 + l0
 																	at3_ := at3_all[w]
 																	l4_ := l0
-																	/*line along.go:191*/ lower2_ := int64(0)
-																	/*line along.go:191*/ upper2_ := int64(0)
+																	/*line along.go:200*/ lower2_ := int64(0)
+																	/*line along.go:200*/ upper2_ := int64(0)
 																	{
-																		/*line along.go:192*/ t41_ := n0
-																		/*line along.go:192*/ k7_ := int64(0)
-//line along.go:192
+																		/*line along.go:201*/ t41_ := n0
+																		/*line along.go:201*/ k7_ := int64(0)
+//line along.go:201
 																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
 																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
 																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
 																		}
 																	}
-//line along.go:196
+//line along.go:205
 																	local2_ := gpu_Place{Step_: int64(1)}
 																	if l4_ < int64(4) {
-																		gpu_AddPart(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
+																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
+																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
 																	}
 																	at3_all[w] = at3_
 																}
 															}
 														}
 													}
-													/*line along.go:162*/ base_ = base_ + int64(48)
+													/*line along.go:171*/ base_ = base_ + int64(48)
 												}
 											}
 										}
@@ -3606,7 +3573,411 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3610
+//line kernels_tandem.go:3577
+	}
+	return nil
+}
+
+func FewFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg1 one
+	var arg2 single
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Few[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float32](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int32(args[23].Int32()))
+	})
+}
+
+func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FewFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_single
+	var p_ gpu_one
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	shift_ := support.Slice[float32](args[15:])
+	height_ := args[18].Int64()
+	width_ := args[19].Int64()
+	down_ := args[20].Uint32() != 0
+	over_ := args[21].Uint64()
+	root_ := args[22].Uint32() != 0
+	mask_ := args[23].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					t_ := gpu_table{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
+					{
+						/*line few.go:24*/ o_ := i0
+						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							less_ := float32(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+							/*line few.go:29*/ all_ := t2_
+							s_ := gpu_short{}
+							/*line few.go:30*/ base_ := all_.top_
+							{
+								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
+								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+									base_ = base_ - n_
+									t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
+									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
+								}
+							}
+							/*line few.go:35*/ carry_ := int64(0)
+							/*line few.go:35*/ rest_ := int64(0)
+							{
+								/*line few.go:36*/ at_ := all_.least_
+								/*line few.go:36*/ for at_ < base_ {
+									n2_ := min(int64(48), base_-at_)
+									t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
+									/*line few.go:38*/ carry_ = carry_ + t4_
+									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+									carry_ = carry_ >> (uint64(n2_))
+									at_ = at_ + n2_
+								}
+							}
+//line few.go:43
+							z_ := gpu_rounded(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
+							if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3678
+	}
+	return nil
+}
+
+func FewFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 one
+	var arg2 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Few[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float64](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+	})
+}
+
+func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FewFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	var p_ gpu_one
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	shift_ := support.Slice[float64](args[15:])
+	height_ := args[18].Int64()
+	width_ := args[19].Int64()
+	down_ := args[20].Uint32() != 0
+	over_ := args[21].Uint64()
+	root_ := args[22].Uint32() != 0
+	mask_ := args[23].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
+					{
+						/*line few.go:24*/ o_ := i0
+						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							less_ := float64(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+							/*line few.go:29*/ all_ := t2_
+							s_ := gpu_short{}
+							/*line few.go:30*/ base_ := all_.top_
+							{
+								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
+								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+									base_ = base_ - n_
+									t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
+									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
+								}
+							}
+							/*line few.go:35*/ carry_ := int64(0)
+							/*line few.go:35*/ rest_ := int64(0)
+							{
+								/*line few.go:36*/ at_ := all_.least_
+								/*line few.go:36*/ for at_ < base_ {
+									n2_ := min(int64(48), base_-at_)
+									t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
+									/*line few.go:38*/ carry_ = carry_ + t4_
+									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+									carry_ = carry_ >> (uint64(n2_))
+									at_ = at_ + n2_
+								}
+							}
+//line few.go:43
+							z_ := gpu_rounded_(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
+							if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3779
+	}
+	return nil
+}
+
+func FewFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 pair
+	var arg2 single
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Few[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float32](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+	})
+}
+
+func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FewFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	var p_ gpu_pair
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	shift_ := support.Slice[float32](args[15:])
+	height_ := args[18].Int64()
+	width_ := args[19].Int64()
+	down_ := args[20].Uint32() != 0
+	over_ := args[21].Uint64()
+	root_ := args[22].Uint32() != 0
+	mask_ := args[23].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					t_ := gpu_table__{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
+					{
+						/*line few.go:24*/ o_ := i0
+						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							less_ := float32(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+							/*line few.go:29*/ all_ := t2_
+							s_ := gpu_short{}
+							/*line few.go:30*/ base_ := all_.top_
+							{
+								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
+								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+									base_ = base_ - n_
+									t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
+									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
+								}
+							}
+							/*line few.go:35*/ carry_ := int64(0)
+							/*line few.go:35*/ rest_ := int64(0)
+							{
+								/*line few.go:36*/ at_ := all_.least_
+								/*line few.go:36*/ for at_ < base_ {
+									n2_ := min(int64(48), base_-at_)
+									t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
+									/*line few.go:38*/ carry_ = carry_ + t4_
+									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+									carry_ = carry_ >> (uint64(n2_))
+									at_ = at_ + n2_
+								}
+							}
+//line few.go:43
+							z_ := gpu_rounded(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
+							if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3880
+	}
+	return nil
+}
+
+func FewFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 two
+	var arg2 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Few[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float64](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+	})
+}
+
+func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FewFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
+	}
+	var f_ gpu_double
+	var p_ gpu_two
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	shift_ := support.Slice[float64](args[15:])
+	height_ := args[18].Int64()
+	width_ := args[19].Int64()
+	down_ := args[20].Uint32() != 0
+	over_ := args[21].Uint64()
+	root_ := args[22].Uint32() != 0
+	mask_ := args[23].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
+					{
+						/*line few.go:24*/ o_ := i0
+						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							less_ := float64(0)
+							if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
+							t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+							/*line few.go:29*/ all_ := t2_
+							s_ := gpu_short{}
+							/*line few.go:30*/ base_ := all_.top_
+							{
+								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
+								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+									base_ = base_ - n_
+									t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
+									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
+								}
+							}
+							/*line few.go:35*/ carry_ := int64(0)
+							/*line few.go:35*/ rest_ := int64(0)
+							{
+								/*line few.go:36*/ at_ := all_.least_
+								/*line few.go:36*/ for at_ < base_ {
+									n2_ := min(int64(48), base_-at_)
+									t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
+									/*line few.go:38*/ carry_ = carry_ + t4_
+									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+									carry_ = carry_ >> (uint64(n2_))
+									at_ = at_ + n2_
+								}
+							}
+//line few.go:43
+							z_ := gpu_rounded_(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
+							if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3981
 	}
 	return nil
 }
@@ -3747,7 +4118,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3751
+//line kernels_tandem.go:4122
 	}
 	return nil
 }
@@ -3888,7 +4259,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3892
+//line kernels_tandem.go:4263
 	}
 	return nil
 }
@@ -4029,7 +4400,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4033
+//line kernels_tandem.go:4404
 	}
 	return nil
 }
@@ -4170,7 +4541,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4174
+//line kernels_tandem.go:4545
 	}
 	return nil
 }
@@ -4311,7 +4682,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4315
+//line kernels_tandem.go:4686
 	}
 	return nil
 }
@@ -4378,7 +4749,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4382
+//line kernels_tandem.go:4753
 	}
 	return nil
 }
@@ -4445,7 +4816,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4449
+//line kernels_tandem.go:4820
 	}
 	return nil
 }
@@ -4512,7 +4883,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4516
+//line kernels_tandem.go:4887
 	}
 	return nil
 }
@@ -4579,7 +4950,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4583
+//line kernels_tandem.go:4954
 	}
 	return nil
 }
@@ -4646,7 +5017,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4650
+//line kernels_tandem.go:5021
 	}
 	return nil
 }
@@ -4711,7 +5082,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4715
+//line kernels_tandem.go:5086
 	}
 	return nil
 }
@@ -4776,7 +5147,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4780
+//line kernels_tandem.go:5151
 	}
 	return nil
 }
@@ -4841,7 +5212,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4845
+//line kernels_tandem.go:5216
 	}
 	return nil
 }
@@ -4906,7 +5277,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4910
+//line kernels_tandem.go:5281
 	}
 	return nil
 }
@@ -4971,7 +5342,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4975
+//line kernels_tandem.go:5346
 	}
 	return nil
 }
@@ -5036,7 +5407,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5040
+//line kernels_tandem.go:5411
 	}
 	return nil
 }
@@ -5097,7 +5468,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5101
+//line kernels_tandem.go:5472
 	}
 	return nil
 }
@@ -5165,7 +5536,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5169
+//line kernels_tandem.go:5540
 	}
 	return nil
 }
@@ -5230,7 +5601,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5234
+//line kernels_tandem.go:5605
 	}
 	return nil
 }
@@ -5295,7 +5666,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5299
+//line kernels_tandem.go:5670
 	}
 	return nil
 }
@@ -5360,7 +5731,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5364
+//line kernels_tandem.go:5735
 	}
 	return nil
 }
@@ -5421,7 +5792,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5425
+//line kernels_tandem.go:5796
 	}
 	return nil
 }
@@ -5485,7 +5856,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								/*line prefix.go:141*/ h1 := x_.Data_
 								h2 := x_.Stride_
 								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]))
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
 								}
 							}
 							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
@@ -5524,7 +5895,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5528
+//line kernels_tandem.go:5899
 	}
 	return nil
 }
@@ -5588,7 +5959,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								/*line prefix.go:141*/ h1 := x_.Data_
 								h2 := x_.Stride_
 								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]))
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
 								}
 							}
 							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
@@ -5627,7 +5998,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5631
+//line kernels_tandem.go:6002
 	}
 	return nil
 }
@@ -5691,7 +6062,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								/*line prefix.go:141*/ h1 := x_.Data_
 								h2 := x_.Stride_
 								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]))
+									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
 								}
 							}
 							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
@@ -5730,7 +6101,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5734
+//line kernels_tandem.go:6105
 	}
 	return nil
 }
@@ -5808,7 +6179,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5812
+//line kernels_tandem.go:6183
 	}
 	return nil
 }
@@ -5886,7 +6257,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5890
+//line kernels_tandem.go:6261
 	}
 	return nil
 }
@@ -5964,7 +6335,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5968
+//line kernels_tandem.go:6339
 	}
 	return nil
 }
@@ -6028,19 +6399,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
 								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
 								/*line round.go:25*/ v_ := t3_
-								if over_ > uint64(1) {
-									v_ = gpu_Over(v_, over_)
-								}
-								if root_ {
-									v_ = gpu_Root(v_)
-								}
-								x_ := gpu_round(f_, v_)
-								if over_ == uint64(0) {
-									special_ = int64(1)
-								}
-								if special_ != int64(0) {
-									x_ = gpu_value_(f_, special_)
-								}
+								x_ := gpu_rounded(f_, v_, special_, over_, root_)
 								if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
 								} else {
@@ -6052,7 +6411,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6056
+//line kernels_tandem.go:6415
 	}
 	return nil
 }
@@ -6116,19 +6475,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
 								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
 								/*line round.go:25*/ v_ := t3_
-								if over_ > uint64(1) {
-									v_ = gpu_Over(v_, over_)
-								}
-								if root_ {
-									v_ = gpu_Root(v_)
-								}
-								x_ := gpu_round_(f_, v_)
-								if over_ == uint64(0) {
-									special_ = int64(1)
-								}
-								if special_ != int64(0) {
-									x_ = gpu_value__(f_, special_)
-								}
+								x_ := gpu_rounded_(f_, v_, special_, over_, root_)
 								if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
 								} else {
@@ -6140,338 +6487,219 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6144
+//line kernels_tandem.go:6491
 	}
 	return nil
 }
 
-func gpu_addColumn(f_ gpu_single, p_ gpu_one, c_ gpu_column, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
+func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
+	/*line few.go:83*/ r_ := gpu_noReach()
 	{
-		/*line across.go:79*/ t_ := int64(0)
-		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale(f_, sum_.top_)
-			w_ := gpu_nowhere(f_)
-			var d_ gpu_digits_
+		/*line few.go:84*/ t2_ := t_.height_
+		/*line few.go:84*/ i_ := int64(0)
+		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line across.go:83*/ i_ := c_.i0_
-				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-					t2_ := gpu_at(f_, p_, c_, i_)
-					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, u_))
-					d_ = gpu_plus_(f_, p_, d_, u_, u_, s_)
+				/*line few.go:85*/ t3_ := t_.width_
+				/*line few.go:85*/ j_ := int64(0)
+				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term___(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size(f_, p_))
 				}
 			}
-			/*line across.go:88*/ fit_ := gpu_fits(f_, p_, w_, sum_.top_)
-			if fit_ {
-				d_ = gpu_without(d_, int32((c_.i1_-c_.i0_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-				sum_.t_ = gpu_with(sum_.t_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-				return sum_
-			}
-			gpu_addDigits(f_, p_, parts_, words_, sum_)
-			t3_ := gpu_running{top_: gpu_topOf(f_, w_)}
-			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:97*/ least_ := int64(1048576)
-	/*line across.go:97*/ most_ := int64(-1048576)
-	{
-		/*line across.go:98*/ i2_ := c_.i0_
-		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-			t4_ := gpu_at(f_, p_, c_, i2_)
-			/*line across.go:99*/ u2_ := t4_
-			t5_ := gpu_exactly(f_, p_, u2_, u2_)
-			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-				t6_ := min(least_, t5_.exp_)
-				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:103*/ least_ = t6_
-				/*line across.go:103*/ most_ = t7_
-			}
-		}
-	}
-	{
-		/*line across.go:106*/ base_ := least_
-		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
-			s2_ := int64(0)
-			{
-				/*line across.go:108*/ i3_ := c_.i0_
-				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-					t8_ := gpu_at(f_, p_, c_, i3_)
-					/*line across.go:109*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit(gpu_exactly(f_, p_, u3_, u3_), base_)
-				}
-			}
-			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom(f_), s2_)
-		}
-	}
-	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6209
+	/*line few.go:89*/ return r_
+//line kernels_tandem.go:6513
 }
 
-func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:121*/ at_ := gpu_unit(f_, sum_.top_) - gpu_bottom(f_)
+func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:96*/ s_ := int64(0)
 	{
-		/*line across.go:122*/ t_ := int64(2) * gpu_digits__(p_)
-		/*line across.go:122*/ k_ := int64(0)
-		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision(f_), k_), gpu_part(sum_.t_, k_))
-		}
-	}
-//line kernels_tandem.go:6221
-}
-
-func gpu_addColumn_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
-	{
-		/*line across.go:79*/ t_ := int64(0)
-		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, sum_.top_)
-			w_ := gpu_nowhere_(f_)
-			var d_ gpu_digits
+		/*line few.go:97*/ t2_ := t_.height_
+		/*line few.go:97*/ i_ := int64(0)
+		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line across.go:83*/ i_ := c_.i0_
-				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-					t2_ := gpu_at_(f_, p_, c_, i_)
-					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, u_))
-					d_ = gpu_plus__(f_, p_, d_, u_, u_, s_)
+				/*line few.go:98*/ t3_ := t_.width_
+				/*line few.go:98*/ j_ := int64(0)
+				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term___(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
 				}
 			}
-			/*line across.go:88*/ fit_ := gpu_fits_(f_, p_, w_, sum_.top_)
-			if fit_ {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
-				return sum_
-			}
-			gpu_addDigits_(f_, p_, parts_, words_, sum_)
-			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
-			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:97*/ least_ := int64(1048576)
-	/*line across.go:97*/ most_ := int64(-1048576)
-	{
-		/*line across.go:98*/ i2_ := c_.i0_
-		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-			t4_ := gpu_at_(f_, p_, c_, i2_)
-			/*line across.go:99*/ u2_ := t4_
-			t5_ := gpu_exactly_(f_, p_, u2_, u2_)
-			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-				t6_ := min(least_, t5_.exp_)
-				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:103*/ least_ = t6_
-				/*line across.go:103*/ most_ = t7_
-			}
-		}
-	}
-	{
-		/*line across.go:106*/ base_ := least_
-		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
-			s2_ := int64(0)
-			{
-				/*line across.go:108*/ i3_ := c_.i0_
-				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-					t8_ := gpu_at_(f_, p_, c_, i3_)
-					/*line across.go:109*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit(gpu_exactly_(f_, p_, u3_, u3_), base_)
-				}
-			}
-			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
-		}
-	}
-	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6284
+	/*line few.go:102*/ return s_
+//line kernels_tandem.go:6533
 }
 
-func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
-	{
-		/*line across.go:122*/ t_ := int64(2) * gpu_digits__(p_)
-		/*line across.go:122*/ k_ := int64(0)
-		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
-		}
+func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
+	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
+	if v_ < int64(0) {
+		m_ = -m_
 	}
-//line kernels_tandem.go:6296
+	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
+//line kernels_tandem.go:6544
 }
 
-func gpu_addColumn__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
-	{
-		/*line across.go:79*/ t_ := int64(0)
-		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, sum_.top_)
-			w_ := gpu_nowhere_(f_)
-			var d_ gpu_digits
-			{
-				/*line across.go:83*/ i_ := c_.i0_
-				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-					t2_ := gpu_at__(f_, p_, c_, i_)
-					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, u_))
-					d_ = gpu_plus___(f_, p_, d_, u_, u_, s_)
-				}
-			}
-			/*line across.go:88*/ fit_ := gpu_fits__(f_, p_, w_, sum_.top_)
-			if fit_ {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
-				return sum_
-			}
-			gpu_addDigits__(f_, p_, parts_, words_, sum_)
-			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
-			/*line across.go:95*/ sum_ = t3_
-		}
-	}
-	/*line across.go:97*/ least_ := int64(1048576)
-	/*line across.go:97*/ most_ := int64(-1048576)
-	{
-		/*line across.go:98*/ i2_ := c_.i0_
-		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-			t4_ := gpu_at__(f_, p_, c_, i2_)
-			/*line across.go:99*/ u2_ := t4_
-			t5_ := gpu_exactly__(f_, p_, u2_, u2_)
-			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-				t6_ := min(least_, t5_.exp_)
-				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:103*/ least_ = t6_
-				/*line across.go:103*/ most_ = t7_
-			}
-		}
-	}
-	{
-		/*line across.go:106*/ base_ := least_
-		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
-			s2_ := int64(0)
-			{
-				/*line across.go:108*/ i3_ := c_.i0_
-				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-					t8_ := gpu_at__(f_, p_, c_, i3_)
-					/*line across.go:109*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit(gpu_exactly__(f_, p_, u3_, u3_), base_)
-				}
-			}
-			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
-		}
-	}
-	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6359
+func gpu_bottom(t_ gpu_single) int64 {
+	/*line format.go:37*/ return int64(-384)
+//line kernels_tandem.go:6549
 }
 
-func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
+	/*line few.go:83*/ r_ := gpu_noReach()
 	{
-		/*line across.go:122*/ t_ := int64(2) * gpu_digits___(p_)
-		/*line across.go:122*/ k_ := int64(0)
-		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
-		}
-	}
-//line kernels_tandem.go:6371
-}
-
-func gpu_addColumn___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, parts_ []int64, words_ gpu_Place, sum_ gpu_running) gpu_running {
-	{
-		/*line across.go:79*/ t_ := int64(0)
-		/*line across.go:79*/ for ; t_ < int64(2); t_ = t_ + int64(1) {
-			s_ := gpu_scale_(f_, sum_.top_)
-			w_ := gpu_nowhere_(f_)
-			var d_ gpu_digits
+		/*line few.go:84*/ t2_ := t_.height_
+		/*line few.go:84*/ i_ := int64(0)
+		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line across.go:83*/ i_ := c_.i0_
-				/*line across.go:83*/ for ; i_ < c_.i1_; i_ = i_ + int64(1) {
-					t2_ := gpu_at___(f_, p_, c_, i_)
-					/*line across.go:84*/ u_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, u_))
-					d_ = gpu_plus____(f_, p_, d_, u_, u_, s_)
+				/*line few.go:85*/ t3_ := t_.width_
+				/*line few.go:85*/ j_ := int64(0)
+				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term____(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size_(f_, p_))
 				}
 			}
-			/*line across.go:88*/ fit_ := gpu_fits___(f_, p_, w_, sum_.top_)
-			if fit_ {
-				d_ = gpu_without_(d_, (c_.i1_-c_.i0_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-				sum_.t_ = gpu_with(sum_.t_, d_.a_, d_.b_, d_.c_)
-				return sum_
-			}
-			gpu_addDigits___(f_, p_, parts_, words_, sum_)
-			t3_ := gpu_running{top_: gpu_topOf_(f_, w_)}
-			/*line across.go:95*/ sum_ = t3_
 		}
 	}
-	/*line across.go:97*/ least_ := int64(1048576)
-	/*line across.go:97*/ most_ := int64(-1048576)
-	{
-		/*line across.go:98*/ i2_ := c_.i0_
-		/*line across.go:98*/ for ; i2_ < c_.i1_; i2_ = i2_ + int64(1) {
-			t4_ := gpu_at___(f_, p_, c_, i2_)
-			/*line across.go:99*/ u2_ := t4_
-			t5_ := gpu_exactly___(f_, p_, u2_, u2_)
-			parts_[words_.At_+(int64(136)*words_.Step_)] = parts_[words_.At_+(int64(136)*words_.Step_)] | t5_.special_
-			if (t5_.hi_ | t5_.lo_) != uint64(0) {
-				t6_ := min(least_, t5_.exp_)
-				/*line across.go:103*/ t7_ := max(most_, gpu_top(t5_))
-				/*line across.go:103*/ least_ = t6_
-				/*line across.go:103*/ most_ = t7_
-			}
-		}
-	}
-	{
-		/*line across.go:106*/ base_ := least_
-		/*line across.go:106*/ for ; base_ < most_; base_ = base_ + int64(48) {
-			s2_ := int64(0)
-			{
-				/*line across.go:108*/ i3_ := c_.i0_
-				/*line across.go:108*/ for ; i3_ < c_.i1_; i3_ = i3_ + int64(1) {
-					t8_ := gpu_at___(f_, p_, c_, i3_)
-					/*line across.go:109*/ u3_ := t8_
-					s2_ = s2_ + gpu_digit(gpu_exactly___(f_, p_, u3_, u3_), base_)
-				}
-			}
-			/*line across.go:112*/ gpu_addParts(parts_, words_, base_-gpu_bottom_(f_), s2_)
-		}
-	}
-	/*line across.go:114*/ return sum_
-//line kernels_tandem.go:6434
+	/*line few.go:89*/ return r_
+//line kernels_tandem.go:6569
 }
 
-func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, sum_ gpu_running) {
-	/*line across.go:121*/ at_ := gpu_unit_(f_, sum_.top_) - gpu_bottom_(f_)
+func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:96*/ s_ := int64(0)
 	{
-		/*line across.go:122*/ t_ := int64(2) * gpu_digits____(p_)
-		/*line across.go:122*/ k_ := int64(0)
-		/*line across.go:122*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			gpu_addParts(parts_, words_, at_+gpu_up(sum_.t_, gpu_precision_(f_), k_), gpu_part(sum_.t_, k_))
+		/*line few.go:97*/ t2_ := t_.height_
+		/*line few.go:97*/ i_ := int64(0)
+		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+			{
+				/*line few.go:98*/ t3_ := t_.width_
+				/*line few.go:98*/ j_ := int64(0)
+				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term____(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				}
+			}
 		}
 	}
-//line kernels_tandem.go:6446
+	/*line few.go:102*/ return s_
+//line kernels_tandem.go:6589
+}
+
+func gpu_bottom_(t_ gpu_double) int64 {
+	/*line format.go:53*/ return int64(-2176)
+//line kernels_tandem.go:6594
+}
+
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
+	/*line few.go:83*/ r_ := gpu_noReach()
+	{
+		/*line few.go:84*/ t2_ := t_.height_
+		/*line few.go:84*/ i_ := int64(0)
+		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+			{
+				/*line few.go:85*/ t3_ := t_.width_
+				/*line few.go:85*/ j_ := int64(0)
+				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term_____(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size__(f_, p_))
+				}
+			}
+		}
+	}
+	/*line few.go:89*/ return r_
+//line kernels_tandem.go:6614
+}
+
+func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:96*/ s_ := int64(0)
+	{
+		/*line few.go:97*/ t2_ := t_.height_
+		/*line few.go:97*/ i_ := int64(0)
+		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+			{
+				/*line few.go:98*/ t3_ := t_.width_
+				/*line few.go:98*/ j_ := int64(0)
+				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term_____(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				}
+			}
+		}
+	}
+	/*line few.go:102*/ return s_
+//line kernels_tandem.go:6634
+}
+
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
+	/*line few.go:83*/ r_ := gpu_noReach()
+	{
+		/*line few.go:84*/ t2_ := t_.height_
+		/*line few.go:84*/ i_ := int64(0)
+		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+			{
+				/*line few.go:85*/ t3_ := t_.width_
+				/*line few.go:85*/ j_ := int64(0)
+				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term______(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size___(f_, p_))
+				}
+			}
+		}
+	}
+	/*line few.go:89*/ return r_
+//line kernels_tandem.go:6654
+}
+
+func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:96*/ s_ := int64(0)
+	{
+		/*line few.go:97*/ t2_ := t_.height_
+		/*line few.go:97*/ i_ := int64(0)
+		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+			{
+				/*line few.go:98*/ t3_ := t_.width_
+				/*line few.go:98*/ j_ := int64(0)
+				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					t4_ := gpu_term______(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				}
+			}
+		}
+	}
+	/*line few.go:102*/ return s_
+//line kernels_tandem.go:6674
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:120*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:129*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	{
-		/*line along.go:123*/ i_ := b_.i0_
-		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:132*/ i_ := b_.i0_
+		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:124*/ j_ := b_.j0_ + l_
-				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:133*/ j_ := b_.j0_ + l_
+				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-					/*line along.go:125*/ var t2_ float32
-					/*line along.go:125*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:125*/ u_ := t_
-					/*line along.go:125*/ v_ := t2_
+					/*line along.go:134*/ var t2_ float32
+					/*line along.go:134*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:134*/ u_ := t_
+					/*line along.go:134*/ v_ := t2_
 					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:130*/ count_ := int32(0)
+	/*line along.go:139*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6475
+//line kernels_tandem.go:6703
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -6486,22 +6714,17 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6490
+//line kernels_tandem.go:6718
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6495
-}
-
-func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6500
+//line kernels_tandem.go:6723
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6505
+//line kernels_tandem.go:6728
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6528,20 +6751,20 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:6532
+//line kernels_tandem.go:6755
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6537
+//line kernels_tandem.go:6760
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6542
+//line kernels_tandem.go:6765
 }
 
-func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
 	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
 	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
@@ -6549,37 +6772,36 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6553
+//line kernels_tandem.go:6776
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:126
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:6560
+//line kernels_tandem.go:6783
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6565
+//line kernels_tandem.go:6788
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
 	/*line along.go:103*/ var u_ float32
+	_ = u_
 	/*line along.go:103*/ var v_ float32
-	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:105*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
-		t_ := x_ - b_.shift_
-		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:107*/ u_ = t_
-		/*line along.go:107*/ v_ = t2_
-		if gpu_exact(p_) {
-			return float32(u_ * v_), float32(1)
-		}
-		return u_, v_
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	return gpu_from(f_, gpu_bits(f_, x_)&b_.mask_), float32(1)
-//line kernels_tandem.go:6583
+	var t_ float32
+	/*line along.go:109*/ var t2_ float32
+	/*line along.go:109*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:109*/ return t_, t2_
+//line kernels_tandem.go:6805
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -6591,79 +6813,77 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 	/*line terms.go:162*/ e_ := t2_
 	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
-			t4_ := gpu_wide{special_: gpu_Special(x_)}
-			/*line terms.go:165*/ return t4_
+			t4_.special_ = gpu_Special(x_)
 		}
-		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		/*line terms.go:167*/ return t5_
+		return t4_
 	}
-	var t6_ uint64
-	/*line terms.go:169*/ var t7_ int64
-	/*line terms.go:169*/ var t8_ bool
-	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split(f_, y_)
-	/*line terms.go:169*/ n_ := t6_
-	/*line terms.go:169*/ g_ := t7_
-	/*line terms.go:169*/ finite2_ := t8_
+	var t5_ uint64
+	/*line terms.go:170*/ var t6_ int64
+	/*line terms.go:170*/ var t7_ bool
+	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:170*/ n_ := t5_
+	/*line terms.go:170*/ g_ := t6_
+	/*line terms.go:170*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:171*/ t9_ := m_ * n_
+	/*line terms.go:171*/ hi_ := t8_
+	/*line terms.go:171*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
-		t9_ := gpu_wide{special_: gpu_Special(float32(x_ * y_))}
-		/*line terms.go:171*/ return t9_
+		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
-	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:173*/ t11_ := m_ * n_
-	/*line terms.go:173*/ hi_ := t10_
-	/*line terms.go:173*/ lo_ := t11_
-	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6619
+	return t10_
+//line kernels_tandem.go:6839
 }
 
-func gpu_top(w_ gpu_wide) int64 {
-	/*line terms.go:179*/ if w_.hi_ != uint64(0) {
-		return (w_.exp_ + int64(64)) + int64(bits.Len64(w_.hi_))
+func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:181*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision(f_)
 	}
-	return w_.exp_ + int64(bits.Len64(w_.lo_))
-//line kernels_tandem.go:6627
+	return gpu_precision(f_)
+//line kernels_tandem.go:6847
 }
 
-func gpu_digit(w_ gpu_wide, base_ int64) int64 {
-	/*line terms.go:190*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:190*/ down_ := uint64((base_ - w_.exp_))
-	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & uint64(281474976710655)))
+func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
+	/*line terms.go:192*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:192*/ down_ := uint64((base_ - w_.exp_))
+	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6638
+//line kernels_tandem.go:6858
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:123*/ i_ := b_.i0_
-		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:132*/ i_ := b_.i0_
+		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:124*/ j_ := b_.j0_ + l_
-				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:133*/ j_ := b_.j0_ + l_
+				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:125*/ var t2_ float64
-					/*line along.go:125*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:125*/ u_ := t_
-					/*line along.go:125*/ v_ := t2_
+					/*line along.go:134*/ var t2_ float64
+					/*line along.go:134*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:134*/ u_ := t_
+					/*line along.go:134*/ v_ := t2_
 					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:130*/ count_ := int64(0)
+	/*line along.go:139*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6667
+//line kernels_tandem.go:6887
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -6678,45 +6898,39 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6682
+//line kernels_tandem.go:6902
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6687
-}
-
-func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6692
+//line kernels_tandem.go:6907
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6912
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6702
+//line kernels_tandem.go:6917
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
 	/*line along.go:103*/ var u_ float64
+	_ = u_
 	/*line along.go:103*/ var v_ float64
-	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:105*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
-		t_ := x_ - b_.shift_
-		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:107*/ u_ = t_
-		/*line along.go:107*/ v_ = t2_
-		if gpu_exact(p_) {
-			return float64(u_ * v_), float64(1)
-		}
-		return u_, v_
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:6720
+	var t_ float64
+	/*line along.go:109*/ var t2_ float64
+	/*line along.go:109*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:109*/ return t_, t2_
+//line kernels_tandem.go:6934
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -6728,60 +6942,66 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 	/*line terms.go:162*/ e_ := t2_
 	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
-			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:165*/ return t4_
+			t4_.special_ = gpu_Special_(x_)
 		}
-		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:167*/ return t5_
+		return t4_
 	}
-	var t6_ uint64
-	/*line terms.go:169*/ var t7_ int64
-	/*line terms.go:169*/ var t8_ bool
-	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:169*/ n_ := t6_
-	/*line terms.go:169*/ g_ := t7_
-	/*line terms.go:169*/ finite2_ := t8_
+	var t5_ uint64
+	/*line terms.go:170*/ var t6_ int64
+	/*line terms.go:170*/ var t7_ bool
+	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:170*/ n_ := t5_
+	/*line terms.go:170*/ g_ := t6_
+	/*line terms.go:170*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:171*/ t9_ := m_ * n_
+	/*line terms.go:171*/ hi_ := t8_
+	/*line terms.go:171*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
-		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:171*/ return t9_
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
-	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:173*/ t11_ := m_ * n_
-	/*line terms.go:173*/ hi_ := t10_
-	/*line terms.go:173*/ lo_ := t11_
-	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6756
+	return t10_
+//line kernels_tandem.go:6968
+}
+
+func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:181*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:6976
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:123*/ i_ := b_.i0_
-		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:132*/ i_ := b_.i0_
+		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:124*/ j_ := b_.j0_ + l_
-				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:133*/ j_ := b_.j0_ + l_
+				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:125*/ var t2_ float64
-					/*line along.go:125*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:125*/ u_ := t_
-					/*line along.go:125*/ v_ := t2_
+					/*line along.go:134*/ var t2_ float64
+					/*line along.go:134*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:134*/ u_ := t_
+					/*line along.go:134*/ v_ := t2_
 					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:130*/ count_ := int64(0)
+	/*line along.go:139*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6785
+//line kernels_tandem.go:7005
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -6796,30 +7016,29 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6800
+//line kernels_tandem.go:7020
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:6805
+//line kernels_tandem.go:7025
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
 	/*line along.go:103*/ var u_ float64
+	_ = u_
 	/*line along.go:103*/ var v_ float64
-	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:105*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
-		t_ := float64((x_ - b_.shift_))
-		/*line along.go:107*/ t2_ := float64((b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_))
-		/*line along.go:107*/ u_ = t_
-		/*line along.go:107*/ v_ = t2_
-		if gpu_exact_(p_) {
-			return float64(u_ * v_), float64(1)
-		}
-		return u_, v_
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&b_.mask_), float64(1)
-//line kernels_tandem.go:6823
+	var t_ float64
+	/*line along.go:109*/ var t2_ float64
+	/*line along.go:109*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:109*/ return t_, t2_
+//line kernels_tandem.go:7042
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -6831,60 +7050,66 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:162*/ e_ := t2_
 	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product_(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
-			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:165*/ return t4_
+			t4_.special_ = gpu_Special_(x_)
 		}
-		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:167*/ return t5_
+		return t4_
 	}
-	var t6_ uint64
-	/*line terms.go:169*/ var t7_ int64
-	/*line terms.go:169*/ var t8_ bool
-	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:169*/ n_ := t6_
-	/*line terms.go:169*/ g_ := t7_
-	/*line terms.go:169*/ finite2_ := t8_
+	var t5_ uint64
+	/*line terms.go:170*/ var t6_ int64
+	/*line terms.go:170*/ var t7_ bool
+	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:170*/ n_ := t5_
+	/*line terms.go:170*/ g_ := t6_
+	/*line terms.go:170*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:171*/ t9_ := m_ * n_
+	/*line terms.go:171*/ hi_ := t8_
+	/*line terms.go:171*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
-		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:171*/ return t9_
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
-	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:173*/ t11_ := m_ * n_
-	/*line terms.go:173*/ hi_ := t10_
-	/*line terms.go:173*/ lo_ := t11_
-	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6859
+	return t10_
+//line kernels_tandem.go:7076
+}
+
+func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:181*/ if gpu_product_(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:7084
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:120*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	{
-		/*line along.go:123*/ i_ := b_.i0_
-		/*line along.go:123*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:132*/ i_ := b_.i0_
+		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:124*/ j_ := b_.j0_ + l_
-				/*line along.go:124*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:133*/ j_ := b_.j0_ + l_
+				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float64
-					/*line along.go:125*/ var t2_ float64
-					/*line along.go:125*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:125*/ u_ := t_
-					/*line along.go:125*/ v_ := t2_
+					/*line along.go:134*/ var t2_ float64
+					/*line along.go:134*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:134*/ u_ := t_
+					/*line along.go:134*/ v_ := t2_
 					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 					d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:130*/ count_ := int64(0)
+	/*line along.go:139*/ count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:6888
+//line kernels_tandem.go:7113
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -6899,30 +7124,29 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6903
+//line kernels_tandem.go:7128
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:6908
+//line kernels_tandem.go:7133
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
 	/*line along.go:103*/ var u_ float64
+	_ = u_
 	/*line along.go:103*/ var v_ float64
-	/*line along.go:105*/ x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:105*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
-		t_ := x_ - b_.shift_
-		/*line along.go:107*/ t2_ := b_.y_.Data_[(i_*b_.y_.Stride_)+j_] - b_.shift_
-		/*line along.go:107*/ u_ = t_
-		/*line along.go:107*/ v_ = t2_
-		if gpu_exact__(p_) {
-			return float64(u_ * v_), float64(1)
-		}
-		return u_, v_
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&b_.mask_), float64(1)
-//line kernels_tandem.go:6926
+	var t_ float64
+	/*line along.go:109*/ var t2_ float64
+	/*line along.go:109*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:109*/ return t_, t2_
+//line kernels_tandem.go:7150
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -6934,31 +7158,116 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:162*/ e_ := t2_
 	/*line terms.go:162*/ finite_ := t3_
 	if !gpu_product__(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
-			t4_ := gpu_wide{special_: gpu_Special_(x_)}
-			/*line terms.go:165*/ return t4_
+			t4_.special_ = gpu_Special_(x_)
 		}
-		t5_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		/*line terms.go:167*/ return t5_
+		return t4_
 	}
-	var t6_ uint64
-	/*line terms.go:169*/ var t7_ int64
-	/*line terms.go:169*/ var t8_ bool
-	/*line terms.go:169*/ t6_, t7_, t8_ = gpu_split_(f_, y_)
-	/*line terms.go:169*/ n_ := t6_
-	/*line terms.go:169*/ g_ := t7_
-	/*line terms.go:169*/ finite2_ := t8_
+	var t5_ uint64
+	/*line terms.go:170*/ var t6_ int64
+	/*line terms.go:170*/ var t7_ bool
+	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:170*/ n_ := t5_
+	/*line terms.go:170*/ g_ := t6_
+	/*line terms.go:170*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:171*/ t9_ := m_ * n_
+	/*line terms.go:171*/ hi_ := t8_
+	/*line terms.go:171*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
-		t9_ := gpu_wide{special_: gpu_Special_(float64(x_ * y_))}
-		/*line terms.go:171*/ return t9_
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
-	t10_ := support.MulHi(m_, n_)
-	/*line terms.go:173*/ t11_ := m_ * n_
-	/*line terms.go:173*/ hi_ := t10_
-	/*line terms.go:173*/ lo_ := t11_
-	t12_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	/*line terms.go:174*/ return t12_
-//line kernels_tandem.go:6962
+	return t10_
+//line kernels_tandem.go:7184
+}
+
+func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:181*/ if gpu_product__(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:7192
+}
+
+func gpu_room(s_ gpu_short, left_ int64) int64 {
+	/*line few.go:108*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	if hi_ == uint64(0) {
+		return min(int64(48), left_)
+	}
+	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
+//line kernels_tandem.go:7201
+}
+
+func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
+	/*line few.go:117*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:117*/ lo_ := s_.lo_ << (uint64(width_))
+	t_ := uint64(d_)
+	/*line few.go:118*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:118*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:118*/ lo_ = t2_
+	/*line few.go:118*/ carry_ := t3_
+	t4_ := uint64((d_ >> (63)))
+	/*line few.go:119*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:119*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	_ = t6_
+	/*line few.go:119*/ hi_ = t5_
+	t7_ := gpu_short{hi_: hi_, lo_: lo_}
+	/*line few.go:120*/ return t7_
+//line kernels_tandem.go:7219
+}
+
+func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
+	/*line round.go:37*/ if over_ > uint64(1) {
+		v_ = gpu_Over(v_, over_)
+	}
+	if root_ {
+		v_ = gpu_Root(v_)
+	}
+	{
+		if over_ == uint64(0) {
+			return gpu_value_(f_, int64(1))
+		} else {
+			/*line round.go:46*/ if special_ != int64(0) {
+				return gpu_value_(f_, special_)
+			}
+		}
+	}
+	/*line round.go:49*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:7239
+}
+
+func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
+	/*line few.go:126*/ var v_ gpu_Value
+	if rest_ && (int64(s_.hi_) < int64(0)) {
+		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
+	} else {
+		v_ = gpu_value(s_, base_)
+	}
+	v_.Rest_ = rest_
+	return v_
+//line kernels_tandem.go:7251
+}
+
+func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
+	/*line round.go:37*/ if over_ > uint64(1) {
+		v_ = gpu_Over(v_, over_)
+	}
+	if root_ {
+		v_ = gpu_Root(v_)
+	}
+	{
+		if over_ == uint64(0) {
+			return gpu_value__(f_, int64(1))
+		} else {
+			/*line round.go:46*/ if special_ != int64(0) {
+				return gpu_value__(f_, special_)
+			}
+		}
+	}
+	/*line round.go:49*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:7271
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -6968,12 +7277,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:6972
+//line kernels_tandem.go:7281
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:6977
+//line kernels_tandem.go:7286
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -6982,7 +7291,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:6986
+//line kernels_tandem.go:7295
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -6997,12 +7306,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7001
+//line kernels_tandem.go:7310
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7006
+//line kernels_tandem.go:7315
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7011,32 +7320,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7015
+//line kernels_tandem.go:7324
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7020
+//line kernels_tandem.go:7329
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7025
+//line kernels_tandem.go:7334
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7030
+//line kernels_tandem.go:7339
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7035
+//line kernels_tandem.go:7344
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7040
+//line kernels_tandem.go:7349
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7044,7 +7353,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7048
+//line kernels_tandem.go:7357
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7053,7 +7362,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7057
+//line kernels_tandem.go:7366
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7062,32 +7371,32 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7066
+//line kernels_tandem.go:7375
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:159*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7071
+//line kernels_tandem.go:7380
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:160*/ return int32(s_.index_)
-//line kernels_tandem.go:7076
+//line kernels_tandem.go:7385
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:161*/ return int32(s_.key_)
-//line kernels_tandem.go:7081
+//line kernels_tandem.go:7390
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:162*/ return s_.key_ >= least_
-//line kernels_tandem.go:7086
+//line kernels_tandem.go:7395
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:7091
+//line kernels_tandem.go:7400
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
@@ -7098,7 +7407,7 @@ func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-//line kernels_tandem.go:7102
+//line kernels_tandem.go:7411
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7109,17 +7418,17 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 	{
 		/*line prefix.go:59*/ k_ := int64(0)
 		/*line prefix.go:59*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
+			gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 		}
 	}
 	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7117
+//line kernels_tandem.go:7426
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7123
+//line kernels_tandem.go:7432
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7135,34 +7444,34 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 	}
 //line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7139
+//line kernels_tandem.go:7448
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:7144
+//line kernels_tandem.go:7453
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7459
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7155
+//line kernels_tandem.go:7464
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7161
+//line kernels_tandem.go:7470
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7166
+//line kernels_tandem.go:7475
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7178,11 +7487,11 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:7182
+//line kernels_tandem.go:7491
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line short.go:68*/ if v_.Hi_ == uint64(0) {
+	/*line short.go:73*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -7192,29 +7501,32 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	if v_.Rest_ {
 		least_ = int64(-1048576)
 	}
-	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128))}
-	/*line short.go:78*/ return t_
-//line kernels_tandem.go:7198
+	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
+	/*line short.go:83*/ return t_
+//line kernels_tandem.go:7507
 }
 
 func gpu_noReach() gpu_reach {
-	/*line short.go:56*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line short.go:56*/ return t_
-//line kernels_tandem.go:7204
+	/*line short.go:60*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line short.go:60*/ return t_
+//line kernels_tandem.go:7513
 }
 
-func gpu_with_(r_ gpu_reach, t_ gpu_wide) gpu_reach {
-	/*line short.go:60*/ if t_.lo_ == uint64(0) {
-		return r_
+func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+	/*line short.go:64*/ r_.special_ = r_.special_ | t_.special_
+	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
+		t2_ := min(r_.least_, t_.exp_)
+		/*line short.go:66*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line short.go:66*/ r_.least_ = t2_
+		/*line short.go:66*/ r_.top_ = t3_
 	}
-	t2_ := gpu_reach{least_: min(r_.least_, t_.exp_), top_: max(r_.top_, gpu_top(t_))}
-	/*line short.go:63*/ return t2_
-//line kernels_tandem.go:7213
+	return r_
+//line kernels_tandem.go:7525
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line short.go:82*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7218
+	/*line short.go:87*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:7530
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7239,7 +7551,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:47*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7243
+//line kernels_tandem.go:7555
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7272,7 +7584,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7276
+//line kernels_tandem.go:7588
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7280,7 +7592,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7284
+//line kernels_tandem.go:7596
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7298,7 +7610,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7302
+//line kernels_tandem.go:7614
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7306,7 +7618,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7310
+//line kernels_tandem.go:7622
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7316,19 +7628,19 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7320
+//line kernels_tandem.go:7632
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
 	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_)
+	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
 	{
 		/*line prefix.go:197*/ i_ := k_
 		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
 			u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_)
+			r_ = gpu_with_(r_, u_, int64(64))
 		}
 	}
 	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
@@ -7352,19 +7664,19 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7356
+//line kernels_tandem.go:7668
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
 	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_)
+	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
 	{
 		/*line prefix.go:197*/ i_ := k_
 		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
 			u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_)
+			r_ = gpu_with_(r_, u_, int64(64))
 		}
 	}
 	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
@@ -7388,19 +7700,19 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7392
+//line kernels_tandem.go:7704
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
 	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_)
+	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
 	{
 		/*line prefix.go:197*/ i_ := k_
 		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
 			u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_)
+			r_ = gpu_with_(r_, u_, int64(64))
 		}
 	}
 	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
@@ -7424,7 +7736,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7428
+//line kernels_tandem.go:7740
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7470,7 +7782,415 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:7474
+//line kernels_tandem.go:7786
+}
+
+func gpu_term___(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
+	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
+	/*line few.go:65*/ x_ := t2_
+	/*line few.go:65*/ y_ := float32(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		t3_ := gpu_element(t_.y_, t_.first_+i_, j_, o_, t_.down_)
+		/*line few.go:67*/ y_ = t3_
+	}
+	var t4_ float32
+	/*line few.go:69*/ var t5_ float32
+	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:69*/ u_ := t4_
+	/*line few.go:69*/ v_ := t5_
+	return gpu_exactly(f_, p_, u_, v_)
+//line kernels_tandem.go:7803
+}
+
+func gpu_term____(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
+	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
+	/*line few.go:65*/ x_ := t2_
+	/*line few.go:65*/ y_ := float64(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, j_, o_, t_.down_)
+		/*line few.go:67*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:69*/ var t5_ float64
+	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:69*/ u_ := t4_
+	/*line few.go:69*/ v_ := t5_
+	return gpu_exactly_(f_, p_, u_, v_)
+//line kernels_tandem.go:7820
+}
+
+func gpu_term_____(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
+	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
+	/*line few.go:65*/ x_ := t2_
+	/*line few.go:65*/ y_ := float32(0)
+	if gpu_product_(p_) || gpu_exact_(p_) {
+		t3_ := gpu_element(t_.y_, t_.first_+i_, j_, o_, t_.down_)
+		/*line few.go:67*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:69*/ var t5_ float64
+	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:69*/ u_ := t4_
+	/*line few.go:69*/ v_ := t5_
+	return gpu_exactly__(f_, p_, u_, v_)
+//line kernels_tandem.go:7837
+}
+
+func gpu_term______(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
+	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
+	/*line few.go:65*/ x_ := t2_
+	/*line few.go:65*/ y_ := float64(0)
+	if gpu_product__(p_) || gpu_exact__(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, j_, o_, t_.down_)
+		/*line few.go:67*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:69*/ var t5_ float64
+	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:69*/ u_ := t4_
+	/*line few.go:69*/ v_ := t5_
+	return gpu_exactly___(f_, p_, u_, v_)
+//line kernels_tandem.go:7854
+}
+
+func gpu_scale(f_ gpu_single, top_ int64) float32 {
+	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:7859
+}
+
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7865
+}
+
+func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:7871
+}
+
+func gpu_most(t_ gpu_single) int32 {
+	/*line format.go:43*/ return int32(2147483647)
+//line kernels_tandem.go:7876
+}
+
+func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
+	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
+	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
+		return int32(1)
+	}
+	return m_
+//line kernels_tandem.go:7885
+}
+
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
+	/*line terms.go:97*/ term_ := gpu_near(p_, x_, y_)
+	upper_ := float32(term_ * scale_)
+	z_ := upper_ + gpu_magic(f_)
+	d_.a_ = d_.a_ + gpu_bits(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+	if gpu_product(p_) {
+		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
+		z_ = lower_ + gpu_magic(f_)
+		d_.b_ = d_.b_ + gpu_bits(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+	}
+	return d_
+//line kernels_tandem.go:7901
+}
+
+func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
+	}
+	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:7911
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:7916
+}
+
+func gpu_magic(t_ gpu_single) float32 {
+	/*line format.go:38*/ return float32(1.2582912e+07)
+//line kernels_tandem.go:7921
+}
+
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:23*/ return false
+//line kernels_tandem.go:7926
+}
+
+func gpu_field(t_ gpu_single, bits_ int32) int64 {
+	/*line format.go:44*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:7931
+}
+
+func gpu_bias(t_ gpu_single) int64 {
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:7936
+}
+
+func gpu_exact(t_ gpu_one) bool {
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:7941
+}
+
+func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
+	/*line along.go:114*/ var u_ float32
+	_ = u_
+	/*line along.go:114*/ var v_ float32
+	_ = v_
+	if gpu_exact(p_) {
+		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:7956
+}
+
+func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
+	/*line format.go:45*/ var t2_ uint64
+	/*line format.go:45*/ var t3_ int64
+	/*line format.go:45*/ var t4_ bool
+	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:7965
+}
+
+func gpu_Special(x_ float32) int64 {
+	{
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+			return int64(1)
+		} else {
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+				return int64(2)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:7979
+}
+
+func gpu_scale_(f_ gpu_double, top_ int64) float64 {
+	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:7984
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7990
+}
+
+func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:7996
+}
+
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:59*/ return int64(9223372036854775807)
+//line kernels_tandem.go:8001
+}
+
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8010
+}
+
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_near_(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8026
+}
+
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
+	/*line terms.go:113*/ if product_ {
+		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:114*/ return t_
+	}
+	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:116*/ return t2_
+//line kernels_tandem.go:8036
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:8041
+}
+
+func gpu_magic_(t_ gpu_double) float64 {
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:8046
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:60*/ return bits_ >> (52)
+//line kernels_tandem.go:8051
+}
+
+func gpu_bias_(t_ gpu_double) int64 {
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:8056
+}
+
+func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:114*/ var u_ float64
+	_ = u_
+	/*line along.go:114*/ var v_ float64
+	_ = v_
+	if gpu_exact(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8071
+}
+
+func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:8080
+}
+
+func gpu_Special_(x_ float64) int64 {
+	{
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+			return int64(1)
+		} else {
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+				return int64(2)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8094
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8103
+}
+
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_near__(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product_(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8119
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:8124
+}
+
+func gpu_exact_(t_ gpu_pair) bool {
+	/*line terms.go:25*/ return true
+//line kernels_tandem.go:8129
+}
+
+func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line along.go:114*/ var u_ float64
+	_ = u_
+	/*line along.go:114*/ var v_ float64
+	_ = v_
+	if gpu_exact_(p_) {
+		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+	}
+	if gpu_product_(p_) {
+		return float64((x_ - shift_)), float64((y_ - shift_))
+	}
+	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
+//line kernels_tandem.go:8144
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8153
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:97*/ term_ := gpu_near___(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product__(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8169
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:29*/ return true
+//line kernels_tandem.go:8174
+}
+
+func gpu_exact__(t_ gpu_two) bool {
+	/*line terms.go:28*/ return false
+//line kernels_tandem.go:8179
+}
+
+func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:114*/ var u_ float64
+	_ = u_
+	/*line along.go:114*/ var v_ float64
+	_ = v_
+	if gpu_exact__(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product__(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8194
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7503,7 +8223,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:84
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7507
+//line kernels_tandem.go:8227
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -7540,420 +8260,28 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:109
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7544
+//line kernels_tandem.go:8264
+}
+
+func gpu_value_(f_ gpu_single, special_ int64) float32 {
+	/*line round.go:54*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	{
+		/*line round.go:55*/ t_ := special_
+		if t_ == int64(2) {
+			return inf_
+		} else {
+			/*line round.go:58*/ if t_ == int64(4) {
+				return -inf_
+			}
+		}
+	}
+	/*line round.go:61*/ return inf_ - inf_
+//line kernels_tandem.go:8280
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7549
-}
-
-func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:49*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
-	{
-		/*line round.go:50*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:53*/ if t_ == int64(4) {
-				return -inf_
-			}
-		}
-	}
-	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:7565
-}
-
-func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7570
-}
-
-func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:49*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
-	{
-		/*line round.go:50*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:53*/ if t_ == int64(4) {
-				return -inf_
-			}
-		}
-	}
-	/*line round.go:56*/ return inf_ - inf_
-//line kernels_tandem.go:7586
-}
-
-func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:7591
-}
-
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7597
-}
-
-func gpu_at(f_ gpu_single, p_ gpu_one, c_ gpu_column, i_ int64) float32 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact(p_) {
-			return float32((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from(f_, gpu_bits(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7612
-}
-
-func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7618
-}
-
-func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7623
-}
-
-func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_rounded(p_, x_, y_)) & gpu_most(f_)
-	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
-		return int32(1)
-	}
-	return m_
-//line kernels_tandem.go:7632
-}
-
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
-	/*line terms.go:97*/ term_ := gpu_rounded(p_, x_, y_)
-	upper_ := float32(term_ * scale_)
-	z_ := upper_ + gpu_magic(f_)
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
-	if gpu_product(p_) {
-		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
-		z_ = lower_ + gpu_magic(f_)
-		d_.b_ = d_.b_ + gpu_bits(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
-	}
-	return d_
-//line kernels_tandem.go:7648
-}
-
-func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
-	/*line terms.go:113*/ if product_ {
-		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
-	}
-	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:7658
-}
-
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7663
-}
-
-func gpu_magic(t_ gpu_single) float32 {
-	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7668
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:23*/ return false
-//line kernels_tandem.go:7673
-}
-
-func gpu_addParts(parts_ []int64, words_ gpu_Place, p_ int64, v_ int64) {
-	{
-		/*line across.go:128*/ k_ := int64(0)
-		/*line across.go:128*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, p_, v_, k_)
-		}
-	}
-//line kernels_tandem.go:7683
-}
-
-func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:7688
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7694
-}
-
-func gpu_at_(f_ gpu_double, p_ gpu_one, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact(p_) {
-			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7709
-}
-
-func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7715
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7720
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded_(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:7729
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded_(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:7745
-}
-
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
-	/*line terms.go:113*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
-	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:7755
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7760
-}
-
-func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7765
-}
-
-func gpu_at__(f_ gpu_double, p_ gpu_pair, c_ gpu_column__, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact_(p_) {
-			return float64(float64((x_ - c_.shift_)) * float64((x_ - c_.shift_)))
-		} else {
-			/*line across.go:62*/ if gpu_product_(p_) {
-				return float64((x_ - c_.shift_))
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, float64(x_))&c_.mask_)
-//line kernels_tandem.go:7780
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded__(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:7789
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded__(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product_(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:7805
-}
-
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7810
-}
-
-func gpu_at___(f_ gpu_double, p_ gpu_two, c_ gpu_column_, i_ int64) float64 {
-	/*line across.go:58*/ x_ := c_.x_.Data_[(i_*c_.x_.Stride_)+c_.j_]
-	{
-		if gpu_exact__(p_) {
-			return float64((x_ - c_.shift_) * (x_ - c_.shift_))
-		} else {
-			/*line across.go:62*/ if gpu_product__(p_) {
-				return x_ - c_.shift_
-			}
-		}
-	}
-	/*line across.go:65*/ return gpu_from_(f_, gpu_bits_(f_, x_)&c_.mask_)
-//line kernels_tandem.go:7825
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_rounded___(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:7834
-}
-
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_rounded___(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product__(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:7850
-}
-
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7855
-}
-
-func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7860
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7865
-}
-
-func gpu_exact(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:7870
-}
-
-func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:7875
-}
-
-func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ var t2_ uint64
-	/*line format.go:45*/ var t3_ int64
-	/*line format.go:45*/ var t4_ bool
-	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:7884
-}
-
-func gpu_Special(x_ float32) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-				return int64(2)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:7898
-}
-
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7903
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7908
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:7913
-}
-
-func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:7922
-}
-
-func gpu_Special_(x_ float64) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-				return int64(2)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:7936
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:25*/ return true
-//line kernels_tandem.go:7941
-}
-
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:28*/ return false
-//line kernels_tandem.go:7946
-}
-
-func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
-	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:8285
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -7963,7 +8291,28 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:7967
+//line kernels_tandem.go:8295
+}
+
+func gpu_value__(f_ gpu_double, special_ int64) float64 {
+	/*line round.go:54*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	{
+		/*line round.go:55*/ t_ := special_
+		if t_ == int64(2) {
+			return inf_
+		} else {
+			/*line round.go:58*/ if t_ == int64(4) {
+				return -inf_
+			}
+		}
+	}
+	/*line round.go:61*/ return inf_ - inf_
+//line kernels_tandem.go:8311
+}
+
+func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
+	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:8316
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -7971,83 +8320,46 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7975
+//line kernels_tandem.go:8324
 }
 
-func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
-		t_ := lo_
-		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
-		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
-		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
+func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
+	/*line few.go:74*/ if down_ {
+		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
-	z_ := int64(bits.LeadingZeros64(hi_))
-	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
-	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:7989
+	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
+//line kernels_tandem.go:8332
 }
 
-func gpu_Bits32(v_ gpu_Value) uint32 {
-	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:7994
+func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
+	/*line few.go:74*/ if down_ {
+		return x_.Data_[(i_*x_.Stride_)+o_]
+	}
+	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
+//line kernels_tandem.go:8340
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7999
+//line kernels_tandem.go:8345
 }
 
-func gpu_Bits64(v_ gpu_Value) uint64 {
-	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8004
-}
-
-func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8009
-}
-
-func gpu_rounded(p_ gpu_one, x_ float32, y_ float32) float32 {
+func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 	/*line terms.go:34*/ if gpu_product(p_) {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8017
+//line kernels_tandem.go:8353
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8022
+//line kernels_tandem.go:8358
 }
 
-func gpu_rounded_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:8030
-}
-
-func gpu_down_(t_ gpu_double) float64 {
-	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8035
-}
-
-func gpu_rounded__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product_(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:8043
-}
-
-func gpu_rounded___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product__(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:8051
+func gpu_from(t_ gpu_single, b_ int32) float32 {
+	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:8363
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8062,7 +8374,30 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8066
+//line kernels_tandem.go:8378
+}
+
+func gpu_power_(t_ gpu_double, field_ int64) float64 {
+	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:8383
+}
+
+func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:8391
+}
+
+func gpu_down_(t_ gpu_double) float64 {
+	/*line format.go:55*/ return float64(4.503599627370496e+15)
+//line kernels_tandem.go:8396
+}
+
+func gpu_from_(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:8401
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8077,7 +8412,64 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8081
+//line kernels_tandem.go:8416
+}
+
+func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product_(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:8424
+}
+
+func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product__(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:8432
+}
+
+func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
+		t_ := lo_
+		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
+		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
+		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
+	}
+	z_ := int64(bits.LeadingZeros64(hi_))
+	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
+	/*line ../../../internal/superacc/value.go:118*/ return t3_
+//line kernels_tandem.go:8446
+}
+
+func gpu_Bits32(v_ gpu_Value) uint32 {
+	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
+//line kernels_tandem.go:8451
+}
+
+func gpu_Bits64(v_ gpu_Value) uint64 {
+	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
+//line kernels_tandem.go:8456
+}
+
+func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:160*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:160*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
+	_ = finite_
+//line ../../../internal/superacc/value.go:161
+	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
+	t_ := b_ & (one_ - uint64(1))
+	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
+	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
+	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
+	normal_ := min(field_, uint64(1))
+	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
+//line kernels_tandem.go:8473
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8101,29 +8493,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8105
-}
-
-func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:160*/ var m_ uint64
-	/*line ../../../internal/superacc/value.go:160*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
-	_ = finite_
-//line ../../../internal/superacc/value.go:161
-	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
-	t_ := b_ & (one_ - uint64(1))
-	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
-	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
-	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
-	if field_ == uint64(0) {
-		return m_, gpu_lowest(precision_, inf_), true
-	}
-	return m_ | one_, (gpu_lowest(precision_, inf_) + int64(field_)) - int64(1), field_ != inf_
-//line kernels_tandem.go:8124
+//line kernels_tandem.go:8497
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8129
+//line kernels_tandem.go:8502
 }

@@ -139,7 +139,7 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 		before, special := valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
 		r := noReach().withValue(before)
 		for j := from; j < to; j++ {
-			r = r.with(f.term(x.Data[i*x.Stride+j]))
+			r = r.with(f.term(x.Data[i*x.Stride+j]), 64)
 		}
 		if r.fits(block + 1) {
 			s := shortOf(before, r.least)
@@ -193,11 +193,11 @@ func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matr
 ) T {
 	t := f.term(first)
 	special := t.special
-	r := noReach().with(t)
+	r := noReach().with(t, 64)
 	for i := k; i < end; i++ {
 		u := f.term(x.Data[int(order[i])*x.Stride+j])
 		special |= u.special
-		r = r.with(u)
+		r = r.with(u, 64)
 	}
 	if r.fits(end - k + 1) {
 		s := short{}.plus(t, r.least)

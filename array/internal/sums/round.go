@@ -23,25 +23,30 @@ func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T],
 			}
 		}
 		v := superacc.Top(parts, superacc.Place{At: o, Step: outputs, N: words}, bottom)
-		if over > 1 {
-			v = v.Over(over)
-		}
-		if root {
-			v = v.Root()
-		}
-		x := f.round(v)
-		if over == 0 {
-			special = superacc.NaN
-		}
-		if special != 0 {
-			x = value(f, special)
-		}
+		x := rounded(f, v, special, over, root)
 		if c.Cols == 1 {
 			c.Set(o, 0, x)
 		} else {
 			c.Set(0, o, x)
 		}
 	}
+}
+
+// rounded is a sum over so many, or the root of that.
+func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {
+	if over > 1 {
+		v = v.Over(over)
+	}
+	if root {
+		v = v.Root()
+	}
+	switch {
+	case over == 0:
+		return value(f, superacc.NaN)
+	case special != 0:
+		return value(f, special)
+	}
+	return f.round(v)
 }
 
 // value is a sum that is no number.

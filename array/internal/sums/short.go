@@ -49,18 +49,23 @@ func shortOf(v superacc.Value, base int) short {
 	return s
 }
 
-// A reach is where the terms of a sum lie: the exponents of the lowest bit and above the highest.
-type reach struct{ least, top int }
+// A reach is where the terms of a sum lie: the exponents of the lowest bit and above the highest;
+// and the set of what is no number among them.
+type reach struct {
+	least, top int
+	special    int64
+}
 
 // noReach is the reach of no terms.
 func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }
 
-// with is r with a term of 64 bits more.
-func (r reach) with(t wide) reach {
-	if t.lo == 0 {
-		return r
+// with is r with a term more, of so many bits at most.
+func (r reach) with(t wide, size int) reach {
+	r.special |= t.special
+	if t.special == 0 && t.hi|t.lo != 0 {
+		r.least, r.top = min(r.least, t.exp), max(r.top, t.exp+size)
 	}
-	return reach{min(r.least, t.exp), max(r.top, t.top())}
+	return r
 }
 
 // withValue is r with v more, which may have bits below any that are known.
@@ -75,7 +80,7 @@ func (r reach) withValue(v superacc.Value) reach {
 	if v.Rest {
 		least = -1 << 20
 	}
-	return reach{min(r.least, least), max(r.top, v.Exp+128)}
+	return reach{min(r.least, least), max(r.top, v.Exp+128), r.special}
 }
 
 // fits says whether every sum of n terms fits a short whose base is r.least.

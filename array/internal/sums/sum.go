@@ -79,6 +79,9 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 1 {
 		j.X, j.Y = flat(j.X, j.Y)
 	}
+	if few(s.Info(), j.X, rows, cols) {
+		return enqueueFew[S, T, I](j, r, f, p)
+	}
 	l := newShape(s.Info(), j.X, rows, cols)
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
 	parts, err := linalg.NewArray[int64](s, 1, n*l.parts*Words)
@@ -92,6 +95,46 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		}
 	}
 	return nil
+}
+
+// few tells whether Few is faster than Along or Across, which cut what makes an output into parts.
+func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
+	xr, xc := x.Dims()
+	switch {
+	case !info.Host:
+		return xr*xc <= 64*rows*cols
+	case cols > 1:
+		return xr <= 4096
+	case rows > 1:
+		return xc <= 512
+	}
+	return xr*xc <= 128
+}
+
+func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	j Sum[S], r R, f F, p P,
+) error {
+	info := j.C.Session().Info()
+	rows, cols := j.C.Dims()
+	height, width := j.X.Dims()
+	switch {
+	case cols > 1:
+		width, j.Y = 1, j.X
+	case rows > 1:
+		height = 1
+	}
+	lanes := lanesFor(info)
+	grid := backend.Grid2(min((rows*cols+lanes-1)/lanes, maxGroups), 1, lanes, 1)
+	return LaunchFew[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, j.Shift, height, width, cols > 1,
+		j.Over, j.Root, maskOf[I](j.Abs))
+}
+
+// maskOf is the bits of numbers that count: all but the sign of magnitudes.
+func maskOf[I int32 | int64](abs bool) I {
+	if abs {
+		return ^(I(1) << (8*unsafe.Sizeof(I(0)) - 1))
+	}
+	return -1
 }
 
 // part is the sum of outputs i to k-1.
@@ -131,10 +174,7 @@ func enqueueTerms[S, T float32 | float64, I int32 | int64, F accumulator, P one 
 ) error {
 	s := j.X.Session()
 	xr, xc := j.X.Dims()
-	mask := I(-1) // of the bits of numbers
-	if j.Abs {
-		mask = ^(I(1) << (8*unsafe.Sizeof(mask) - 1))
-	}
+	mask := maskOf[I](j.Abs)
 	if cols > 1 {
 		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
 		return LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, mask)

@@ -29,8 +29,8 @@ func (two) exact() bool    { return false }
 func (two) product() bool  { return true }
 func (two) digits() int    { return 3 }
 
-// rounded is the term of x and y, rounded.
-func rounded[T float32 | float64, P terms](p P, x, y T) T {
+// near is the term of x and y, rounded.
+func near[T float32 | float64, P terms](p P, x, y T) T {
 	if p.product() {
 		return x * y
 	}
@@ -40,7 +40,7 @@ func rounded[T float32 | float64, P terms](p P, x, y T) T {
 // magnitude is the bits of the magnitude of the term of x and y, rounded. A product that is too
 // small for a number is not 0.
 func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {
-	m := f.bits(rounded(p, x, y)) & f.most()
+	m := f.bits(near(p, x, y)) & f.most()
 	if p.product() && m == 0 && x != 0 && y != 0 {
 		return 1
 	}
@@ -94,7 +94,7 @@ type digits[I int32 | int64] struct{ a, b, c I }
 // integer, and the rest is exact.
 func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,
 ) digits[I] {
-	term := rounded(p, x, y)
+	term := near(p, x, y)
 	upper := term * scale
 	z := upper + f.magic()
 	d.a += f.bits(z)
@@ -157,38 +157,40 @@ type wide struct {
 	special int64
 }
 
-// exactly is the term of x and y.
+// exactly is the term of x and y; one that is no number has a magnitude, too.
 func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {
 	m, e, finite := f.split(x)
 	if !p.product() {
+		t := wide{lo: m, exp: e, neg: f.bits(x) < 0}
 		if !finite {
-			return wide{special: superacc.Special(x)}
+			t.special = superacc.Special(x)
 		}
-		return wide{lo: m, exp: e, neg: f.bits(x) < 0}
+		return t
 	}
 	n, g, finite2 := f.split(y)
-	if !finite || !finite2 {
-		return wide{special: superacc.Special(x * y)}
-	}
 	hi, lo := bits.Mul64(m, n)
-	return wide{hi: hi, lo: lo, exp: e + g, neg: f.bits(x) < 0 != (f.bits(y) < 0)}
+	t := wide{hi: hi, lo: lo, exp: e + g, neg: f.bits(x) < 0 != (f.bits(y) < 0)}
+	if !finite || !finite2 {
+		t.special = superacc.Special(x * y)
+	}
+	return t
 }
 
-// top is the exponent above the highest bit.
-func (w wide) top() int {
-	if w.hi != 0 {
-		return w.exp + 64 + bits.Len64(w.hi)
+// size is the most bits that a term has.
+func size[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
+	if p.product() {
+		return 2 * f.precision()
 	}
-	return w.exp + bits.Len64(w.lo)
+	return f.precision()
 }
 
 // digitBits is the bits of a digit of wide terms: 2^15 of them add up in an int64.
 const digitBits = 48
 
-// digit is the digit that counts 2^base.
-func (w wide) digit(base int) int64 {
+// digit is the digit of so many bits that counts 2^base.
+func (w wide) digit(base int, width uint) int64 {
 	up, down := uint(w.exp-base), uint(base-w.exp) // one of them is huge, and shifts all away
-	d := int64((w.lo<<up | w.lo>>down | w.hi<<(64-down) | w.hi>>(down-64)) & (1<<digitBits - 1))
+	d := int64((w.lo<<up | w.lo>>down | w.hi<<(64-down) | w.hi>>(down-64)) & (1<<width - 1))
 	if w.neg {
 		return -d
 	}

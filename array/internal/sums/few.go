@@ -1,0 +1,134 @@
+package sums
+
+import (
+	"math/bits"
+
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/superacc"
+)
+
+// Few makes the elements of c of a few terms each, a work-item each, as Along and Round do, or
+// Across and Round: of height rows of width elements of x and y, or, with down, of columns. Where
+// it is not down, height is 1, or there is one element. They are 2^14 at most.
+//
+// It adds up digits from the upper ones down, until it has 125 bits that no cancellation takes
+// away, and then finds what the digits below come to.
+//
+//tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
+//tandem:kernel float32,float64,int64,double,pair,single float64,float64,int64,double,two,double
+func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,
+	c, x, y gpu.Matrix[S], shift []S, height, width int, down bool, over uint64, root bool, mask I,
+) {
+	outputs := c.Rows * c.Cols
+	t := table[S, I]{x: x, y: y, height: height, width: width, down: down, mask: mask}
+	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
+		less := S(0)
+		if len(shift) != 0 {
+			less = shift[o]
+		}
+		all := reachOf(f, p, t, o, less)
+		s, base := short{}, all.top
+		for n := s.room(base - all.least); n > 0; n = s.room(base - all.least) {
+			base -= n
+			s = s.shifted(n, sumOfDigits(f, p, t, o, less, base, n))
+		}
+		carry, rest := int64(0), int64(0)
+		for at := all.least; at < base; {
+			n := min(digitBits, base-at)
+			carry += sumOfDigits(f, p, t, o, less, at, n)
+			rest |= carry & (1<<uint(n) - 1)
+			carry >>= uint(n)
+			at += n
+		}
+		z := rounded(r, s.shifted(0, carry).valueAbove(base, rest != 0), all.special, over, root)
+		if c.Cols == 1 {
+			c.Set(o, 0, z)
+		} else {
+			c.Set(0, o, z)
+		}
+	}
+}
+
+// A table is where the terms of outputs lie, a lane of a strip each. All lanes have the same: what
+// differs is apart, since lanes that differ in a part differ in all of it to the compiler.
+type table[S float32 | float64, I int32 | int64] struct {
+	x, y                 gpu.Matrix[S]
+	first, height, width int
+	down                 bool
+	mask                 I
+}
+
+// term is the term of output o in row i and column j.
+func term[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+	i, j int,
+) wide {
+	x, y := element(t.x, t.first+i, j, o, t.down), S(0)
+	if p.product() || p.exact() {
+		y = element(t.y, t.first+i, j, o, t.down)
+	}
+	u, v := factorsOf(f, p, x, y, less, t.mask)
+	return exactly(f, p, u, v)
+}
+
+func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
+	if down {
+		return x.Data[i*x.Stride+o]
+	}
+	return x.Data[(o+i)*x.Stride+j]
+}
+
+// reachOf is the reach of the terms of output o, less what is subtracted of the factors.
+func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+) reach {
+	r := noReach()
+	for i := range t.height {
+		for j := range t.width {
+			r = r.with(term(f, p, t, o, less, i, j), size(f, p))
+		}
+	}
+	return r
+}
+
+// sumOfDigits is the sum of the terms' digits of so many bits that count 2^base.
+func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S, base, bits int,
+) int64 {
+	s := int64(0)
+	for i := range t.height {
+		for j := range t.width {
+			s += term(f, p, t, o, less, i, j).digit(base, uint(bits))
+		}
+	}
+	return s
+}
+
+// room is how many bits s can be shifted up so that it stays below 2^126, or what is left, or a
+// digit.
+func (s short) room(left int) int {
+	hi := s.hi ^ uint64(int64(s.hi)>>63)
+	if hi == 0 {
+		return min(digitBits, left)
+	}
+	return min(digitBits, left, bits.LeadingZeros64(hi)-2)
+}
+
+// shifted is s * 2^width + d.
+func (s short) shifted(width int, d int64) short {
+	hi, lo := s.hi<<uint(width)|s.lo>>uint(64-width), s.lo<<uint(width)
+	lo, carry := bits.Add64(lo, uint64(d), 0)
+	hi, _ = bits.Add64(hi, uint64(d>>63), carry)
+	return short{hi, lo}
+}
+
+// valueAbove is s, and less than 1 more where there is a rest, as a number that waits to be
+// rounded.
+func (s short) valueAbove(base int, rest bool) superacc.Value {
+	var v superacc.Value
+	if rest && int64(s.hi) < 0 {
+		v = superacc.NewValue(^s.hi, ^s.lo, base, true)
+	} else {
+		v = s.value(base)
+	}
+	v.Rest = rest
+	return v
+}
