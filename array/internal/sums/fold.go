@@ -110,19 +110,29 @@ func FoldAlong[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F
 	}
 }
 
-// FoldAcross folds columns of x, a work-item each, in as many parts as there are groups in y; parts
-// are as FoldAlong leaves them.
+// FoldAcross folds columns of x, or rows unless down, a work-item each, in as many parts as there
+// are groups in y; parts are as FoldAlong leaves them.
 //
 //tandem:kernel float32,most32 float64,most64 int32,mostInt int32,add32 bool,count
 func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],
-	mask, flip int64,
+	down bool, mask, flip int64,
 ) {
-	for o := it.Global(0); o < x.Cols; o += it.GlobalSize(0) {
+	outputs, terms := x.Rows, x.Cols
+	if down {
+		outputs, terms = x.Cols, x.Rows
+	}
+	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
 		s := no(f.sum())
-		for i := it.Group(1); i < x.Rows; i += it.Groups(1) {
-			s = s.merge(f.sum(), state{f.key(x.Data[i*x.Stride+o], mask, flip), int64(i)})
+		for i := it.Group(1); i < terms; i += it.Groups(1) {
+			var y T
+			if down {
+				y = x.Data[i*x.Stride+o]
+			} else {
+				y = x.Data[o*x.Stride+i]
+			}
+			s = s.merge(f.sum(), state{f.key(y, mask, flip), int64(i)})
 		}
-		parts[2*it.Group(1)*x.Cols+o], parts[(2*it.Group(1)+1)*x.Cols+o] = s.key, s.index
+		parts[2*it.Group(1)*outputs+o], parts[(2*it.Group(1)+1)*outputs+o] = s.key, s.index
 	}
 }
 

@@ -106,9 +106,9 @@ func enqueueFold[T float32 | float64 | int32 | bool, F folders](parts *linalg.Ar
 ) error {
 	s := x.Session()
 	xr, xc := x.Dims()
-	if cols > 1 {
-		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchFoldAcross[T](s, grid, f, parts, x, mask, flip)
+	if short := rows > 1 && s.Info().Host && xc <= 512; short || cols > 1 {
+		grid := backend.Grid2((rows*cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
+		return LaunchFoldAcross[T](s, grid, f, parts, x, cols > 1, mask, flip)
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
 	return LaunchFoldAlong[T](s, grid, f, parts, x, rows, xr/rows, xc, mask, flip)
