@@ -34,9 +34,13 @@ type memory struct {
 func object(m *backend.Memory) *cl.MemObject { return m.Handle.(*memory).mem }
 func staging(m *backend.Memory) bool         { return m.Handle.(*memory).staging }
 
-// Release leaves commands that are queued their memory. A mapping ends with its object where it
+// Release leaves commands that are queued their memory. Copies take staging memory by its address,
+// and OpenCL does not keep it for them: they end first. A mapping ends with its object where it
 // cannot be ended before.
 func (m *memory) Release() {
+	if m.staging {
+		m.dev.finish()
+	}
 	if m.host || m.staging {
 		m.dev.hostMu.Lock()
 		defer m.dev.hostMu.Unlock()

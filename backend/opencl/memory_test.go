@@ -46,6 +46,18 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// Free of staging memory waits for the copies that use it, which have no more than its address.
+func TestFreeWaitsForCopies(t *testing.T) {
+	d := open(t)
+	own(d).info.UnifiedMemory = false
+	q, b := newQueue(t, d), alloc(t, d, 1<<20)
+	h := must[*backend.Buffer](t)(d.AllocHost(1 << 20))
+	check(t, q.ReadAsync(h, 0, b, 0, 1<<20))
+	if n := callCounts(func() { check(t, h.Free()) })["clFinish"]; n == 0 {
+		t.Error("Free did not wait")
+	}
+}
+
 // modes runs test with host memory in each of the three ways, of which a device has one of its own.
 func modes(t *testing.T, test func(t *testing.T, d *backend.Device)) {
 	t.Run("direct", func(t *testing.T) {
