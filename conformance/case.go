@@ -19,7 +19,7 @@ type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
 	// "transpose_tiled", an elementwise operation, such as "add", an elementary function, such as
 	// "gpu.Exp", a function of package array, such as "array.Sum", or a factorization: "lu",
-	// "cholesky", "qr", "eigh", "solve"
+	// "cholesky", "qr", "eigh", "svd", "solve"
 	Kernel string
 	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -382,7 +382,7 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 		matmuls, transposes = tuning.TunedMatMul(info, t), tuning.TunedTranspose(info, t)
 	}
 	switch c.Kernel {
-	case "lu", "cholesky", "qr", "eigh", "solve":
+	case "lu", "cholesky", "qr", "eigh", "svd", "solve":
 		return []variant{c.factorVariant(info)}
 	case "matmul", "addmul":
 		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)

@@ -17,7 +17,7 @@
 //	        gpu.Exp, gpu.Pow and so on: C is that function of package gpu, element by element: of
 //	        A's elements, or of A's and B's, by packages rmath/f32 and rmath
 //	array.Sum and so on: functions of package array, see below
-//	lu, cholesky, qr, eigh, solve: see below
+//	lu, cholesky, qr, eigh, svd, solve: see below
 //	TYPE    float32, float64 or int32
 //	VALUES  uniform, subnormal, underflow, wide or special: what the operands hold
 //	SHAPE   MxNxK for products, MxN for the others
@@ -32,8 +32,9 @@
 // lower triangle is operand a's, but for the diagonal: that is |a[i,i]| + 16*M. That of qr, of A of
 // M by N, is R and the vectors of the reflectors below it, row by row, and then their factors tau.
 // That of eigh, of the symmetric A of M by M whose lower triangle is operand a's, is the
-// eigenvectors in columns, row by row, and then the eigenvalues. That of solve is X of A*X = B, for
-// A of M by M and B of M by N.
+// eigenvectors in columns, row by row, and then the eigenvalues. That of svd, of A of M by N, is U,
+// of min(M, N) columns, row by row, then Vᵀ, and then the singular values. That of solve is X of
+// A*X = B, for A of M by M and B of M by N.
 //
 // Of package array A is M by N, B too, and C is a row. Results are elements of the type, indices as
 // numbers; of reductions first that over all, then one for each column, then one for each row:

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -21,6 +22,7 @@ var factors = map[string][][2]int{
 	"cholesky": {{5, 5}, {33, 33}, {100, 100}},
 	"qr":       {{5, 5}, {33, 20}, {20, 33}, {100, 70}, {70, 130}},
 	"eigh":     {{1, 1}, {33, 33}, {100, 100}},
+	"svd":      {{1, 1}, {33, 33}, {100, 40}, {40, 70}},
 	"solve":    {{5, 3}, {33, 1}, {100, 7}},
 }
 
@@ -50,7 +52,7 @@ func (c *Case) factorVariant(info *backend.Info) variant {
 
 // factorOperands makes A and B: of a symmetric matrix A's lower triangle counts.
 func factorOperands[T host.Float](c *Case) (a, b matrix[T]) {
-	if c.Kernel == "lu" || c.Kernel == "qr" {
+	if c.Kernel == "lu" || c.Kernel == "qr" || c.Kernel == "svd" {
 		return generate[T](c, c.M, c.N, "a"), b
 	}
 	a = generate[T](c, c.M, c.M, "a")
@@ -84,8 +86,8 @@ func factorReference[T host.Float](c *Case) string {
 		solve.CholeskyReference(n, func(i, j int) *T { return &a.data[i*n+j] })
 		return Digest(a.data)
 	}
-	if c.Kernel == "eigh" {
-		data, err := eigenvectors(solve.Solver[float64]{Update: plainUpdate}, a)
+	if f := decomposition[T](c); f != nil {
+		data, err := f(solve.Solver[float64]{Update: plainUpdate}, a)
 		if err != nil {
 			panic(err)
 		}
@@ -142,6 +144,26 @@ func eigenvectors[T host.Float](s solve.Solver[float64], a matrix[T]) ([]T, erro
 	return converted[T](append(x, w...)), err
 }
 
+// singularVectors is U, row by row, Vᵀ, and the singular values.
+func singularVectors[T host.Float](s solve.Solver[float64], a matrix[T]) ([]T, error) {
+	m, n, k := a.rows, a.cols, min(a.rows, a.cols)
+	u, vt, values := make([]float64, m*k), make([]float64, k*n), make([]float64, k)
+	_, err := solve.SVD(s, m, n, converted[float64](a.data), n, values,
+		solve.SingularVectors{U: u, Cols: k, LdU: k, VT: vt, Rows: k, LdVT: n})
+	return converted[T](slices.Concat(u, vt, values)), err
+}
+
+// decomposition is what a case computes in float64, or nil.
+func decomposition[T host.Float](c *Case) func(solve.Solver[float64], matrix[T]) ([]T, error) {
+	switch c.Kernel {
+	case "eigh":
+		return eigenvectors[T]
+	case "svd":
+		return singularVectors[T]
+	}
+	return nil
+}
+
 func converted[D, S host.Float](x []S) []D {
 	y := make([]D, len(x))
 	for i, v := range x {
@@ -158,9 +180,9 @@ func runFactor[T host.Float](c *Case, x *session, k *backend.Kernel, v variant) 
 			to, ldc)
 	}
 	s := solve.Solver[T]{Update: update}
-	if c.Kernel == "eigh" { // in float64, so that of float32 nothing runs on the device
+	if f := decomposition[T](c); f != nil { // in float64, so that of float32 nothing runs on the device
 		d, _ := any(s).(solve.Solver[float64])
-		data, err := eigenvectors(d, a)
+		data, err := f(d, a)
 		return Digest(data), err
 	}
 	n, piv := a.cols, make([]int, min(a.rows, a.cols))

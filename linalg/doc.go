@@ -24,8 +24,8 @@
 //
 // [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
 // equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
-// eigenvalues and eigenvectors of symmetric ones. They work on the host, with
-// large products on the session's devices where these are faster.
+// eigenvalues and eigenvectors of symmetric ones, [FactorSVD] singular values and vectors. They
+// work on the host, with large products on the session's devices where these are faster.
 //
 // # Files and streams
 //

@@ -102,6 +102,31 @@ of both, signs too, do not depend on the device.`,
 	return cmd
 }
 
+func newSVD(a *app) *cobra.Command {
+	var out []string
+	var u, vt string
+	cmd := &cobra.Command{
+		Use:   "svd A.npy -o S.npy --u U.npy --vt VT.npy",
+		Short: "Find the singular values and vectors of a matrix",
+		Long: `Svd factors A = U*diag(S)*VT, where A is M x N. With K the smaller of M and N, S is
+the K singular values in descending order, U is M x K and VT is K x N. The bytes of
+all, signs of vectors too, do not depend on the device.`,
+		Example:           `  tandem svd a.npy -o s.npy --u u.npy --vt vt.npy`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "npy"),
+		RunE: a.runE(func(ctx context.Context, args []string) error {
+			more := []moreOutput{{"--u", "U", u}, {"--vt", "VT", vt}}
+			return a.factor(ctx, "svd", args, out, more, func(f factorizations) factorization { return f.svd })
+		}),
+	}
+	cmd.Flags().StringVar(&u, "u", "", "file for the left singular vectors (required)")
+	cmd.Flags().StringVar(&vt, "vt", "", "file for the right singular vectors, in rows (required)")
+	cmd.MarkFlagFilename("u", "npy")
+	cmd.MarkFlagFilename("vt", "npy")
+	a.outputFlag(cmd, &out)
+	return cmd
+}
+
 func newSolve(a *app) *cobra.Command {
 	var out []string
 	cmd := &cobra.Command{
@@ -123,7 +148,7 @@ error, which names the pivot.`,
 }
 
 // factorizations are the commands of a floating-point type; nil for others.
-type factorizations struct{ lu, cholesky, qr, eigh, solve factorization }
+type factorizations struct{ lu, cholesky, qr, eigh, svd, solve factorization }
 
 // A factorization computes results of files, each of which is a matrix to be written, and says how
 // many operations that takes.
@@ -133,7 +158,8 @@ type resultWriter func(ctx context.Context, out *output, bar *progress, rec *rec
 
 func factorizationsOf[T linalg.Float]() factorizations {
 	return factorizations{
-		lu: factorLU[T], cholesky: factorCholesky[T], qr: factorQR[T], eigh: factorEigSym[T], solve: solveLU[T],
+		lu: factorLU[T], cholesky: factorCholesky[T], qr: factorQR[T], eigh: factorEigSym[T], svd: factorSVD[T],
+		solve: solveLU[T],
 	}
 }
 
@@ -199,6 +225,18 @@ func factorEigSym[T linalg.Float](
 	size := float64(n)
 	return []resultWriter{resultOf(linalg.NewMatrix(1, n, f.Values()), n), resultOf(f.Vectors(), n, n)},
 		size * size * size * 14 / 3, nil
+}
+
+func factorSVD[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
+	f, err := linalg.FactorSVDContext(ctx, s, matrix[T](in[0]))
+	if err != nil {
+		return nil, 0, err
+	}
+	u, vt, k := f.U(), f.VT(), len(f.Values())
+	small, large := float64(k), float64(max(u.Rows, vt.Cols))
+	return []resultWriter{
+		resultOf(linalg.NewMatrix(1, k, f.Values()), k), resultOf(u, u.Rows, k), resultOf(vt, k, vt.Cols),
+	}, 12 * small * small * large, nil
 }
 
 func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {

@@ -58,6 +58,10 @@ func testFactor[T linalg.Float](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	svd, err := linalg.FactorSVD(tall)
+	if err != nil {
+		t.Fatal(err)
+	}
 	pivots := func(lu *linalg.LU[T]) linalg.Matrix[int32] {
 		p := linalg.NewMatrix[int32](1, len(lu.Pivots()), nil)
 		for i, v := range lu.Pivots() {
@@ -85,6 +89,10 @@ func testFactor[T linalg.Float](t *testing.T) {
 		must(t, "eigh", pa, "-o", at("w.npy"), "--vectors", at("v.npy"), "--backend", backend)
 		checkFile(t, at("w.npy"), []int{n}, linalg.NewMatrix(1, n, eig.Values()))
 		checkFile(t, at("v.npy"), []int{n, n}, eig.Vectors())
+		must(t, "svd", pt, "-o", at("s.npy"), "--u", at("u.npy"), "--vt", at("vt.npy"), "--backend", backend)
+		checkFile(t, at("s.npy"), []int{9}, linalg.NewMatrix(1, 9, svd.Values()))
+		checkFile(t, at("u.npy"), []int{n, 9}, svd.U())
+		checkFile(t, at("vt.npy"), []int{9, 9}, svd.VT())
 		must(t, "solve", pa, pb, "-o", at("x.npy"), "--backend", backend)
 		checkFile(t, at("x.npy"), []int{n, 3}, x)
 		must(t, "solve", pa, pv, "-o", at("x.npy"), "--backend", backend)

@@ -1,6 +1,6 @@
 // Package solve factors matrices and solves by them on the host: triangles, LU, Cholesky, QR,
-// symmetric eigenvalues, their inverses and condition numbers, by the definitions of
-// docs/contract.md.
+// symmetric eigenvalues, singular values, their inverses and condition numbers, by the definitions
+// of docs/contract.md.
 //
 // In LU and Cholesky every element is one chain of fused multiply-adds, so that a chain may be cut
 // anywhere and go on: what is left of the chains of many elements at once is a product that starts

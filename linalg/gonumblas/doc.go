@@ -34,11 +34,11 @@
 //
 // In package lapack64 these are Tandem's own: Getrf, Getrs, Getri and Gecon (LU), Potrf, Potrs,
 // Potri and Pocon (Cholesky), Geqrf, Gelqf, Orgqr, Orglq, Ormqr and Ormlq (QR and LQ), Syev
-// (symmetric eigenvalues), Trtri, Trtrs and Trcon (triangles). So are, through them, LU, Cholesky,
-// QR, LQ, EigenSym, Dense.Solve, Dense.Inverse, Det and TriDense.InverseTri of package mat. They
-// follow the numerics contract, and their large parts are products. An inverse is the solution of
-// A*X = I. Condition numbers are estimated after Hager and Higham, with right sides that are
-// multiplied by the norm, so that they do not overflow where the inverse does.
+// (symmetric eigenvalues), Gesvd (SVD), Trtri, Trtrs and Trcon (triangles). So are, through them,
+// LU, Cholesky, QR, LQ, EigenSym, SVD, Dense.Solve, Dense.Inverse, Det and TriDense.InverseTri of
+// package mat. They follow the numerics contract, and their large parts are products. An inverse is
+// the solution of A*X = I. Condition numbers are estimated after Hager and Higham, with right sides
+// that are multiplied by the norm, so that they do not overflow where the inverse does.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have
 // the same bits on every machine.
@@ -52,7 +52,7 @@
 //
 // The rest stays gonum's: rot, rotg, rotm, rotmg, which may differ between processor
 // architectures in the last bits, as they do without this package; copy and swap, which only move;
-// band and packed matrices, the rest of the complex types, and of lapack64: Gels, SVD, Geev,
+// band and packed matrices, the rest of the complex types, and of lapack64: Gels, Ggsvd3, Geev,
 // band matrices, PivotedCholesky. The parts of those that use them may differ, too.
 //
 // # What differs from gonum
@@ -66,8 +66,8 @@
 //     does not read C, and alpha == 0 reads neither A nor B.
 //   - trsm and LU divide by the diagonal; in some cases gonum multiplies by its reciprocal.
 //   - A NaN is a pivot of LU before all numbers.
-//   - EigenSym with NaN or infinities fails, and its signs and, of nearly equal values, vectors are
-//     others.
+//   - EigenSym and SVD of NaN or infinities fail, and their signs and, of nearly equal values,
+//     vectors are others.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
 //   - Levels 1 and 2 of float64 with fewer than 16 rows, and of float32 with fewer than 32, take

@@ -10,7 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
-// A factorizer is gonum's LAPACK, but for LU, Cholesky, QR, LQ, symmetric eigenvalues and
+// A factorizer is gonum's LAPACK, but for LU, Cholesky, QR, LQ, symmetric eigenvalues, SVD and
 // triangles. As in level 3, a call with an invalid argument, or with nothing to do, goes to gonum's
 // own implementation.
 type factorizer struct {

@@ -1,6 +1,7 @@
 package gonumblas
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/linalg"
 )
+
+var every = flag.Bool("every", false, "gonum's own tests of SVD, too, which take some seconds")
 
 // gonum's own tests, on what Use installs.
 func TestTestlapack(t *testing.T) {
@@ -39,9 +42,13 @@ func TestTestlapack(t *testing.T) {
 		"ormqr": func(t *testing.T, f factorizer) { testlapack.DormqrTest(t, f) },
 		"ormlq": func(t *testing.T, f factorizer) { testlapack.DormlqTest(t, f) },
 		"syev":  func(t *testing.T, f factorizer) { testlapack.DsyevTest(t, f) },
+		"gesvd": func(t *testing.T, f factorizer) { testlapack.DgesvdTest(t, f, 1e-12) },
 		"gels":  func(t *testing.T, f factorizer) { testlapack.DgelsTest(t, f) }, // gonum's, with our BLAS
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "gesvd" && !*every {
+				t.Skip("3000 matrices: -every has them")
+			}
 			use(t, s)
 			test(t, factorizer{e: &engine{s: s, info: s.Info()}})
 		})
@@ -152,6 +159,42 @@ func TestReports(t *testing.T) {
 	var lu mat.LU
 	if lu.Factorize(mat.NewDense(2, 2, []float64{3e-309, 0, 1e-309, 2e-309})); !alike(lu.Cond(), 2, 1.5) {
 		t.Errorf("the condition number of a matrix of small elements is %v, not near 2", lu.Cond())
+	}
+}
+
+// mat.SVD has gonum's values, whichever vectors are asked for, and vectors that give the matrix.
+func TestSVDByMat(t *testing.T) {
+	s, _ := open(t, "cpu")
+	for _, shape := range [][2]int{{1, 1}, {6, 4}, {4, 6}, {40, 20}, {20, 40}, {33, 33}} {
+		m, n := shape[0], shape[1]
+		k := min(m, n)
+		a := mat.DenseCopyOf(normalDense(40).Slice(0, m, 0, n))
+		var want mat.SVD
+		want.Factorize(a, mat.SVDNone)
+		Use(s)
+		for _, kind := range []mat.SVDKind{mat.SVDNone, mat.SVDThinU, mat.SVDFullV, mat.SVDThin, mat.SVDFull} {
+			var got mat.SVD
+			if !got.Factorize(a, kind) {
+				t.Fatalf("%v: no factorization", shape)
+			}
+			for i, v := range got.Values(nil) {
+				if w := want.Values(nil)[i]; math.Abs(v-w) > 1e-13*want.Values(nil)[0] {
+					t.Errorf("%v, %v: value %d is %v, gonum has %v", shape, kind, i, v, w)
+				}
+			}
+			if kind != mat.SVDThin && kind != mat.SVDFull {
+				continue
+			}
+			var u, v, us, x mat.Dense
+			got.UTo(&u)
+			got.VTo(&v)
+			us.Mul(u.Slice(0, m, 0, k), mat.NewDiagDense(k, got.Values(nil)))
+			x.Mul(&us, v.Slice(0, n, 0, k).T())
+			if !mat.EqualApprox(&x, a, 1e-12*want.Values(nil)[0]) {
+				t.Errorf("%v, %v: the factors do not give the matrix", shape, kind)
+			}
+		}
+		Restore()
 	}
 }
 

@@ -105,3 +105,34 @@ func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, ld
 	work[0] = float64(3*n - 1)
 	return ok
 }
+
+// Dgesvd computes the singular values of A, and of the vectors none, those that belong to values,
+// or all. It is false where A has NaN or infinities.
+func (f factorizer) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int,
+	vt []float64, ldvt int, work []float64, lwork int,
+) bool {
+	k := min(m, n)
+	cols, okU := wanted(jobU, m, k)
+	rows, okVT := wanted(jobVT, n, k)
+	if !okU || !okVT || k <= 0 || !fits(m, n, lda, len(a)) || len(s) < k || ldu < 1 || ldvt < 1 ||
+		cols > 0 && !fits(m, cols, ldu, len(u)) || rows > 0 && !fits(rows, n, ldvt, len(vt)) ||
+		!isWork(max(3*k+max(m, n), 5*k), lwork, work) {
+		return f.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	ok, err := solve.SVD(f.solver(), m, n, a, lda, s[:k],
+		solve.SingularVectors{U: u, Cols: cols, LdU: ldu, VT: vt, Rows: rows, LdVT: ldvt})
+	must(err)
+	work[0] = float64(max(3*k+max(m, n), 5*k))
+	return ok
+}
+
+// wanted is how many vectors a job asks for, of all and of those that belong to values.
+func wanted(job lapack.SVDJob, all, some int) (n int, ok bool) {
+	switch job {
+	case lapack.SVDAll:
+		return all, true
+	case lapack.SVDStore:
+		return some, true
+	}
+	return 0, job == lapack.SVDNone
+}

@@ -1,0 +1,5 @@
+//go:build purego || !amd64
+
+package host
+
+func rotateNative(int, *float64, *float64) bool { return false }

@@ -1,0 +1,37 @@
+package host
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestRotate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	for _, n := range []int{0, 1, 2, 7, 30} {
+		st, rows := make([]float64, 2*n), make([]float64, RotationColumns*(n+2))
+		for i := range rows {
+			rows[i] = rng.Float64() - 0.5
+		}
+		for i := 0; i < len(st); i += 2 {
+			c := rng.Float64()
+			st[i] = math.Sqrt(1 - c*c)
+			st[i+1] = st[i] / (1 + c)
+		}
+		want := slices.Clone(rows)
+		for k := range n {
+			for i := range RotationColumns {
+				x, y := want[16*k+i], want[16*k+16+i]
+				want[16*k+i] = math.FMA(st[2*k], math.FMA(-st[2*k+1], x, y), x)
+				want[16*k+16+i] = math.FMA(-st[2*k], math.FMA(st[2*k+1], y, x), y)
+			}
+		}
+		plain := slices.Clone(rows)
+		rotateGo(st, plain[:RotationColumns*(n+1)])
+		Rotate(st, rows)
+		if !slices.Equal(rows, want) || !slices.Equal(plain, want) {
+			t.Errorf("%d rotations differ", n)
+		}
+	}
+}

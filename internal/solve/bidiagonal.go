@@ -1,0 +1,122 @@
+package solve
+
+import "github.com/tandem-gpu/tandem/internal/host"
+
+// A bidiagonal makes A, of m by n with m >= n, QᵀAP = upper bidiagonal (d, e) by Householder's
+// method, with updates put off for the columns of a panel. The vectors of Q are left in A, as
+// [Solver.QR] leaves them, and those of P in the same way in rows 1 to n-1 of p, of n by n.
+type bidiagonal struct {
+	Solver[float64]
+	m, n, lda        int
+	a, p             []float64
+	d, e, tauQ, tauP []float64
+}
+
+// A bidiagonalPanel is w columns and rows of the trailing matrix, of m by n, which is A - L*R: rows
+// 2i and 2i+1 of Lᵀ are v and x of pair i, and those of R are y and u.
+type bidiagonalPanel struct {
+	w, m, n, lda int
+	a            []float64
+	columns      []float64 // w by m
+	lt, r        []float64 // 2w by m, 2w by n
+}
+
+func (b *bidiagonal) reduce() error {
+	for k := 0; k < b.n; k += qrPanel {
+		w, m, n := min(qrPanel, b.n-k), b.m-k, b.n-k
+		memory, x := host.Take[float64](w * (3*m + 2*n))
+		p := bidiagonalPanel{
+			w: w, m: m, n: n, lda: b.lda, a: b.a[k*(b.lda+1):],
+			columns: x[:w*m], lt: x[w*m : 3*w*m], r: x[3*w*m:],
+		}
+		host.Transpose(m, w, p.a, b.lda, p.columns, m)
+		for j := range w {
+			b.d[k+j], b.tauQ[k+j] = p.column(j)
+			b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
+		}
+		err := b.finish(k, &p)
+		memory.Give()
+		if err != nil {
+			return err
+		}
+	}
+	b.e[b.n-1] = 0
+	return nil
+}
+
+// column does column j, but for y.
+func (p *bidiagonalPanel) column(j int) (d, tau float64) {
+	v := p.lt[2*j*p.m+j:][:p.m-j]
+	copy(v, p.columns[j*p.m+j:])
+	var s [2 * qrPanel]float64
+	for i := range 2 * j {
+		s[i] = p.r[i*p.n+j]
+	}
+	if j > 0 {
+		host.SubMul(1, len(v), 2*j, s[:], 2*j, p.lt[j:], p.m, v, len(v))
+	}
+	d, tau = householder(v)
+	copy(p.columns[j*p.m+j:], v)
+	return d, tau
+}
+
+// row does row j, whose column is done, with the factor of its reflector.
+func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
+	c := p.n - j - 1
+	if c == 0 {
+		return 0, 0
+	}
+	v, y, u := p.lt[2*j*p.m+j:][:p.m-j], p.r[2*j*p.n+j+1:][:c], p.r[(2*j+1)*p.n+j+1:][:c]
+	x := p.lt[(2*j+1)*p.m+j+1:][:p.m-j-1]
+	var s [2 * qrPanel]float64
+	// y = tauQ*(Aᵀ*v - Rᵀ*(Lᵀ*v))
+	clear(y)
+	if tauQ != 0 {
+		host.Gemv(true, len(v), c, 1, p.a[j*p.lda+j+1:], p.lda, v, 0, y)
+		p.subtract(2*j, p.lt[j:], p.m, v, p.r[j+1:], p.n, y)
+		host.Scal(tauQ, y)
+	}
+	for i := range 2*j + 1 {
+		s[i] = p.lt[i*p.m+j]
+	}
+	copy(u, p.a[j*p.lda+j+1:])
+	host.SubMul(1, c, 2*j+1, s[:], 2*j+1, p.r[j+1:], p.n, u, c)
+	e, tau = householder(u)
+	// x = tau*(A*u - L*(R*u))
+	clear(x)
+	if tau != 0 && len(x) > 0 {
+		host.Gemv(false, len(x), c, 1, p.a[(j+1)*(p.lda+1):], p.lda, u, 0, x)
+		p.subtract(2*j+1, p.r[j+1:], p.n, u, p.lt[j+1:], p.m, x)
+		host.Scal(tau, x)
+	}
+	return e, tau
+}
+
+// subtract is y less the first k rows of to times the sums of those of from times x.
+func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float64, ldt int, y []float64) {
+	if k == 0 {
+		return
+	}
+	var s [2 * qrPanel]float64
+	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, s[:k])
+	host.SubMul(1, len(y), k, s[:], k, to, ldt, y, len(y))
+}
+
+// finish brings the matrix after the panel up to date, and the vectors to their places.
+func (b *bidiagonal) finish(k int, p *bidiagonalPanel) error {
+	host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
+	for j := range p.w {
+		u := p.r[(2*j+1)*p.n:][:p.n]
+		for i := j + 1; i < p.n; i++ {
+			b.p[(k+i)*b.n+k+j] = u[i]
+		}
+	}
+	m, n, s := p.m-p.w, p.n-p.w, 2*p.w
+	if m == 0 || n == 0 {
+		return nil
+	}
+	memory, l := host.Take[float64](m * s)
+	defer memory.Give()
+	host.Transpose(s, m, p.lt[p.w:], p.m, l, s)
+	return b.update(true, m, n, s, l, s, p.r[p.w:], p.n, p.a[p.w*(p.lda+1):], p.lda)
+}

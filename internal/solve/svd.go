@@ -1,0 +1,361 @@
+package solve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
+)
+
+// SingularVectors is where [SVD] leaves vectors. With k the smaller dimension of A, of m by n, U is
+// m by Cols, and VT is Rows by n; each is 0 or from k to the larger number.
+type SingularVectors struct {
+	U, VT      []float64
+	Cols, LdU  int
+	Rows, LdVT int
+}
+
+// SVD factors A = U*S*Vᵀ for A of m by n, which is overwritten: sv becomes the min(m, n) singular
+// values, in descending order, of which none is negative. With NaN or infinities, or where the
+// iteration does not end, ok is false, and all is NaN. docs/contract.md has the definition.
+func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+	if m < n {
+		return svdWide(s, m, n, a, lda, sv, v)
+	}
+	if n == 0 {
+		if v.Cols > 0 {
+			unitColumns(m, 0, v.Cols, v.U, v.LdU)
+		}
+		return true, nil
+	}
+	exp, finite := rescale(m, n, a, lda)
+	if finite {
+		if 2*m >= 3*n && n > 1 {
+			ok, err = svdTall(s, m, n, a, lda, sv, v)
+		} else {
+			ok, err = svd(s, m, n, a, lda, sv, v)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	scaleBack(exp, sv)
+	if !ok {
+		fill(sv, math.NaN())
+		fillMatrix(m, v.Cols, v.U, v.LdU)
+		fillMatrix(v.Rows, n, v.VT, v.LdVT)
+	}
+	return ok, nil
+}
+
+// fillMatrix makes all elements NaN.
+func fillMatrix(rows, cols int, x []float64, ld int) {
+	for i := range rows {
+		if cols > 0 {
+			fill(x[i*ld:][:cols], math.NaN())
+		}
+	}
+}
+
+// svdWide is the transpose of SVD of Aᵀ.
+func svdWide(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+	t := SingularVectors{
+		U: make([]float64, n*v.Rows), Cols: v.Rows, LdU: v.Rows,
+		VT: make([]float64, v.Cols*m), Rows: v.Cols, LdVT: m,
+	}
+	memory, at := host.Take[float64](m * n)
+	defer memory.Give()
+	if m > 0 {
+		host.Transpose(m, n, a, lda, at, m)
+	}
+	if ok, err = SVD(s, n, m, at, m, sv, t); err != nil {
+		return false, err
+	}
+	if v.Rows > 0 {
+		host.Transpose(n, v.Rows, t.U, v.Rows, v.VT, v.LdVT)
+	}
+	if v.Cols > 0 && m > 0 {
+		host.Transpose(v.Cols, m, t.VT, m, v.U, v.LdU)
+	}
+	return ok, nil
+}
+
+// svdTall is svd of R, with Q times its U, for A = Q*R.
+func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+	tau, r := make([]float64, n), make([]float64, n*n)
+	if err := s.QR(m, n, a, lda, tau); err != nil {
+		return false, err
+	}
+	for i := range n {
+		copy(r[i*n+i:][:n-i], a[i*lda+i:])
+	}
+	inner := v
+	if v.Cols > 0 {
+		inner.Cols = n
+		unitColumns(m, 0, v.Cols, v.U, v.LdU)
+	}
+	if ok, err = svd(s, n, n, r, n, sv, inner); !ok || v.Cols == 0 {
+		return ok, err
+	}
+	return true, s.ApplyQ(false, m, v.Cols, n, a, lda, tau, v.U, v.LdU)
+}
+
+// svd is SVD for m >= n > 0.
+func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+	b := bidiagonal{
+		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: make([]float64, n), tauQ: make([]float64, n),
+		tauP: make([]float64, n), p: make([]float64, n*n),
+	}
+	if err := b.reduce(); err != nil {
+		return false, err
+	}
+	var left, right *tiles
+	if v.Cols > 0 { // Uᵀ
+		host.CopyMatrix(m, n, a, lda, v.U, v.LdU)
+		if err := s.FormQ(m, v.Cols, n, v.U, v.LdU, b.tauQ); err != nil {
+			return false, err
+		}
+		left = newTiles(n, m)
+		left.each(func(j, w int, data []float64) { host.Transpose(w, n, v.U[j*v.LdU:], v.LdU, data, tileColumns) })
+	}
+	if v.Rows > 0 { // Vᵀ
+		unitColumns(n, 0, n, v.VT, v.LdVT)
+		if n > 1 {
+			if err := s.ApplyQ(false, n-1, n, n-1, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
+				return false, err
+			}
+		}
+		right = newTiles(n, n)
+		right.each(func(j, w int, data []float64) { host.Transpose(w, n, v.VT[j*v.LdVT:], v.LdVT, data, tileColumns) })
+	}
+	exp := rescaleVectors(b.d, b.e)
+	ok = bidiagonalQR(b.d, b.e, left, right)
+	scaleBack(exp, b.d)
+	sortSingular(b.d, m, left, right, v)
+	return ok, nil
+}
+
+// sortSingular brings values, and the rows of Uᵀ and Vᵀ, into descending order, and makes values
+// positive, with the sign in Vᵀ.
+func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
+	n := len(d)
+	negative, values := make([]bool, n), make([]float64, n)
+	order := make([]int, n)
+	for i, x := range d {
+		order[i], negative[i], values[i] = i, math.Signbit(x), math.Abs(x)
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
+	for i, o := range order {
+		d[i] = values[o]
+	}
+	if left != nil {
+		left.each(func(j, w int, data []float64) {
+			for r := range w {
+				row := v.U[(j+r)*v.LdU:][:n]
+				for i, o := range order {
+					row[i] = data[o*tileColumns+r]
+				}
+			}
+		})
+	}
+	if right != nil {
+		right.each(func(j, w int, data []float64) {
+			for i, o := range order {
+				row := v.VT[i*v.LdVT+j:][:w]
+				copy(row, data[o*tileColumns:])
+				for c := range row {
+					if negative[o] {
+						row[c] = -row[c]
+					}
+				}
+			}
+		})
+	}
+}
+
+const tileColumns = host.RotationColumns
+
+// tiles are the columns of a matrix by tileColumns, each tile with its rows after each other.
+type tiles struct {
+	rows, cols int
+	data       []float64
+}
+
+func newTiles(rows, cols int) *tiles {
+	return &tiles{rows, cols, make([]float64, (cols+tileColumns-1)/tileColumns*tileColumns*rows)}
+}
+
+// each calls f for each tile: its w columns from j on, on all cores where there is work for them.
+func (t *tiles) each(f func(j, w int, data []float64)) {
+	one := func(i int) {
+		f(i*tileColumns, min(tileColumns, t.cols-i*tileColumns), t.data[i*tileColumns*t.rows:][:tileColumns*t.rows])
+	}
+	n := (t.cols + tileColumns - 1) / tileColumns
+	if t.rows*t.cols <= 64*64 {
+		for i := range n {
+			one(i)
+		}
+		return
+	}
+	parallel.Do(n, one)
+}
+
+// A sweep is rotations of rows start, start+1 and on, as [host.Rotate] takes them.
+type sweep struct {
+	start int
+	st    []float64
+}
+
+// rotate applies sweeps; to nil it does nothing.
+func (t *tiles) rotate(sweeps []sweep) {
+	if t == nil || len(sweeps) == 0 {
+		return
+	}
+	t.each(func(_, _ int, data []float64) {
+		for _, s := range sweeps {
+			host.Rotate(s.st, data[s.start*tileColumns:])
+		}
+	})
+}
+
+// manyRotations is how many rotations are kept before they are applied.
+const manyRotations = 1 << 16
+
+// bidiagonalQR is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate
+// singular values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990): d becomes the
+// singular values, in no order and of any sign, and the rows of left and right are rotated.
+func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
+	n := len(d)
+	q := chase{d: d, e: e, record: left != nil || right != nil}
+	pending := 0
+	flush := func() {
+		left.rotate(q.left)
+		right.rotate(q.right)
+		q.left, q.right, pending = q.left[:0], q.right[:0], 0
+	}
+	m := n - 1
+	for steps := 0; m > 0; {
+		k := m - 1 // the last block that hangs together
+		for ; k >= 0; k-- {
+			if v := math.Abs(e[k]); v <= ulp*(math.Abs(d[k])+math.Abs(d[k+1])) || v < 1e-300 {
+				e[k] = 0
+				break
+			}
+		}
+		if k++; k == m {
+			m--
+			continue
+		}
+		if steps++; steps > 60*n {
+			return false
+		}
+		q.sweep(k, m)
+		if pending += m - k; pending > manyRotations {
+			flush()
+		}
+	}
+	flush()
+	return true
+}
+
+// A chase is an upper bidiagonal matrix and the rotations that it has had.
+type chase struct {
+	d, e        []float64
+	record      bool
+	left, right []sweep
+}
+
+// sweep is one step for rows k to m.
+func (q *chase) sweep(k, m int) {
+	shift := smallerValue(q.d[m-1], q.e[m-1], q.d[m])
+	if v := math.Abs(q.d[k]); v == 0 || (shift/v)*(shift/v) < 2*ulp {
+		shift = 0
+	}
+	var a, b []float64
+	if q.record {
+		st := make([]float64, 4*(m-k))
+		a, b = st[:0:2*(m-k)], st[2*(m-k):][:0]
+	}
+	if shift == 0 {
+		a, b = q.zeroShift(k, m, a, b)
+	} else {
+		a, b = q.shifted(k, m, shift, a, b)
+	}
+	if q.record {
+		q.left, q.right = append(q.left, sweep{k, a}), append(q.right, sweep{k, b})
+	}
+}
+
+func (q *chase) note(st []float64, c, s float64) []float64 {
+	if !q.record {
+		return nil
+	}
+	return append(st, s, s/(1+c))
+}
+
+// zeroShift is the sweep that keeps small values to the last bits.
+func (q *chase) zeroShift(k, m int, a, b []float64) (left, right []float64) {
+	d, e := q.d, q.e
+	cs, oldc, olds := 1.0, 1.0, 0.0
+	for i := k; i < m; i++ {
+		var sn, r float64
+		cs, sn, r = rotation(float64(d[i]*cs), e[i])
+		if i > k {
+			e[i-1] = float64(olds * r)
+		}
+		b = q.note(b, cs, sn)
+		oldc, olds, d[i] = rotation(float64(oldc*r), float64(d[i+1]*sn))
+		a = q.note(a, oldc, olds)
+	}
+	h := float64(d[m] * cs)
+	d[m], e[m-1] = float64(h*oldc), float64(h*olds)
+	return a, b
+}
+
+func (q *chase) shifted(k, m int, shift float64, a, b []float64) (left, right []float64) {
+	d, e := q.d, q.e
+	f, g := float64((math.Abs(d[k])-shift)*(math.Copysign(1, d[k])+shift/d[k])), e[k]
+	for i := k; i < m; i++ {
+		c, s, r := rotation(f, g)
+		if i > k {
+			e[i-1] = r
+		}
+		f = math.FMA(c, d[i], float64(s*e[i]))
+		e[i] = math.FMA(c, e[i], -float64(s*d[i]))
+		g = float64(s * d[i+1])
+		d[i+1] = float64(c * d[i+1])
+		b = q.note(b, c, s)
+		c, s, d[i] = rotation(f, g)
+		f = math.FMA(c, e[i], float64(s*d[i+1]))
+		d[i+1] = math.FMA(c, d[i+1], -float64(s*e[i]))
+		if i < m-1 {
+			g = float64(s * e[i+1])
+			e[i+1] = float64(c * e[i+1])
+		}
+		a = q.note(a, c, s)
+	}
+	e[m-1] = f
+	return a, b
+}
+
+// smallerValue is the smaller singular value of [f g; 0 h].
+func smallerValue(f, g, h float64) float64 {
+	f, g, h = math.Abs(f), math.Abs(g), math.Abs(h)
+	lo, hi := min(f, h), max(f, h)
+	if lo == 0 {
+		return 0
+	}
+	if g < hi {
+		as, at, au := 1+lo/hi, (hi-lo)/hi, float64((g/hi)*(g/hi))
+		return lo * (2 / (math.Sqrt(math.FMA(as, as, au)) + math.Sqrt(math.FMA(at, at, au))))
+	}
+	au := hi / g
+	if au == 0 {
+		return lo * hi / g
+	}
+	as, at := float64((1+lo/hi)*au), float64(((hi-lo)/hi)*au)
+	c := 1 / (math.Sqrt(math.FMA(as, as, 1)) + math.Sqrt(math.FMA(at, at, 1)))
+	return 2 * (lo * c * au)
+}

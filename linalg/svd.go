@@ -1,0 +1,121 @@
+package linalg
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/solve"
+)
+
+// An SVD is a factorization A = U*S*Vᵀ of a matrix of m by n, where S is diagonal, and the columns
+// of U and V are orthogonal and of length 1. A reduction to bidiagonal form and implicit QR make
+// it, in float64 also where A is of float32, as docs/contract.md defines: so its bits, signs of
+// vectors too, depend on nothing but those of A. It is read only, and safe for concurrent use.
+type SVD[T Float] struct {
+	values []T
+	u, vt  Matrix[T]
+}
+
+// FactorSVD is the singular value decomposition of A on the default device. A stays as it is; it
+// may have any shape. Where it has NaN or infinities, all results are NaN.
+func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
+	return FactorSVDContext(context.Background(), nil, a)
+}
+
+// FactorSVDContext is FactorSVD as [FactorLUContext] is FactorLU.
+func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*SVD[T], error) {
+	s, c, err := begin(ctx, s, a)
+	if err != nil {
+		return nil, err
+	}
+	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
+	x, u, vt := doubles(c), NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
+	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
+	_, err = solve.SVD(solver[float64](ctx, s, 4*small*small*large), m, n, x.Data, max(n, 1), values,
+		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
+	if err != nil {
+		return nil, err
+	}
+	f := &SVD[T]{values: make([]T, k), u: rounded[T](u), vt: rounded[T](vt)}
+	roundTo(f.values, values)
+	return f, nil
+}
+
+// rounded is a matrix in type T: of float64 itself.
+func rounded[T Float](a Matrix[float64]) Matrix[T] {
+	if m, ok := any(a).(Matrix[T]); ok {
+		return m
+	}
+	m := NewMatrix[T](a.Rows, a.Cols, nil)
+	roundTo(m.Data, a.Data)
+	return m
+}
+
+// Values is the singular values, min(m, n) of them, in descending order. It shares memory with f.
+func (f *SVD[T]) Values() []T { return f.values }
+
+// U is the left singular vectors, in min(m, n) columns. It shares memory with f.
+func (f *SVD[T]) U() Matrix[T] { return f.u }
+
+// VT is the right singular vectors, in min(m, n) rows. It shares memory with f.
+func (f *SVD[T]) VT() Matrix[T] { return f.vt }
+
+// Rank is the number of singular values above relative times the largest. Where relative is 0 it is
+// max(m, n) units in the last place of 1, which is what rounding leaves of a zero.
+func (f *SVD[T]) Rank(relative T) int {
+	if relative == 0 {
+		ulp := T(0x1p-52)
+		if _, single := any(ulp).(float32); single {
+			ulp = 0x1p-23
+		}
+		relative = T(max(f.u.Rows, f.vt.Cols)) * ulp
+	}
+	for i, v := range f.values {
+		if !(v > relative*f.values[0]) {
+			return i
+		}
+	}
+	return len(f.values)
+}
+
+// Cond is the condition number of A in the 2-norm: the largest singular value over the smallest,
+// which may be +Inf, and 1 where there is none.
+func (f *SVD[T]) Cond() T {
+	n := len(f.values)
+	switch {
+	case n == 0:
+		return 1
+	case f.values[n-1] == 0:
+		return T(math.Inf(1))
+	}
+	return f.values[0] / f.values[n-1]
+}
+
+// Solve is the X of which each column makes the norm of that of A*X - B the smallest, and is itself
+// the smallest such: V times the inverse of S times UᵀB, where only the first Rank(relative)
+// singular values count. It is packed and new. The error is ErrShape where B has other rows than A.
+func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
+	if b.Rows != f.u.Rows {
+		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b,
+			f.u.Rows, f.vt.Cols)
+	}
+	if err := b.check("the right side"); err != nil {
+		return Matrix[T]{}, err
+	}
+	rank, x := f.Rank(relative), NewMatrix[T](f.vt.Cols, b.Cols, nil)
+	y := NewMatrix[T](rank, b.Cols, nil)
+	if rank == 0 || b.Cols == 0 {
+		return x, nil
+	}
+	host.GemmTrans(true, false, rank, b.Cols, b.Rows, 1, f.u.Data, f.u.Stride, b.Data, b.Stride, 0, y.Data, y.Stride)
+	for i := range rank {
+		row := y.Row(i)
+		for j := range row {
+			row[j] /= f.values[i]
+		}
+	}
+	host.GemmTrans(true, false, x.Rows, x.Cols, rank, 1, f.vt.Data, f.vt.Stride, y.Data, y.Stride, 0, x.Data, x.Stride)
+	return x, nil
+}

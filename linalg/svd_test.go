@@ -1,0 +1,100 @@
+package linalg_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+func TestSVDResiduals(t *testing.T) {
+	t.Run("float32", testSVDResiduals[float32])
+	t.Run("float64", testSVDResiduals[float64])
+}
+
+func testSVDResiduals[T linalg.Float](t *testing.T) {
+	const n = 66
+	for name, a := range hard[T](n) {
+		for _, shape := range [][2]int{{n, n}, {n, n / 3}, {n / 2, n}} {
+			x := a.Slice(0, shape[0], 0, shape[1])
+			f, err := linalg.FactorSVD(x)
+			noError(t, err)
+			u, s := f.U().Packed(), f.Values()
+			for i := range u.Rows {
+				for j := range u.Cols {
+					u.Set(i, j, u.At(i, j)*s[j])
+				}
+			}
+			for i, v := range s {
+				if v < 0 || i > 0 && v > s[i-1] {
+					t.Fatalf("%s: singular values %v", name, s)
+				}
+			}
+			v, err := linalg.Transpose(f.VT())
+			noError(t, err)
+			within(t, "singular vectors of "+name, relative(residual(x, u, f.VT()), x), orthogonality(f.U()),
+				orthogonality(v))
+			if name == "rank 3" && shape[0] == n && f.Rank(0) > 4 {
+				t.Errorf("the rank is %d, singular values %v", f.Rank(0), s[:5])
+			}
+		}
+	}
+}
+
+// The bits are the same wherever products run.
+func TestSVDOnDevices(t *testing.T) {
+	a := hard[float64](70)["random"].Slice(0, 70, 0, 60)
+	want, err := linalg.FactorSVD(a)
+	noError(t, err)
+	defer linalg.FactorOnDevice()()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		got, err := linalg.FactorSVDContext(t.Context(), s, a)
+		noError(t, err)
+		if !slices.Equal(got.Values(), want.Values()) {
+			t.Errorf("singular values %v, want %v", got.Values(), want.Values())
+		}
+		same(t, "U", got.U(), want.U())
+		same(t, "Vᵀ", got.VT(), want.VT())
+	})
+}
+
+func TestSVDSolve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(78, 79))
+	for _, s := range [][2]int{{30, 12}, {12, 30}, {0, 3}, {3, 0}} {
+		a, b := random[float64](rng, s[0], s[1], 1), random[float64](rng, s[0], 2, 1)
+		f, err := linalg.FactorSVD(a)
+		noError(t, err)
+		x, err := f.Solve(b, 0)
+		noError(t, err)
+		y, err := linalg.LeastSquares(a, b)
+		if len(f.Values()) == 0 {
+			if x.Rows != s[1] || f.Cond() != 1 || f.Rank(0) != 0 {
+				t.Errorf("%v: %v, %v", s, x, f.Cond())
+			}
+			continue
+		}
+		noError(t, err)
+		for i := range x.Rows {
+			for j, v := range x.Row(i) {
+				if !(math.Abs(v-y.At(i, j)) < 1e-12) {
+					t.Errorf("%v: element (%d, %d) is %v, by QR %v", s, i, j, v, y.At(i, j))
+				}
+			}
+		}
+	}
+	f, err := linalg.FactorSVD(linalg.NewMatrix(2, 2, []float64{3, 0, 0, -4}))
+	noError(t, err)
+	if c := f.Cond(); !(math.Abs(c-4./3) < 1e-15) {
+		t.Errorf("the condition number is %v", c)
+	}
+	if _, err := f.Solve(linalg.NewMatrix[float64](3, 1, nil), 0); !errors.Is(err, linalg.ErrShape) {
+		t.Error(err)
+	}
+	f, err = linalg.FactorSVD(linalg.NewMatrix(2, 2, []float64{1, math.NaN(), 0, 1}))
+	if err != nil || f.Values()[0] == f.Values()[0] {
+		t.Error(f.Values(), err)
+	}
+}
