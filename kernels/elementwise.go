@@ -86,9 +86,13 @@ func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 // hostStrip is the work-items of a group on the cpu device: those that machine code takes at once.
 const hostStrip = 16
 
-// hostGrid is a group for each block of each row: the cpu device's cores take some at a time.
+// hostGrid is a group for each block of each row: the cpu device's cores take some at a time. A few
+// rows that one core does at once are one group.
 func hostGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	w := within(within(hostStrip, info.MaxGroup), info.MaxGroupDims[0])
+	if rows*cols <= 4*block {
+		rows = 1
+	}
 	return backend.Grid2(int(min((cols+block-1)/block, maxGroups)), int(min(rows, maxGroups)), int(w), 1)
 }
 

@@ -110,12 +110,30 @@ func FoldAlong[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F
 	}
 }
 
-// FoldAcross folds columns of x, or rows unless down, a work-item each, in as many parts as there
-// are groups in y; parts are as FoldAlong leaves them.
+// FoldAcross folds columns of x, a work-item each, in as many parts as there are groups in y; parts
+// are as FoldAlong leaves them.
 //
 //tandem:kernel float32,most32 float64,most64 int32,mostInt int32,add32 bool,count
 func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],
-	down bool, mask, flip int64,
+	mask, flip int64,
+) {
+	for o := it.Global(0); o < x.Cols; o += it.GlobalSize(0) {
+		s := no(f.sum())
+		for i := it.Group(1); i < x.Rows; i += it.Groups(1) {
+			s = s.merge(f.sum(), state{f.key(x.Data[i*x.Stride+o], mask, flip), int64(i)})
+		}
+		parts[2*it.Group(1)*x.Cols+o], parts[(2*it.Group(1)+1)*x.Cols+o] = s.key, s.index
+	}
+}
+
+// FoldFew makes the elements of c of a few terms each, a work-item each, as FoldAlong or FoldAcross
+// and Finish do: of a row of x, or, with down, of a column.
+//
+//tandem:kernel float32,float32,most32,value32 float64,float64,most64,value64 int32,int32,mostInt,valueInt
+//tandem:kernel float32,int32,most32,index float64,int32,most64,index int32,int32,mostInt,index
+//tandem:kernel int32,int32,add32,total bool,int32,count,total bool,bool,count,reached
+func FoldFew[T, D float32 | float64 | int32 | bool, F folder[T], R result[D]](it gpu.Item, f F, r R, c gpu.Matrix[D],
+	x gpu.Matrix[T], down bool, mask, flip int64,
 ) {
 	outputs, terms := x.Rows, x.Cols
 	if down {
@@ -123,7 +141,7 @@ func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f 
 	}
 	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
 		s := no(f.sum())
-		for i := it.Group(1); i < terms; i += it.Groups(1) {
+		for i := range terms {
 			var y T
 			if down {
 				y = x.Data[i*x.Stride+o]
@@ -132,7 +150,11 @@ func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f 
 			}
 			s = s.merge(f.sum(), state{f.key(y, mask, flip), int64(i)})
 		}
-		parts[2*it.Group(1)*outputs+o], parts[(2*it.Group(1)+1)*outputs+o] = s.key, s.index
+		if c.Cols == 1 {
+			c.Set(o, 0, r.of(s, flip))
+		} else {
+			c.Set(0, o, r.of(s, flip))
+		}
 	}
 }
 

@@ -88,6 +88,11 @@ func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 
 	if outputs == 1 {
 		x, _ = flat(x, x)
 	}
+	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
+		lanes := lanesFor(s.Info())
+		grid := backend.Grid2(min((outputs+lanes-1)/lanes, maxGroups), 1, lanes, 1)
+		return LaunchFoldFew[T, D](s, grid, f, r, c, x, cols > 1, mask, flip)
+	}
 	l := newShape(s.Info(), x, rows, cols)
 	parts, err := linalg.NewArray[int64](s, 1, 2*outputs*l.parts)
 	if err != nil {
@@ -106,9 +111,9 @@ func enqueueFold[T float32 | float64 | int32 | bool, F folders](parts *linalg.Ar
 ) error {
 	s := x.Session()
 	xr, xc := x.Dims()
-	if short := rows > 1 && s.Info().Host && xc <= 512; short || cols > 1 {
-		grid := backend.Grid2((rows*cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchFoldAcross[T](s, grid, f, parts, x, cols > 1, mask, flip)
+	if cols > 1 {
+		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
+		return LaunchFoldAcross[T](s, grid, f, parts, x, mask, flip)
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
 	return LaunchFoldAlong[T](s, grid, f, parts, x, rows, xr/rows, xc, mask, flip)

@@ -146,11 +146,10 @@ func LaunchFoldAcross[T interface {
 	float32 | float64 | int32 | bool
 }, F interface {
 	most32 | most64 | mostInt | add32 | count
-}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, down bool, mask int64, flip int64) error {
+}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, mask int64, flip int64) error {
 	call := linalg.NewKernelCall(s, FoldAcrossKernels.Of(*new(T), *new(F)), grid)
 	linalg.KernelSlice[int64](&call, "parts", parts)
 	linalg.KernelMatrix[T](&call, "x", x)
-	call.Scalar(support.Bool(bool(down)))
 	call.Scalar(support.Arg(int64(mask)))
 	call.Scalar(support.Arg(int64(flip)))
 	return call.Launch()
@@ -164,15 +163,65 @@ var FoldAcrossKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
 }
 
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "0a42809a0203b9b4eb689b0f4ca6b5da", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
+var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "7a2a8f2d9247c7bf6750fe6809887d52", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
 
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "fe1f258469bd39433f031631e189920c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
+var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "73cfabb0aec6900a896a193a092cfed2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
 
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "949ca0271e52f041d3626f5a27ee31aa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
+var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "ef187cdb5f77eae52a558dad3657070f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
 
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "f03e4245c503cf5585651c53abf557e6", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
+var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "9cd794526924a6b07f583a6f90830059", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
 
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "ea8af4c8cff16c1b1c961b100411adef", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
+var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "69ca3690cd4f1ef5214d333bad888092", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
+
+// LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchFoldFew[T interface {
+	float32 | float64 | int32 | bool
+}, D interface {
+	float32 | float64 | int32 | bool
+}, F interface {
+	most32 | most64 | mostInt | add32 | count
+}, R interface {
+	value32 | value64 | valueInt | index | total | reached
+}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, x Arg4, down bool, mask int64, flip int64) error {
+	call := linalg.NewKernelCall(s, FoldFewKernels.Of(*new(T), *new(D), *new(F), *new(R)), grid)
+	linalg.KernelMatrix[D](&call, "c", c)
+	linalg.KernelMatrix[T](&call, "x", x)
+	call.Scalar(support.Bool(bool(down)))
+	call.Scalar(support.Arg(int64(mask)))
+	call.Scalar(support.Arg(int64(flip)))
+	return call.Launch()
+}
+
+var FoldFewKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(float32), *new(most32), *new(value32)}, Kernel: FoldFewFloat32Float32Most32Value32Kernel},
+	{Types: []any{*new(float64), *new(float64), *new(most64), *new(value64)}, Kernel: FoldFewFloat64Float64Most64Value64Kernel},
+	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(valueInt)}, Kernel: FoldFewInt32Int32MostIntValueIntKernel},
+	{Types: []any{*new(float32), *new(int32), *new(most32), *new(index)}, Kernel: FoldFewFloat32Int32Most32IndexKernel},
+	{Types: []any{*new(float64), *new(int32), *new(most64), *new(index)}, Kernel: FoldFewFloat64Int32Most64IndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(index)}, Kernel: FoldFewInt32Int32MostIntIndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldFewInt32Int32Add32TotalKernel},
+	{Types: []any{*new(bool), *new(int32), *new(count), *new(total)}, Kernel: FoldFewBoolInt32CountTotalKernel},
+	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
+}
+
+var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "85b2be80fcd9cb22be03bbc569c30e86", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+
+var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "8e0f796956a707928ae444b4735cae76", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+
+var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "8e896edb5fdb6297e6e4b1913955eacd", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+
+var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "0693cf34fc743c6c9db3fb5c7d6ea6dd", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+
+var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "563b98ea20fbcd0fb97313d2722b0872", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+
+var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "bda58e214c5fa8040713dfd70a6c823e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+
+var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "36773ac1573835b78067d9b517a82d4c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+
+var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "39ec16edb8b0264081238498fa7bf6f1", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+
+var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "c704a4aa1ddccdcd94b200ba161bd216", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -199,17 +248,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "d6da584712ce6a1bf3804649cab49521", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "63636bcb610fe8febcf7d9713dc1f19b", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "33098528922b89b72b328caa26d20bb5", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "cddaa76e0027090195d510eb9211491f", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "e8231c6843a15aa38ba1504e3c309c3d", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "c06d096a0581d1285c3b80ee38772436", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "2ebe771e4d399c1b9f4071f61705f156", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "6423eda3bf77cf7e0e36b1b145bc33bb", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "9cfa20df0448aa5a51ab19b8405bbf10", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "2a7f78b2796f62973bb893414d053d61", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "eb20e433fcfee9988a9f7925902e49c2", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "fb73908a8b7329214617154d544e87ca", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -408,7 +457,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func no(sum bool) state {", Hash: "afe9ac953960e1e84bfe1d53c458dbecbe98f37b68e44b3d014a26f601aeaa1a"},
 	{File: "fold.go", Head: "func (s state) merge(sum bool, t state) state {", Hash: "ff6df1b0fc2d9e347f578d0d7acb3ef754c5a16e6cef497a80ae3a7c16e2c119"},
 	{File: "fold.go", Head: "func FoldAlong[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "ea1be725522f9a6e44b3d1bea0096e0b11f4d7b19c4d25a754d3f6c77c0fb17c"},
-	{File: "fold.go", Head: "func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "dc5273e9c4f4d54b454d481cdf3dd0b12e7af3f3961bef4ee333a2127037cd79"},
+	{File: "fold.go", Head: "func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "e471eb71dbecb79f56c2fab23a1903ecc0b8128c4f9e45d608afc68ea174a7eb"},
+	{File: "fold.go", Head: "func FoldFew[T, D float32 | float64 | int32 | bool, F folder[T], R result[D]](it gpu.Item, f F, r R, c gpu.Matrix[D],", Hash: "4657727f8029f75c871eeb36fc0b517f7a1ee22cac7e1d1ea14392ca3b6bdfe4"},
 	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "270ac9f467e8e849449e6cae77daaafa094f894efe9b8a3844cdf39efa26a04c"},
 	{File: "fold.go", Head: "type (", Hash: "05dd482da43a8fb6cc1b482eacdd305a11e8b7c2b6d337278ac3f9ed2fbc4ce6"},
 	{File: "fold.go", Head: "func (value32) of(s state, flip int64) float32 {", Hash: "6f0c3ff4f4f2078905180f00d219cad59118bc0eae2d5db4982d6cfd319b96de"},
@@ -825,7 +875,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:829
+//line kernels_tandem.go:879
 	}
 	return nil
 }
@@ -914,7 +964,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:918
+//line kernels_tandem.go:968
 	}
 	return nil
 }
@@ -1003,7 +1053,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1007
+//line kernels_tandem.go:1057
 	}
 	return nil
 }
@@ -1092,7 +1142,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1096
+//line kernels_tandem.go:1146
 	}
 	return nil
 }
@@ -1713,7 +1763,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1717
+//line kernels_tandem.go:1767
 	}
 	return nil
 }
@@ -2333,7 +2383,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2337
+//line kernels_tandem.go:2387
 	}
 	return nil
 }
@@ -2953,7 +3003,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2957
+//line kernels_tandem.go:3007
 	}
 	return nil
 }
@@ -3574,7 +3624,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3578
+//line kernels_tandem.go:3628
 	}
 	return nil
 }
@@ -3675,7 +3725,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3679
+//line kernels_tandem.go:3729
 	}
 	return nil
 }
@@ -3776,7 +3826,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3780
+//line kernels_tandem.go:3830
 	}
 	return nil
 }
@@ -3877,7 +3927,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3881
+//line kernels_tandem.go:3931
 	}
 	return nil
 }
@@ -3978,7 +4028,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3982
+//line kernels_tandem.go:4032
 	}
 	return nil
 }
@@ -4119,7 +4169,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4123
+//line kernels_tandem.go:4173
 	}
 	return nil
 }
@@ -4260,7 +4310,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4264
+//line kernels_tandem.go:4314
 	}
 	return nil
 }
@@ -4401,7 +4451,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4405
+//line kernels_tandem.go:4455
 	}
 	return nil
 }
@@ -4542,7 +4592,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4546
+//line kernels_tandem.go:4596
 	}
 	return nil
 }
@@ -4683,7 +4733,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4687
+//line kernels_tandem.go:4737
 	}
 	return nil
 }
@@ -4691,7 +4741,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 func FoldAcrossFloat32Most32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 most32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, bool(args[8].Uint32() != 0), int64(args[9].Int64()), int64(args[10].Int64()))
+		FoldAcross[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
 	})
 }
 
@@ -4705,9 +4755,8 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	x_.Rows_ = args[5].Int64()
 	x_.Cols_ = args[6].Int64()
 	x_.Stride_ = args[7].Int64()
-	down_ := args[8].Uint32() != 0
-	mask_ := args[9].Int64()
-	flip_ := args[10].Int64()
+	mask_ := args[8].Int64()
+	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4717,51 +4766,41 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:120*/ outputs_ := x_.Rows_
-					/*line fold.go:120*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:122*/ t2_ := x_.Rows_
-						/*line fold.go:122*/ outputs_ = t_
-						/*line fold.go:122*/ terms_ = t2_
-					}
-					{
-						/*line fold.go:124*/ o_ := i0
-						/*line fold.go:124*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum(f_))
+		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line fold.go:120*/ o_ := i0
 							{
-								/*line fold.go:126*/ i_ := g1
-								/*line fold.go:126*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < terms_; i_ = i_ + int64(grid.Groups[1]) {
-									/*line fold.go:127*/ var y_ float32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum(f_))
+								{
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
 									}
-									t3_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:133*/ s_ = gpu_merge(s_, gpu_sum(f_), t3_)
 								}
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
-							/*line fold.go:135*/ t4_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:135*/ t5_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:135*/ t6_ := s_.key_
-							/*line fold.go:135*/ t7_ := s_.index_
-							/*line fold.go:135*/ parts_[t4_] = t6_
-							/*line fold.go:135*/ parts_[t5_] = t7_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4765
+//line kernels_tandem.go:4804
 	}
 	return nil
 }
@@ -4769,7 +4808,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 func FoldAcrossFloat64Most64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 most64
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, bool(args[8].Uint32() != 0), int64(args[9].Int64()), int64(args[10].Int64()))
+		FoldAcross[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
 	})
 }
 
@@ -4783,9 +4822,8 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	x_.Rows_ = args[5].Int64()
 	x_.Cols_ = args[6].Int64()
 	x_.Stride_ = args[7].Int64()
-	down_ := args[8].Uint32() != 0
-	mask_ := args[9].Int64()
-	flip_ := args[10].Int64()
+	mask_ := args[8].Int64()
+	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4795,51 +4833,41 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:120*/ outputs_ := x_.Rows_
-					/*line fold.go:120*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:122*/ t2_ := x_.Rows_
-						/*line fold.go:122*/ outputs_ = t_
-						/*line fold.go:122*/ terms_ = t2_
-					}
-					{
-						/*line fold.go:124*/ o_ := i0
-						/*line fold.go:124*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum_(f_))
+		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line fold.go:120*/ o_ := i0
 							{
-								/*line fold.go:126*/ i_ := g1
-								/*line fold.go:126*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < terms_; i_ = i_ + int64(grid.Groups[1]) {
-									/*line fold.go:127*/ var y_ float64
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum_(f_))
+								{
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
 									}
-									t3_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:133*/ s_ = gpu_merge(s_, gpu_sum_(f_), t3_)
 								}
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
-							/*line fold.go:135*/ t4_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:135*/ t5_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:135*/ t6_ := s_.key_
-							/*line fold.go:135*/ t7_ := s_.index_
-							/*line fold.go:135*/ parts_[t4_] = t6_
-							/*line fold.go:135*/ parts_[t5_] = t7_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4843
+//line kernels_tandem.go:4871
 	}
 	return nil
 }
@@ -4847,7 +4875,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 func FoldAcrossInt32MostIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 mostInt
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, bool(args[8].Uint32() != 0), int64(args[9].Int64()), int64(args[10].Int64()))
+		FoldAcross[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
 	})
 }
 
@@ -4861,9 +4889,8 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 	x_.Rows_ = args[5].Int64()
 	x_.Cols_ = args[6].Int64()
 	x_.Stride_ = args[7].Int64()
-	down_ := args[8].Uint32() != 0
-	mask_ := args[9].Int64()
-	flip_ := args[10].Int64()
+	mask_ := args[8].Int64()
+	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4873,51 +4900,41 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:120*/ outputs_ := x_.Rows_
-					/*line fold.go:120*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:122*/ t2_ := x_.Rows_
-						/*line fold.go:122*/ outputs_ = t_
-						/*line fold.go:122*/ terms_ = t2_
-					}
-					{
-						/*line fold.go:124*/ o_ := i0
-						/*line fold.go:124*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum__(f_))
+		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line fold.go:120*/ o_ := i0
 							{
-								/*line fold.go:126*/ i_ := g1
-								/*line fold.go:126*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < terms_; i_ = i_ + int64(grid.Groups[1]) {
-									/*line fold.go:127*/ var y_ int32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum__(f_))
+								{
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
 									}
-									t3_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:133*/ s_ = gpu_merge(s_, gpu_sum__(f_), t3_)
 								}
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
-							/*line fold.go:135*/ t4_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:135*/ t5_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:135*/ t6_ := s_.key_
-							/*line fold.go:135*/ t7_ := s_.index_
-							/*line fold.go:135*/ parts_[t4_] = t6_
-							/*line fold.go:135*/ parts_[t5_] = t7_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4921
+//line kernels_tandem.go:4938
 	}
 	return nil
 }
@@ -4925,7 +4942,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 func FoldAcrossInt32Add32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 add32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, bool(args[8].Uint32() != 0), int64(args[9].Int64()), int64(args[10].Int64()))
+		FoldAcross[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
 	})
 }
 
@@ -4939,9 +4956,8 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	x_.Rows_ = args[5].Int64()
 	x_.Cols_ = args[6].Int64()
 	x_.Stride_ = args[7].Int64()
-	down_ := args[8].Uint32() != 0
-	mask_ := args[9].Int64()
-	flip_ := args[10].Int64()
+	mask_ := args[8].Int64()
+	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4951,51 +4967,41 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:120*/ outputs_ := x_.Rows_
-					/*line fold.go:120*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:122*/ t2_ := x_.Rows_
-						/*line fold.go:122*/ outputs_ = t_
-						/*line fold.go:122*/ terms_ = t2_
-					}
-					{
-						/*line fold.go:124*/ o_ := i0
-						/*line fold.go:124*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum___(f_))
+		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line fold.go:120*/ o_ := i0
 							{
-								/*line fold.go:126*/ i_ := g1
-								/*line fold.go:126*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < terms_; i_ = i_ + int64(grid.Groups[1]) {
-									/*line fold.go:127*/ var y_ int32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum___(f_))
+								{
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
 									}
-									t3_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:133*/ s_ = gpu_merge(s_, gpu_sum___(f_), t3_)
 								}
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
 							}
-							/*line fold.go:135*/ t4_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:135*/ t5_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:135*/ t6_ := s_.key_
-							/*line fold.go:135*/ t7_ := s_.index_
-							/*line fold.go:135*/ parts_[t4_] = t6_
-							/*line fold.go:135*/ parts_[t5_] = t7_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4999
+//line kernels_tandem.go:5005
 	}
 	return nil
 }
@@ -5003,7 +5009,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func FoldAcrossBoolCountPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 count
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, bool(args[8].Uint32() != 0), int64(args[9].Int64()), int64(args[10].Int64()))
+		FoldAcross[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
 	})
 }
 
@@ -5017,9 +5023,81 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	x_.Rows_ = args[5].Int64()
 	x_.Cols_ = args[6].Int64()
 	x_.Stride_ = args[7].Int64()
-	down_ := args[8].Uint32() != 0
-	mask_ := args[9].Int64()
-	flip_ := args[10].Int64()
+	mask_ := args[8].Int64()
+	flip_ := args[9].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
+			e1 := b1 + n1
+			e2 := b2 + n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						{
+							/*line fold.go:120*/ o_ := i0
+							{
+								/*line fold.go:121*/ s_ := gpu_no(gpu_sum____(f_))
+								{
+									/*line fold.go:122*/ i_ := g1
+									/*line fold.go:122*/ h1 := x_.Rows_
+									h2 := x_.Data_
+									h3 := x_.Stride_
+									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+//line fold.go:123
+										t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
+									}
+								}
+								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+								/*line fold.go:125*/ t4_ := s_.key_
+								/*line fold.go:125*/ t5_ := s_.index_
+								/*line fold.go:125*/ parts_[t2_] = t4_
+								/*line fold.go:125*/ parts_[t3_] = t5_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5072
+	}
+	return nil
+}
+
+func FoldFewFloat32Float32Most32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 most32
+	var arg1 value32
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[float32, float32, most32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewFloat32Float32Most32Value32Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_most32
+	var r_ gpu_value32
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5035,45 +5113,709 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:120*/ outputs_ := x_.Rows_
-					/*line fold.go:120*/ terms_ := x_.Cols_
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:122*/ t2_ := x_.Rows_
-						/*line fold.go:122*/ outputs_ = t_
-						/*line fold.go:122*/ terms_ = t2_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
 					}
 					{
-						/*line fold.go:124*/ o_ := i0
-						/*line fold.go:124*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum____(f_))
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum(f_))
 							{
-								/*line fold.go:126*/ i_ := g1
-								/*line fold.go:126*/ h1 := x_.Data_
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
 								h2 := x_.Stride_
-								for ; i_ < terms_; i_ = i_ + int64(grid.Groups[1]) {
-									/*line fold.go:127*/ var y_ bool
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ float32
 									if down_ {
 										y_ = h1[(i_*h2)+o_]
 									} else {
 										y_ = h1[(o_*h2)+i_]
 									}
-									t3_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:133*/ s_ = gpu_merge(s_, gpu_sum____(f_), t3_)
+									t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
 								}
 							}
-							/*line fold.go:135*/ t4_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:135*/ t5_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:135*/ t6_ := s_.key_
-							/*line fold.go:135*/ t7_ := s_.index_
-							/*line fold.go:135*/ parts_[t4_] = t6_
-							/*line fold.go:135*/ parts_[t5_] = t7_
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5077
+//line kernels_tandem.go:5155
+	}
+	return nil
+}
+
+func FoldFewFloat64Float64Most64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 most64
+	var arg1 value64
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[float64, float64, most64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewFloat64Float64Most64Value64Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_most64
+	var r_ gpu_value64
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum_(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ float64
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5238
+	}
+	return nil
+}
+
+func FoldFewInt32Int32MostIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 mostInt
+	var arg1 valueInt
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[int32, int32, mostInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewInt32Int32MostIntValueIntPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_mostInt
+	var r_ gpu_valueInt
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum__(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ int32
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5321
+	}
+	return nil
+}
+
+func FoldFewFloat32Int32Most32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 most32
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[float32, int32, most32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewFloat32Int32Most32IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_most32
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ float32
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5404
+	}
+	return nil
+}
+
+func FoldFewFloat64Int32Most64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 most64
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[float64, int32, most64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewFloat64Int32Most64IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_most64
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum_(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ float64
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5487
+	}
+	return nil
+}
+
+func FoldFewInt32Int32MostIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 mostInt
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[int32, int32, mostInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewInt32Int32MostIntIndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_mostInt
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum__(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ int32
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5570
+	}
+	return nil
+}
+
+func FoldFewInt32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 add32
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewInt32Int32Add32TotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_add32
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum___(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ int32
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum___(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5653
+	}
+	return nil
+}
+
+func FoldFewBoolInt32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 count
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[bool, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewBoolInt32CountTotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_count
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum____(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ bool
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5736
+	}
+	return nil
+}
+
+func FoldFewBoolBoolCountReachedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 count
+	var arg1 reached
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldFew[bool, bool, count, reached](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+	})
+}
+
+func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldFewBoolBoolCountReachedPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_count
+	var r_ gpu_reached
+	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	mask_ := args[11].Int64()
+	flip_ := args[12].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		x, y, z := grid.Group(i)
+		g0, g1, g2 := int64(x), int64(y), int64(z)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		more := support.More(grid, i, hi)
+		i += more
+		e0 := b0 + int64(1+more)*n0
+		e1 := b1 + n1
+		e2 := b2 + n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:138*/ outputs_ := x_.Rows_
+					/*line fold.go:138*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:140*/ t2_ := x_.Rows_
+						/*line fold.go:140*/ outputs_ = t_
+						/*line fold.go:140*/ terms_ = t2_
+					}
+					{
+						/*line fold.go:142*/ o_ := i0
+						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
+							s_ := gpu_no(gpu_sum____(f_))
+							{
+								/*line fold.go:144*/ t3_ := terms_
+								/*line fold.go:144*/ i_ := int64(0)
+								/*line fold.go:144*/ h1 := x_.Data_
+								h2 := x_.Stride_
+								for ; i_ < t3_; i_ = i_ + int64(1) {
+									/*line fold.go:145*/ var y_ bool
+									if down_ {
+										y_ = h1[(i_*h2)+o_]
+									} else {
+										y_ = h1[(o_*h2)+i_]
+									}
+									t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
+									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+								}
+							}
+							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+							} else {
+								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5819
 	}
 	return nil
 }
@@ -5114,20 +5856,20 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
@@ -5138,7 +5880,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5142
+//line kernels_tandem.go:5884
 	}
 	return nil
 }
@@ -5179,20 +5921,20 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
@@ -5203,7 +5945,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5207
+//line kernels_tandem.go:5949
 	}
 	return nil
 }
@@ -5244,20 +5986,20 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
@@ -5268,7 +6010,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5272
+//line kernels_tandem.go:6014
 	}
 	return nil
 }
@@ -5309,20 +6051,20 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
@@ -5333,7 +6075,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5337
+//line kernels_tandem.go:6079
 	}
 	return nil
 }
@@ -5374,20 +6116,20 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
@@ -5398,7 +6140,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5402
+//line kernels_tandem.go:6144
 	}
 	return nil
 }
@@ -5439,20 +6181,20 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:180*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
 						{
-							/*line fold.go:181*/ o_ := i0
+							/*line fold.go:203*/ o_ := i0
 							{
-								/*line fold.go:182*/ s_ := gpu_no(sum_)
+								/*line fold.go:204*/ s_ := gpu_no(sum_)
 								{
-									/*line fold.go:183*/ t_ := count_
-									/*line fold.go:183*/ p_ := int64(0)
-									/*line fold.go:183*/ for ; p_ < t_; p_ = p_ + int64(1) {
+									/*line fold.go:205*/ t_ := count_
+									/*line fold.go:205*/ p_ := int64(0)
+									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
 										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:184*/ s_ = gpu_merge(s_, sum_, t2_)
+										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
 									}
 								}
-								/*line fold.go:186*/ if c_.Cols_ == int64(1) {
+								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
 									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
 								} else {
 									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
@@ -5463,7 +6205,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5467
+//line kernels_tandem.go:6209
 	}
 	return nil
 }
@@ -5524,7 +6266,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5528
+//line kernels_tandem.go:6270
 	}
 	return nil
 }
@@ -5592,7 +6334,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5596
+//line kernels_tandem.go:6338
 	}
 	return nil
 }
@@ -5657,7 +6399,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5661
+//line kernels_tandem.go:6403
 	}
 	return nil
 }
@@ -5722,7 +6464,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5726
+//line kernels_tandem.go:6468
 	}
 	return nil
 }
@@ -5787,7 +6529,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5791
+//line kernels_tandem.go:6533
 	}
 	return nil
 }
@@ -5848,7 +6590,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5852
+//line kernels_tandem.go:6594
 	}
 	return nil
 }
@@ -5951,7 +6693,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5955
+//line kernels_tandem.go:6697
 	}
 	return nil
 }
@@ -6054,7 +6796,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6058
+//line kernels_tandem.go:6800
 	}
 	return nil
 }
@@ -6157,7 +6899,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6161
+//line kernels_tandem.go:6903
 	}
 	return nil
 }
@@ -6235,7 +6977,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6239
+//line kernels_tandem.go:6981
 	}
 	return nil
 }
@@ -6313,7 +7055,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6317
+//line kernels_tandem.go:7059
 	}
 	return nil
 }
@@ -6391,7 +7133,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6395
+//line kernels_tandem.go:7137
 	}
 	return nil
 }
@@ -6467,7 +7209,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6471
+//line kernels_tandem.go:7213
 	}
 	return nil
 }
@@ -6543,7 +7285,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6547
+//line kernels_tandem.go:7289
 	}
 	return nil
 }
@@ -6565,7 +7307,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	/*line few.go:89*/ return r_
-//line kernels_tandem.go:6569
+//line kernels_tandem.go:7311
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -6585,7 +7327,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	/*line few.go:102*/ return s_
-//line kernels_tandem.go:6589
+//line kernels_tandem.go:7331
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6596,12 +7338,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6600
+//line kernels_tandem.go:7342
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6605
+//line kernels_tandem.go:7347
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
@@ -6621,7 +7363,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	/*line few.go:89*/ return r_
-//line kernels_tandem.go:6625
+//line kernels_tandem.go:7367
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -6641,12 +7383,12 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	/*line few.go:102*/ return s_
-//line kernels_tandem.go:6645
+//line kernels_tandem.go:7387
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6650
+//line kernels_tandem.go:7392
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
@@ -6666,7 +7408,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	/*line few.go:89*/ return r_
-//line kernels_tandem.go:6670
+//line kernels_tandem.go:7412
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -6686,7 +7428,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	/*line few.go:102*/ return s_
-//line kernels_tandem.go:6690
+//line kernels_tandem.go:7432
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
@@ -6706,7 +7448,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	/*line few.go:89*/ return r_
-//line kernels_tandem.go:6710
+//line kernels_tandem.go:7452
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -6726,7 +7468,7 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	/*line few.go:102*/ return s_
-//line kernels_tandem.go:6730
+//line kernels_tandem.go:7472
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -6755,7 +7497,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6759
+//line kernels_tandem.go:7501
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -6770,17 +7512,17 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6774
+//line kernels_tandem.go:7516
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6779
+//line kernels_tandem.go:7521
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6784
+//line kernels_tandem.go:7526
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6807,17 +7549,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:6811
+//line kernels_tandem.go:7553
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6816
+//line kernels_tandem.go:7558
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6821
+//line kernels_tandem.go:7563
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6828,19 +7570,19 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6832
+//line kernels_tandem.go:7574
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:126
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:6839
+//line kernels_tandem.go:7581
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6844
+//line kernels_tandem.go:7586
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -6857,7 +7599,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:109*/ var t2_ float32
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:6861
+//line kernels_tandem.go:7603
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -6891,7 +7633,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6895
+//line kernels_tandem.go:7637
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -6899,7 +7641,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:6903
+//line kernels_tandem.go:7645
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -6910,7 +7652,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6914
+//line kernels_tandem.go:7656
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6939,7 +7681,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6943
+//line kernels_tandem.go:7685
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -6954,22 +7696,22 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6958
+//line kernels_tandem.go:7700
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6963
+//line kernels_tandem.go:7705
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6968
+//line kernels_tandem.go:7710
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6973
+//line kernels_tandem.go:7715
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -6986,7 +7728,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:6990
+//line kernels_tandem.go:7732
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -7020,7 +7762,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7024
+//line kernels_tandem.go:7766
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -7028,7 +7770,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7032
+//line kernels_tandem.go:7774
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7057,7 +7799,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:7061
+//line kernels_tandem.go:7803
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -7072,12 +7814,12 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7076
+//line kernels_tandem.go:7818
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:7081
+//line kernels_tandem.go:7823
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -7094,7 +7836,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7098
+//line kernels_tandem.go:7840
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -7128,7 +7870,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7132
+//line kernels_tandem.go:7874
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -7136,7 +7878,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7140
+//line kernels_tandem.go:7882
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7165,7 +7907,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7169
+//line kernels_tandem.go:7911
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -7180,12 +7922,12 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7184
+//line kernels_tandem.go:7926
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7189
+//line kernels_tandem.go:7931
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7202,7 +7944,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7206
+//line kernels_tandem.go:7948
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -7236,7 +7978,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7240
+//line kernels_tandem.go:7982
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -7244,7 +7986,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7248
+//line kernels_tandem.go:7990
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -7253,7 +7995,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:7257
+//line kernels_tandem.go:7999
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -7271,7 +8013,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:119*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:120*/ return t7_
-//line kernels_tandem.go:7275
+//line kernels_tandem.go:8017
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -7291,7 +8033,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7295
+//line kernels_tandem.go:8037
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -7303,7 +8045,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:7307
+//line kernels_tandem.go:8049
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -7323,7 +8065,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7327
+//line kernels_tandem.go:8069
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7333,12 +8075,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7337
+//line kernels_tandem.go:8079
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7342
+//line kernels_tandem.go:8084
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7347,7 +8089,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7351
+//line kernels_tandem.go:8093
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7362,12 +8104,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7366
+//line kernels_tandem.go:8108
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7371
+//line kernels_tandem.go:8113
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7376,32 +8118,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7380
+//line kernels_tandem.go:8122
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7385
+//line kernels_tandem.go:8127
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7390
+//line kernels_tandem.go:8132
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7395
+//line kernels_tandem.go:8137
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7400
+//line kernels_tandem.go:8142
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7405
+//line kernels_tandem.go:8147
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7409,50 +8151,50 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7413
+//line kernels_tandem.go:8155
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
-	/*line fold.go:154*/ if s_.key_ == int64(9223372036854775807) {
+	/*line fold.go:176*/ if s_.key_ == int64(9223372036854775807) {
 		return math.Float32frombits(uint32(2143289344))
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7422
+//line kernels_tandem.go:8164
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
-	/*line fold.go:162*/ if s_.key_ == int64(9223372036854775807) {
+	/*line fold.go:184*/ if s_.key_ == int64(9223372036854775807) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7431
+//line kernels_tandem.go:8173
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
-	/*line fold.go:169*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7436
+	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
+//line kernels_tandem.go:8178
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:170*/ return int32(s_.index_)
-//line kernels_tandem.go:7441
+	/*line fold.go:192*/ return int32(s_.index_)
+//line kernels_tandem.go:8183
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:171*/ return int32(s_.key_)
-//line kernels_tandem.go:7446
+	/*line fold.go:193*/ return int32(s_.key_)
+//line kernels_tandem.go:8188
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
-	/*line fold.go:172*/ return s_.key_ >= least_
-//line kernels_tandem.go:7451
+	/*line fold.go:194*/ return s_.key_ >= least_
+//line kernels_tandem.go:8193
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:7456
+//line kernels_tandem.go:8198
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
@@ -7463,7 +8205,7 @@ func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-//line kernels_tandem.go:7467
+//line kernels_tandem.go:8209
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7478,13 +8220,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		}
 	}
 	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7482
+//line kernels_tandem.go:8224
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7488
+//line kernels_tandem.go:8230
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7500,34 +8242,34 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 	}
 //line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7504
+//line kernels_tandem.go:8246
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:7509
+//line kernels_tandem.go:8251
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7515
+//line kernels_tandem.go:8257
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7520
+//line kernels_tandem.go:8262
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7526
+//line kernels_tandem.go:8268
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7531
+//line kernels_tandem.go:8273
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7543,7 +8285,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:8289
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7559,13 +8301,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:83*/ return t_
-//line kernels_tandem.go:7563
+//line kernels_tandem.go:8305
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:60*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:60*/ return t_
-//line kernels_tandem.go:7569
+//line kernels_tandem.go:8311
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7577,12 +8319,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:66*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7581
+//line kernels_tandem.go:8323
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:87*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7586
+//line kernels_tandem.go:8328
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7607,7 +8349,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:47*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7611
+//line kernels_tandem.go:8353
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7640,7 +8382,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7644
+//line kernels_tandem.go:8386
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7648,7 +8390,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7652
+//line kernels_tandem.go:8394
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7666,7 +8408,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:8412
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7674,7 +8416,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7678
+//line kernels_tandem.go:8420
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7684,7 +8426,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7688
+//line kernels_tandem.go:8430
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7720,7 +8462,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7724
+//line kernels_tandem.go:8466
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7756,7 +8498,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7760
+//line kernels_tandem.go:8502
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7792,7 +8534,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7796
+//line kernels_tandem.go:8538
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7838,7 +8580,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:7842
+//line kernels_tandem.go:8584
 }
 
 func gpu_term___(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
@@ -7855,7 +8597,7 @@ func gpu_term___(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	/*line few.go:69*/ u_ := t4_
 	/*line few.go:69*/ v_ := t5_
 	return gpu_exactly(f_, p_, u_, v_)
-//line kernels_tandem.go:7859
+//line kernels_tandem.go:8601
 }
 
 func gpu_term____(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
@@ -7872,7 +8614,7 @@ func gpu_term____(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	/*line few.go:69*/ u_ := t4_
 	/*line few.go:69*/ v_ := t5_
 	return gpu_exactly_(f_, p_, u_, v_)
-//line kernels_tandem.go:7876
+//line kernels_tandem.go:8618
 }
 
 func gpu_term_____(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
@@ -7889,7 +8631,7 @@ func gpu_term_____(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 	/*line few.go:69*/ u_ := t4_
 	/*line few.go:69*/ v_ := t5_
 	return gpu_exactly__(f_, p_, u_, v_)
-//line kernels_tandem.go:7893
+//line kernels_tandem.go:8635
 }
 
 func gpu_term______(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
@@ -7906,29 +8648,29 @@ func gpu_term______(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:69*/ u_ := t4_
 	/*line few.go:69*/ v_ := t5_
 	return gpu_exactly___(f_, p_, u_, v_)
-//line kernels_tandem.go:7910
+//line kernels_tandem.go:8652
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:7915
+//line kernels_tandem.go:8657
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7921
+//line kernels_tandem.go:8663
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7927
+//line kernels_tandem.go:8669
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7932
+//line kernels_tandem.go:8674
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7937,7 +8679,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:7941
+//line kernels_tandem.go:8683
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -7953,7 +8695,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:8699
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -7963,37 +8705,37 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:7967
+//line kernels_tandem.go:8709
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7972
+//line kernels_tandem.go:8714
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7977
+//line kernels_tandem.go:8719
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:8724
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7987
+//line kernels_tandem.go:8729
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7992
+//line kernels_tandem.go:8734
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:7997
+//line kernels_tandem.go:8739
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8008,7 +8750,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8012
+//line kernels_tandem.go:8754
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8017,7 +8759,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8021
+//line kernels_tandem.go:8763
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8031,29 +8773,29 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:8777
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:8782
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8046
+//line kernels_tandem.go:8788
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8052
+//line kernels_tandem.go:8794
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8057
+//line kernels_tandem.go:8799
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8062,7 +8804,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8066
+//line kernels_tandem.go:8808
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8078,7 +8820,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8082
+//line kernels_tandem.go:8824
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -8088,27 +8830,27 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:8092
+//line kernels_tandem.go:8834
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8097
+//line kernels_tandem.go:8839
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8102
+//line kernels_tandem.go:8844
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8107
+//line kernels_tandem.go:8849
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8112
+//line kernels_tandem.go:8854
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8123,7 +8865,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8127
+//line kernels_tandem.go:8869
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8132,7 +8874,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8136
+//line kernels_tandem.go:8878
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8146,7 +8888,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8150
+//line kernels_tandem.go:8892
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8155,7 +8897,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8159
+//line kernels_tandem.go:8901
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8171,17 +8913,17 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8175
+//line kernels_tandem.go:8917
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:8180
+//line kernels_tandem.go:8922
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8185
+//line kernels_tandem.go:8927
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8196,7 +8938,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8200
+//line kernels_tandem.go:8942
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8205,7 +8947,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8209
+//line kernels_tandem.go:8951
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8221,17 +8963,17 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8225
+//line kernels_tandem.go:8967
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:8230
+//line kernels_tandem.go:8972
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8235
+//line kernels_tandem.go:8977
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8246,7 +8988,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8250
+//line kernels_tandem.go:8992
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8279,7 +9021,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:84
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8283
+//line kernels_tandem.go:9025
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8316,7 +9058,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:109
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8320
+//line kernels_tandem.go:9062
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8332,12 +9074,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8336
+//line kernels_tandem.go:9078
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8341
+//line kernels_tandem.go:9083
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8347,7 +9089,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8351
+//line kernels_tandem.go:9093
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8363,12 +9105,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8367
+//line kernels_tandem.go:9109
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8372
+//line kernels_tandem.go:9114
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8376,7 +9118,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:9122
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8384,7 +9126,7 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8388
+//line kernels_tandem.go:9130
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8392,12 +9134,12 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8396
+//line kernels_tandem.go:9138
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8401
+//line kernels_tandem.go:9143
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8405,17 +9147,17 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8409
+//line kernels_tandem.go:9151
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8414
+//line kernels_tandem.go:9156
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8419
+//line kernels_tandem.go:9161
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8430,12 +9172,12 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8434
+//line kernels_tandem.go:9176
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8439
+//line kernels_tandem.go:9181
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8443,17 +9185,17 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8447
+//line kernels_tandem.go:9189
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:9194
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8457
+//line kernels_tandem.go:9199
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8468,7 +9210,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8472
+//line kernels_tandem.go:9214
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8476,7 +9218,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8480
+//line kernels_tandem.go:9222
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8484,7 +9226,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8488
+//line kernels_tandem.go:9230
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8498,17 +9240,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8502
+//line kernels_tandem.go:9244
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8507
+//line kernels_tandem.go:9249
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8512
+//line kernels_tandem.go:9254
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8525,7 +9267,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8529
+//line kernels_tandem.go:9271
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8549,10 +9291,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8553
+//line kernels_tandem.go:9295
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8558
+//line kernels_tandem.go:9300
 }
