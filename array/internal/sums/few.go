@@ -58,16 +58,15 @@ type table[S float32 | float64, I int32 | int64] struct {
 	mask                 I
 }
 
-// term is the term of output o in row i and column j.
-func term[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-	i, j int,
-) wide {
+// factorsIn is the factors of output o in row i and column j.
+func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S, i, j int,
+) (u, v T) {
 	x, y := element(t.x, t.first+i, j, o, t.down), S(0)
 	if p.product() || p.exact() {
 		y = element(t.y, t.first+i, j, o, t.down)
 	}
-	u, v := factorsOf(f, p, x, y, less, t.mask)
-	return exactly(f, p, u, v)
+	return factorsOf(f, p, x, y, less, t.mask)
 }
 
 func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
@@ -80,13 +79,34 @@ func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
 // reachOf is the reach of the terms of output o, less what is subtracted of the factors.
 func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 ) reach {
+	if !p.product() { // the extremes of the bits tell, unless something is no number
+		w := nowhere[T, I](f)
+		for i := range t.height {
+			for j := range t.width {
+				u, _ := factorsIn(f, p, t, o, less, i, j)
+				w = w.with(f.most(), f.bits(u)&f.most())
+			}
+		}
+		if f.field(w.hi) <= 2*f.bias() {
+			return w.reach(f.field(w.hi), f.field(w.lo-f.most()), f.bias(), f.precision())
+		}
+	}
 	r := noReach()
 	for i := range t.height {
 		for j := range t.width {
-			r = r.with(term(f, p, t, o, less, i, j), size(f, p))
+			u, v := factorsIn(f, p, t, o, less, i, j)
+			r = r.with(exactly(f, p, u, v), size(f, p))
 		}
 	}
 	return r
+}
+
+// reach is that of the terms in w, of whose magnitudes the extremes have these exponent fields.
+func (w window[I]) reach(hi, lo, bias, precision int) reach {
+	if w.hi == 0 {
+		return noReach()
+	}
+	return reach{least: max(lo, 1) - bias - precision + 1, top: max(hi, 1) - bias + 1}
 }
 
 // sumOfDigits is the sum of the terms' digits of so many bits that count 2^base.
@@ -96,7 +116,8 @@ func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P term
 	s := int64(0)
 	for i := range t.height {
 		for j := range t.width {
-			s += term(f, p, t, o, less, i, j).digit(base, uint(bits))
+			u, v := factorsIn(f, p, t, o, less, i, j)
+			s += exactly(f, p, u, v).digit(base, uint(bits))
 		}
 	}
 	return s

@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "ae8fca3a4a9843de58515f06c470c757", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "d97303c9b58c7efd154530e19b93393d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "e9185c6fcd45e36aa744193ae59aaf07", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "d1219f3fc39dce4cad6716fb966c6a1c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "7ce3e84c180a0859cae199307b65a7ed", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "2d4b85de2e06aae227bcfec87be59088", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "2e42c0798aca04b37b191b281e696556", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "4b738252341fe0db5c0328c8f69e556b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,13 +96,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "5badbc9694d78e75c5ef3eb3de12aa68", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "57680a61fed8813d4c544979fc6d97fc", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "5efe75a696c43f39e640db7a0811602b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "9b96b3ee76c2dd23751ec65dfe2fd5c8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "0f4f22f6005fc80e9e24059d1fe14706", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "cd962ef3c3360b453599e018490d4a81", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "f1a3f435ef419d45b55963f282ee7e2e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "720999913239b8e0c8acb6f9babeb8f0", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -432,10 +432,11 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "4e6a7df5dc25bf6218671cb9af84015bfad92dee0741986b295fba11aa3c4782"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "02122f49cea692308915b155c5c39cdc720bb1ce4ce68053ece48b21c4643b20"},
-	{File: "few.go", Head: "func term[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "48d4a1e5117383411b4315bb2a2d2d9cf8b55533c80d47b1c86f81df1985ce5f"},
+	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "ef008ec0c72815226b558e1e7013f7cab0e272b797b1c54f4996e1a4bac33b98"},
 	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "4394123ecad6a33a47cf350e138e68eb69fd3de907640a2cbd2dc09bb2252c63"},
-	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "c180d9711f498bcb419186d90560524f7a6c128354731b986c7c2be0bc3e8fd1"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "d4e923309e1f66278d5a2a7176520491831e7116e373cfaf37cf68869bca6cad"},
+	{File: "few.go", Head: "func (w window[I]) reach(hi, lo, bias, precision int) reach {", Hash: "6099ab27fdd02ec603d4a56f60d7b691b3afbb26d3a5c296a9edd54cc9734a51"},
+	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
 	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
 	{File: "few.go", Head: "func (s short) shifted(width int, d int64) short {", Hash: "f09facdef5f826dc07f0243ad9ca6924fdd06fa118e4f23f50b2278b4216fbe9"},
 	{File: "few.go", Head: "func (s short) valueAbove(base int, rest bool) superacc.Value {", Hash: "cfe88d68a583bc559d9c9bdb13bfdb6ebfa4d974aebb5d39d9ae96a209225053"},
@@ -875,7 +876,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:879
+//line kernels_tandem.go:880
 	}
 	return nil
 }
@@ -964,7 +965,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:968
+//line kernels_tandem.go:969
 	}
 	return nil
 }
@@ -1053,7 +1054,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1057
+//line kernels_tandem.go:1058
 	}
 	return nil
 }
@@ -1142,7 +1143,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1146
+//line kernels_tandem.go:1147
 	}
 	return nil
 }
@@ -1763,7 +1764,7 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1767
+//line kernels_tandem.go:1768
 	}
 	return nil
 }
@@ -2383,7 +2384,7 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2387
+//line kernels_tandem.go:2388
 	}
 	return nil
 }
@@ -3003,7 +3004,7 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3007
+//line kernels_tandem.go:3008
 	}
 	return nil
 }
@@ -3624,7 +3625,7 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3628
+//line kernels_tandem.go:3629
 	}
 	return nil
 }
@@ -3725,7 +3726,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3729
+//line kernels_tandem.go:3730
 	}
 	return nil
 }
@@ -3826,7 +3827,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3830
+//line kernels_tandem.go:3831
 	}
 	return nil
 }
@@ -3927,7 +3928,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3931
+//line kernels_tandem.go:3932
 	}
 	return nil
 }
@@ -4028,7 +4029,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4032
+//line kernels_tandem.go:4033
 	}
 	return nil
 }
@@ -4169,7 +4170,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4173
+//line kernels_tandem.go:4174
 	}
 	return nil
 }
@@ -4310,7 +4311,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4314
+//line kernels_tandem.go:4315
 	}
 	return nil
 }
@@ -4451,7 +4452,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4455
+//line kernels_tandem.go:4456
 	}
 	return nil
 }
@@ -4592,7 +4593,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4596
+//line kernels_tandem.go:4597
 	}
 	return nil
 }
@@ -4733,7 +4734,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4737
+//line kernels_tandem.go:4738
 	}
 	return nil
 }
@@ -4800,7 +4801,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4804
+//line kernels_tandem.go:4805
 	}
 	return nil
 }
@@ -4867,7 +4868,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4871
+//line kernels_tandem.go:4872
 	}
 	return nil
 }
@@ -4934,7 +4935,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4938
+//line kernels_tandem.go:4939
 	}
 	return nil
 }
@@ -5001,7 +5002,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5005
+//line kernels_tandem.go:5006
 	}
 	return nil
 }
@@ -5068,7 +5069,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5072
+//line kernels_tandem.go:5073
 	}
 	return nil
 }
@@ -5151,7 +5152,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5155
+//line kernels_tandem.go:5156
 	}
 	return nil
 }
@@ -5234,7 +5235,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5238
+//line kernels_tandem.go:5239
 	}
 	return nil
 }
@@ -5317,7 +5318,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5321
+//line kernels_tandem.go:5322
 	}
 	return nil
 }
@@ -5400,7 +5401,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5404
+//line kernels_tandem.go:5405
 	}
 	return nil
 }
@@ -5483,7 +5484,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5487
+//line kernels_tandem.go:5488
 	}
 	return nil
 }
@@ -5566,7 +5567,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:5570
+//line kernels_tandem.go:5571
 	}
 	return nil
 }
@@ -5649,7 +5650,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5653
+//line kernels_tandem.go:5654
 	}
 	return nil
 }
@@ -5732,7 +5733,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5736
+//line kernels_tandem.go:5737
 	}
 	return nil
 }
@@ -5815,7 +5816,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5819
+//line kernels_tandem.go:5820
 	}
 	return nil
 }
@@ -5880,7 +5881,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5884
+//line kernels_tandem.go:5885
 	}
 	return nil
 }
@@ -5945,7 +5946,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5949
+//line kernels_tandem.go:5950
 	}
 	return nil
 }
@@ -6010,7 +6011,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6014
+//line kernels_tandem.go:6015
 	}
 	return nil
 }
@@ -6075,7 +6076,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:6079
+//line kernels_tandem.go:6080
 	}
 	return nil
 }
@@ -6140,7 +6141,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:6144
+//line kernels_tandem.go:6145
 	}
 	return nil
 }
@@ -6205,7 +6206,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:6209
+//line kernels_tandem.go:6210
 	}
 	return nil
 }
@@ -6266,7 +6267,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6270
+//line kernels_tandem.go:6271
 	}
 	return nil
 }
@@ -6334,7 +6335,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6338
+//line kernels_tandem.go:6339
 	}
 	return nil
 }
@@ -6399,7 +6400,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6403
+//line kernels_tandem.go:6404
 	}
 	return nil
 }
@@ -6464,7 +6465,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6468
+//line kernels_tandem.go:6469
 	}
 	return nil
 }
@@ -6529,7 +6530,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6533
+//line kernels_tandem.go:6534
 	}
 	return nil
 }
@@ -6590,7 +6591,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6594
+//line kernels_tandem.go:6595
 	}
 	return nil
 }
@@ -6693,7 +6694,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6698
 	}
 	return nil
 }
@@ -6796,7 +6797,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6800
+//line kernels_tandem.go:6801
 	}
 	return nil
 }
@@ -6899,7 +6900,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6903
+//line kernels_tandem.go:6904
 	}
 	return nil
 }
@@ -6977,7 +6978,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6981
+//line kernels_tandem.go:6982
 	}
 	return nil
 }
@@ -7055,7 +7056,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7059
+//line kernels_tandem.go:7060
 	}
 	return nil
 }
@@ -7133,7 +7134,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7137
+//line kernels_tandem.go:7138
 	}
 	return nil
 }
@@ -7209,7 +7210,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7213
+//line kernels_tandem.go:7214
 	}
 	return nil
 }
@@ -7285,49 +7286,81 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7289
+//line kernels_tandem.go:7290
 	}
 	return nil
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:83*/ r_ := gpu_noReach()
+	/*line few.go:82*/ if !gpu_product(p_) {
+		w_ := gpu_nowhere(f_)
+		{
+			/*line few.go:84*/ t2_ := t_.height_
+			/*line few.go:84*/ i_ := int64(0)
+			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+				{
+					/*line few.go:85*/ t3_ := t_.width_
+					/*line few.go:85*/ j_ := int64(0)
+					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+						var t4_ float32
+						/*line few.go:86*/ var t5_ float32
+						_ = t5_
+						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+						/*line few.go:86*/ u_ := t4_
+						w_ = gpu_with__(w_, gpu_most(f_), gpu_bits(f_, u_)&gpu_most(f_))
+					}
+				}
+			}
+		}
+		/*line few.go:90*/ if gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)) {
+			return gpu_reach_(w_, gpu_field(f_, w_.hi_), gpu_field(f_, w_.lo_-gpu_most(f_)), gpu_bias(f_), gpu_precision(f_))
+		}
+	}
+	r_ := gpu_noReach()
 	{
-		/*line few.go:84*/ t2_ := t_.height_
-		/*line few.go:84*/ i_ := int64(0)
-		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:95*/ t6_ := t_.height_
+		/*line few.go:95*/ i2_ := int64(0)
+		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
 			{
-				/*line few.go:85*/ t3_ := t_.width_
-				/*line few.go:85*/ j_ := int64(0)
-				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term___(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size(f_, p_))
+				/*line few.go:96*/ t7_ := t_.width_
+				/*line few.go:96*/ j2_ := int64(0)
+				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
+					var t8_ float32
+					/*line few.go:97*/ var t9_ float32
+					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn(f_, p_, t_, o_, less_, i2_, j2_)
+					/*line few.go:97*/ u2_ := t8_
+					/*line few.go:97*/ v_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly(f_, p_, u2_, v_), gpu_size(f_, p_))
 				}
 			}
 		}
 	}
-	/*line few.go:89*/ return r_
-//line kernels_tandem.go:7311
+	/*line few.go:101*/ return r_
+//line kernels_tandem.go:7340
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:96*/ s_ := int64(0)
+	/*line few.go:116*/ s_ := int64(0)
 	{
-		/*line few.go:97*/ t2_ := t_.height_
-		/*line few.go:97*/ i_ := int64(0)
-		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:117*/ t2_ := t_.height_
+		/*line few.go:117*/ i_ := int64(0)
+		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line few.go:98*/ t3_ := t_.width_
-				/*line few.go:98*/ j_ := int64(0)
-				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term___(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				/*line few.go:118*/ t3_ := t_.width_
+				/*line few.go:118*/ j_ := int64(0)
+				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					var t4_ float32
+					/*line few.go:119*/ var t5_ float32
+					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:119*/ u_ := t4_
+					/*line few.go:119*/ v_ := t5_
+					s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 				}
 			}
 		}
 	}
-	/*line few.go:102*/ return s_
-//line kernels_tandem.go:7331
+	/*line few.go:123*/ return s_
+//line kernels_tandem.go:7364
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7338,137 +7371,233 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7342
+//line kernels_tandem.go:7375
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:7347
+//line kernels_tandem.go:7380
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:83*/ r_ := gpu_noReach()
+	/*line few.go:82*/ if !gpu_product(p_) {
+		w_ := gpu_nowhere_(f_)
+		{
+			/*line few.go:84*/ t2_ := t_.height_
+			/*line few.go:84*/ i_ := int64(0)
+			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+				{
+					/*line few.go:85*/ t3_ := t_.width_
+					/*line few.go:85*/ j_ := int64(0)
+					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+						var t4_ float64
+						/*line few.go:86*/ var t5_ float64
+						_ = t5_
+						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+						/*line few.go:86*/ u_ := t4_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+					}
+				}
+			}
+		}
+		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
 	{
-		/*line few.go:84*/ t2_ := t_.height_
-		/*line few.go:84*/ i_ := int64(0)
-		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:95*/ t6_ := t_.height_
+		/*line few.go:95*/ i2_ := int64(0)
+		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
 			{
-				/*line few.go:85*/ t3_ := t_.width_
-				/*line few.go:85*/ j_ := int64(0)
-				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term____(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size_(f_, p_))
+				/*line few.go:96*/ t7_ := t_.width_
+				/*line few.go:96*/ j2_ := int64(0)
+				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
+					var t8_ float64
+					/*line few.go:97*/ var t9_ float64
+					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i2_, j2_)
+					/*line few.go:97*/ u2_ := t8_
+					/*line few.go:97*/ v_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u2_, v_), gpu_size_(f_, p_))
 				}
 			}
 		}
 	}
-	/*line few.go:89*/ return r_
-//line kernels_tandem.go:7367
+	/*line few.go:101*/ return r_
+//line kernels_tandem.go:7428
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:96*/ s_ := int64(0)
+	/*line few.go:116*/ s_ := int64(0)
 	{
-		/*line few.go:97*/ t2_ := t_.height_
-		/*line few.go:97*/ i_ := int64(0)
-		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:117*/ t2_ := t_.height_
+		/*line few.go:117*/ i_ := int64(0)
+		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line few.go:98*/ t3_ := t_.width_
-				/*line few.go:98*/ j_ := int64(0)
-				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term____(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				/*line few.go:118*/ t3_ := t_.width_
+				/*line few.go:118*/ j_ := int64(0)
+				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					var t4_ float64
+					/*line few.go:119*/ var t5_ float64
+					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:119*/ u_ := t4_
+					/*line few.go:119*/ v_ := t5_
+					s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 				}
 			}
 		}
 	}
-	/*line few.go:102*/ return s_
-//line kernels_tandem.go:7387
+	/*line few.go:123*/ return s_
+//line kernels_tandem.go:7452
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:7392
+//line kernels_tandem.go:7457
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:83*/ r_ := gpu_noReach()
+	/*line few.go:82*/ if !gpu_product_(p_) {
+		w_ := gpu_nowhere_(f_)
+		{
+			/*line few.go:84*/ t2_ := t_.height_
+			/*line few.go:84*/ i_ := int64(0)
+			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+				{
+					/*line few.go:85*/ t3_ := t_.width_
+					/*line few.go:85*/ j_ := int64(0)
+					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+						var t4_ float64
+						/*line few.go:86*/ var t5_ float64
+						_ = t5_
+						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+						/*line few.go:86*/ u_ := t4_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+					}
+				}
+			}
+		}
+		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
 	{
-		/*line few.go:84*/ t2_ := t_.height_
-		/*line few.go:84*/ i_ := int64(0)
-		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:95*/ t6_ := t_.height_
+		/*line few.go:95*/ i2_ := int64(0)
+		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
 			{
-				/*line few.go:85*/ t3_ := t_.width_
-				/*line few.go:85*/ j_ := int64(0)
-				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term_____(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size__(f_, p_))
+				/*line few.go:96*/ t7_ := t_.width_
+				/*line few.go:96*/ j2_ := int64(0)
+				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
+					var t8_ float64
+					/*line few.go:97*/ var t9_ float64
+					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i2_, j2_)
+					/*line few.go:97*/ u2_ := t8_
+					/*line few.go:97*/ v_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u2_, v_), gpu_size__(f_, p_))
 				}
 			}
 		}
 	}
-	/*line few.go:89*/ return r_
-//line kernels_tandem.go:7412
+	/*line few.go:101*/ return r_
+//line kernels_tandem.go:7505
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:96*/ s_ := int64(0)
+	/*line few.go:116*/ s_ := int64(0)
 	{
-		/*line few.go:97*/ t2_ := t_.height_
-		/*line few.go:97*/ i_ := int64(0)
-		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:117*/ t2_ := t_.height_
+		/*line few.go:117*/ i_ := int64(0)
+		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line few.go:98*/ t3_ := t_.width_
-				/*line few.go:98*/ j_ := int64(0)
-				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term_____(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				/*line few.go:118*/ t3_ := t_.width_
+				/*line few.go:118*/ j_ := int64(0)
+				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					var t4_ float64
+					/*line few.go:119*/ var t5_ float64
+					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:119*/ u_ := t4_
+					/*line few.go:119*/ v_ := t5_
+					s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 				}
 			}
 		}
 	}
-	/*line few.go:102*/ return s_
-//line kernels_tandem.go:7432
+	/*line few.go:123*/ return s_
+//line kernels_tandem.go:7529
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:83*/ r_ := gpu_noReach()
+	/*line few.go:82*/ if !gpu_product__(p_) {
+		w_ := gpu_nowhere_(f_)
+		{
+			/*line few.go:84*/ t2_ := t_.height_
+			/*line few.go:84*/ i_ := int64(0)
+			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+				{
+					/*line few.go:85*/ t3_ := t_.width_
+					/*line few.go:85*/ j_ := int64(0)
+					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+						var t4_ float64
+						/*line few.go:86*/ var t5_ float64
+						_ = t5_
+						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+						/*line few.go:86*/ u_ := t4_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+					}
+				}
+			}
+		}
+		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
 	{
-		/*line few.go:84*/ t2_ := t_.height_
-		/*line few.go:84*/ i_ := int64(0)
-		/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:95*/ t6_ := t_.height_
+		/*line few.go:95*/ i2_ := int64(0)
+		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
 			{
-				/*line few.go:85*/ t3_ := t_.width_
-				/*line few.go:85*/ j_ := int64(0)
-				/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term______(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:86*/ r_ = gpu_with_(r_, t4_, gpu_size___(f_, p_))
+				/*line few.go:96*/ t7_ := t_.width_
+				/*line few.go:96*/ j2_ := int64(0)
+				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
+					var t8_ float64
+					/*line few.go:97*/ var t9_ float64
+					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i2_, j2_)
+					/*line few.go:97*/ u2_ := t8_
+					/*line few.go:97*/ v_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u2_, v_), gpu_size___(f_, p_))
 				}
 			}
 		}
 	}
-	/*line few.go:89*/ return r_
-//line kernels_tandem.go:7452
+	/*line few.go:101*/ return r_
+//line kernels_tandem.go:7577
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:96*/ s_ := int64(0)
+	/*line few.go:116*/ s_ := int64(0)
 	{
-		/*line few.go:97*/ t2_ := t_.height_
-		/*line few.go:97*/ i_ := int64(0)
-		/*line few.go:97*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line few.go:117*/ t2_ := t_.height_
+		/*line few.go:117*/ i_ := int64(0)
+		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
 			{
-				/*line few.go:98*/ t3_ := t_.width_
-				/*line few.go:98*/ j_ := int64(0)
-				/*line few.go:98*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					t4_ := gpu_term______(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:99*/ s_ = s_ + gpu_digit(t4_, base_, uint64(bits_))
+				/*line few.go:118*/ t3_ := t_.width_
+				/*line few.go:118*/ j_ := int64(0)
+				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
+					var t4_ float64
+					/*line few.go:119*/ var t5_ float64
+					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+					/*line few.go:119*/ u_ := t4_
+					/*line few.go:119*/ v_ := t5_
+					s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 				}
 			}
 		}
 	}
-	/*line few.go:102*/ return s_
-//line kernels_tandem.go:7472
+	/*line few.go:123*/ return s_
+//line kernels_tandem.go:7601
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -7497,7 +7626,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:7501
+//line kernels_tandem.go:7630
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -7512,17 +7641,17 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:7516
+//line kernels_tandem.go:7645
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:7521
+//line kernels_tandem.go:7650
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:7526
+//line kernels_tandem.go:7655
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -7549,17 +7678,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:7553
+//line kernels_tandem.go:7682
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:7558
+//line kernels_tandem.go:7687
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:7563
+//line kernels_tandem.go:7692
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7570,19 +7699,19 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7574
+//line kernels_tandem.go:7703
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:126
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:7581
+//line kernels_tandem.go:7710
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:7586
+//line kernels_tandem.go:7715
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7599,7 +7728,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:109*/ var t2_ float32
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7603
+//line kernels_tandem.go:7732
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -7633,7 +7762,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7637
+//line kernels_tandem.go:7766
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -7641,7 +7770,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:7774
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -7652,7 +7781,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:7656
+//line kernels_tandem.go:7785
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7681,7 +7810,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:7685
+//line kernels_tandem.go:7814
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -7696,22 +7825,22 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7700
+//line kernels_tandem.go:7829
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:7705
+//line kernels_tandem.go:7834
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:7710
+//line kernels_tandem.go:7839
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7844
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7728,7 +7857,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7732
+//line kernels_tandem.go:7861
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -7762,7 +7891,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:7895
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -7770,7 +7899,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7774
+//line kernels_tandem.go:7903
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7799,7 +7928,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:7803
+//line kernels_tandem.go:7932
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -7814,12 +7943,12 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7818
+//line kernels_tandem.go:7947
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:7823
+//line kernels_tandem.go:7952
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -7836,7 +7965,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7840
+//line kernels_tandem.go:7969
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -7870,7 +7999,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7874
+//line kernels_tandem.go:8003
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -7878,7 +8007,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:8011
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7907,7 +8036,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7911
+//line kernels_tandem.go:8040
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -7922,12 +8051,12 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7926
+//line kernels_tandem.go:8055
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7931
+//line kernels_tandem.go:8060
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7944,7 +8073,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:109*/ var t2_ float64
 	/*line along.go:109*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7948
+//line kernels_tandem.go:8077
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -7978,7 +8107,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:8111
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -7986,34 +8115,34 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7990
+//line kernels_tandem.go:8119
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:108*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:129*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:7999
+//line kernels_tandem.go:8128
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:117*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:117*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:138*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:138*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:118*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:118*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:118*/ lo_ = t2_
-	/*line few.go:118*/ carry_ := t3_
+	/*line few.go:139*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:139*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:139*/ lo_ = t2_
+	/*line few.go:139*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:119*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:119*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:140*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:140*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:119*/ hi_ = t5_
+	/*line few.go:140*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:120*/ return t7_
-//line kernels_tandem.go:8017
+	/*line few.go:141*/ return t7_
+//line kernels_tandem.go:8146
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -8033,11 +8162,11 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:8037
+//line kernels_tandem.go:8166
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:126*/ var v_ gpu_Value
+	/*line few.go:147*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -8045,7 +8174,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8049
+//line kernels_tandem.go:8178
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -8065,7 +8194,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8069
+//line kernels_tandem.go:8198
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -8075,12 +8204,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8079
+//line kernels_tandem.go:8208
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:8084
+//line kernels_tandem.go:8213
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -8089,7 +8218,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:8093
+//line kernels_tandem.go:8222
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -8104,12 +8233,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:8108
+//line kernels_tandem.go:8237
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:8113
+//line kernels_tandem.go:8242
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -8118,32 +8247,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:8122
+//line kernels_tandem.go:8251
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:8127
+//line kernels_tandem.go:8256
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:8132
+//line kernels_tandem.go:8261
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:8137
+//line kernels_tandem.go:8266
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:8142
+//line kernels_tandem.go:8271
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:8147
+//line kernels_tandem.go:8276
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -8151,7 +8280,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:8155
+//line kernels_tandem.go:8284
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -8160,7 +8289,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8164
+//line kernels_tandem.go:8293
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -8169,32 +8298,32 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8173
+//line kernels_tandem.go:8302
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:8178
+//line kernels_tandem.go:8307
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:8183
+//line kernels_tandem.go:8312
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:8188
+//line kernels_tandem.go:8317
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:8193
+//line kernels_tandem.go:8322
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:8198
+//line kernels_tandem.go:8327
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
@@ -8205,7 +8334,7 @@ func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-//line kernels_tandem.go:8209
+//line kernels_tandem.go:8338
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8220,13 +8349,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		}
 	}
 	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8224
+//line kernels_tandem.go:8353
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:8230
+//line kernels_tandem.go:8359
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -8242,34 +8371,34 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 	}
 //line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8246
+//line kernels_tandem.go:8375
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:8251
+//line kernels_tandem.go:8380
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:8257
+//line kernels_tandem.go:8386
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:8262
+//line kernels_tandem.go:8391
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:8268
+//line kernels_tandem.go:8397
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:8273
+//line kernels_tandem.go:8402
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8285,7 +8414,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:8289
+//line kernels_tandem.go:8418
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -8301,13 +8430,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:83*/ return t_
-//line kernels_tandem.go:8305
+//line kernels_tandem.go:8434
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:60*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:60*/ return t_
-//line kernels_tandem.go:8311
+//line kernels_tandem.go:8440
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -8319,12 +8448,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:66*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:8323
+//line kernels_tandem.go:8452
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:87*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:8328
+//line kernels_tandem.go:8457
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -8349,7 +8478,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:47*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:8353
+//line kernels_tandem.go:8482
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8382,7 +8511,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8386
+//line kernels_tandem.go:8515
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8390,7 +8519,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8394
+//line kernels_tandem.go:8523
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8408,7 +8537,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8412
+//line kernels_tandem.go:8541
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8416,7 +8545,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8420
+//line kernels_tandem.go:8549
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -8426,7 +8555,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:8430
+//line kernels_tandem.go:8559
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -8462,7 +8591,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8466
+//line kernels_tandem.go:8595
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -8498,7 +8627,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8502
+//line kernels_tandem.go:8631
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -8534,7 +8663,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8538
+//line kernels_tandem.go:8667
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8580,10 +8709,25 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:8584
+//line kernels_tandem.go:8713
 }
 
-func gpu_term___(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:23*/ return false
+//line kernels_tandem.go:8718
+}
+
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:8724
+}
+
+func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
+	/*line few.go:64*/ var u_ float32
+	_ = u_
+	/*line few.go:64*/ var v_ float32
+	_ = v_
 	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
 	/*line few.go:65*/ x_ := t2_
 	/*line few.go:65*/ y_ := float32(0)
@@ -8594,13 +8738,56 @@ func gpu_term___(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	var t4_ float32
 	/*line few.go:69*/ var t5_ float32
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ u_ := t4_
-	/*line few.go:69*/ v_ := t5_
-	return gpu_exactly(f_, p_, u_, v_)
-//line kernels_tandem.go:8601
+	/*line few.go:69*/ return t4_, t5_
+//line kernels_tandem.go:8743
 }
 
-func gpu_term____(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
+func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:8749
+}
+
+func gpu_most(t_ gpu_single) int32 {
+	/*line format.go:43*/ return int32(2147483647)
+//line kernels_tandem.go:8754
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:8759
+}
+
+func gpu_field(t_ gpu_single, bits_ int32) int64 {
+	/*line format.go:44*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:8764
+}
+
+func gpu_bias(t_ gpu_single) int64 {
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:8769
+}
+
+func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
+	/*line few.go:106*/ if w_.hi_ == int32(0) {
+		return gpu_noReach()
+	}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
+	/*line few.go:109*/ return t_
+//line kernels_tandem.go:8778
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:8784
+}
+
+func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:64*/ var u_ float64
+	_ = u_
+	/*line few.go:64*/ var v_ float64
+	_ = v_
 	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
 	/*line few.go:65*/ x_ := t2_
 	/*line few.go:65*/ y_ := float64(0)
@@ -8611,13 +8798,55 @@ func gpu_term____(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	var t4_ float64
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ u_ := t4_
-	/*line few.go:69*/ v_ := t5_
-	return gpu_exactly_(f_, p_, u_, v_)
-//line kernels_tandem.go:8618
+	/*line few.go:69*/ return t4_, t5_
+//line kernels_tandem.go:8803
 }
 
-func gpu_term_____(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) gpu_wide {
+func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:8809
+}
+
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:59*/ return int64(9223372036854775807)
+//line kernels_tandem.go:8814
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:8819
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:60*/ return bits_ >> (52)
+//line kernels_tandem.go:8824
+}
+
+func gpu_bias_(t_ gpu_double) int64 {
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:8829
+}
+
+func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
+	/*line few.go:106*/ if w_.hi_ == int64(0) {
+		return gpu_noReach()
+	}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
+	/*line few.go:109*/ return t_
+//line kernels_tandem.go:8838
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:8843
+}
+
+func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:64*/ var u_ float64
+	_ = u_
+	/*line few.go:64*/ var v_ float64
+	_ = v_
 	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
 	/*line few.go:65*/ x_ := t2_
 	/*line few.go:65*/ y_ := float32(0)
@@ -8628,13 +8857,20 @@ func gpu_term_____(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 	var t4_ float64
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ u_ := t4_
-	/*line few.go:69*/ v_ := t5_
-	return gpu_exactly__(f_, p_, u_, v_)
-//line kernels_tandem.go:8635
+	/*line few.go:69*/ return t4_, t5_
+//line kernels_tandem.go:8862
 }
 
-func gpu_term______(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) gpu_wide {
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:29*/ return true
+//line kernels_tandem.go:8867
+}
+
+func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:64*/ var u_ float64
+	_ = u_
+	/*line few.go:64*/ var v_ float64
+	_ = v_
 	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
 	/*line few.go:65*/ x_ := t2_
 	/*line few.go:65*/ y_ := float64(0)
@@ -8645,32 +8881,13 @@ func gpu_term______(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 	var t4_ float64
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ u_ := t4_
-	/*line few.go:69*/ v_ := t5_
-	return gpu_exactly___(f_, p_, u_, v_)
-//line kernels_tandem.go:8652
+	/*line few.go:69*/ return t4_, t5_
+//line kernels_tandem.go:8886
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:8657
-}
-
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8663
-}
-
-func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8669
-}
-
-func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8674
+//line kernels_tandem.go:8891
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8679,7 +8896,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8683
+//line kernels_tandem.go:8900
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -8695,7 +8912,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8699
+//line kernels_tandem.go:8916
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -8705,37 +8922,17 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:8709
-}
-
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8714
+//line kernels_tandem.go:8926
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8719
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:23*/ return false
-//line kernels_tandem.go:8724
-}
-
-func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8729
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8734
+//line kernels_tandem.go:8931
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8739
+//line kernels_tandem.go:8936
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8750,7 +8947,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8754
+//line kernels_tandem.go:8951
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8759,7 +8956,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8763
+//line kernels_tandem.go:8960
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8773,29 +8970,12 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8777
+//line kernels_tandem.go:8974
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:8782
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8788
-}
-
-func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8794
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8799
+//line kernels_tandem.go:8979
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8804,7 +8984,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8808
+//line kernels_tandem.go:8988
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8820,7 +9000,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8824
+//line kernels_tandem.go:9004
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -8830,27 +9010,12 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:8834
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8839
+//line kernels_tandem.go:9014
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8844
-}
-
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8849
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8854
+//line kernels_tandem.go:9019
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8865,7 +9030,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8869
+//line kernels_tandem.go:9034
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8874,7 +9039,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8878
+//line kernels_tandem.go:9043
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8888,7 +9053,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8892
+//line kernels_tandem.go:9057
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8897,7 +9062,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8901
+//line kernels_tandem.go:9066
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8913,17 +9078,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8917
-}
-
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:26*/ return false
-//line kernels_tandem.go:8922
+//line kernels_tandem.go:9082
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8927
+//line kernels_tandem.go:9087
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8938,7 +9098,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8942
+//line kernels_tandem.go:9102
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8947,7 +9107,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8951
+//line kernels_tandem.go:9111
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8963,17 +9123,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8967
-}
-
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:29*/ return true
-//line kernels_tandem.go:8972
+//line kernels_tandem.go:9127
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8977
+//line kernels_tandem.go:9132
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8988,7 +9143,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8992
+//line kernels_tandem.go:9147
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9021,7 +9176,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:84
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9025
+//line kernels_tandem.go:9180
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -9058,7 +9213,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:109
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9062
+//line kernels_tandem.go:9217
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -9074,12 +9229,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:9078
+//line kernels_tandem.go:9233
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9083
+//line kernels_tandem.go:9238
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9089,7 +9244,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9093
+//line kernels_tandem.go:9248
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -9105,12 +9260,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:9109
+//line kernels_tandem.go:9264
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9114
+//line kernels_tandem.go:9269
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9118,28 +9273,28 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9122
+//line kernels_tandem.go:9277
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:74*/ if down_ {
+	/*line few.go:73*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9130
+//line kernels_tandem.go:9285
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:74*/ if down_ {
+	/*line few.go:73*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9138
+//line kernels_tandem.go:9293
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9143
+//line kernels_tandem.go:9298
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9147,17 +9302,17 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9151
+//line kernels_tandem.go:9306
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:9156
+//line kernels_tandem.go:9311
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9161
+//line kernels_tandem.go:9316
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9172,12 +9327,12 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9176
+//line kernels_tandem.go:9331
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9181
+//line kernels_tandem.go:9336
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9185,17 +9340,17 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9189
+//line kernels_tandem.go:9344
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:9194
+//line kernels_tandem.go:9349
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9199
+//line kernels_tandem.go:9354
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9210,7 +9365,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9214
+//line kernels_tandem.go:9369
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9218,7 +9373,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9222
+//line kernels_tandem.go:9377
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9226,7 +9381,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9230
+//line kernels_tandem.go:9385
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9240,17 +9395,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9244
+//line kernels_tandem.go:9399
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9249
+//line kernels_tandem.go:9404
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9254
+//line kernels_tandem.go:9409
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9267,7 +9422,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9271
+//line kernels_tandem.go:9426
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9291,10 +9446,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9295
+//line kernels_tandem.go:9450
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9300
+//line kernels_tandem.go:9455
 }
