@@ -67,12 +67,12 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	return k.failure(cmp.Or(err, cmp.Or(errs...)))
 }
 
-// begin runs the first groups of g until some time is spent, and tells how many.
+// begin runs the first groups of g until some time is spent, and tells how many. As many as will
+// fit into the rest of that time go at once, but not too many more than there were.
 func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 	n := g.Count()
-	most := max(n/(16*runtime.GOMAXPROCS(0)), 1)
 	spent, start := time.Duration(0), time.Now()
-	for size := 1; done < n && spent < soon; size = min(2*size, most) {
+	for size := 1; done < n && spent < soon; {
 		hi := min(done+size, n)
 		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
 		spent = time.Since(start)
@@ -80,6 +80,8 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 			k.native.quick.Store(spent < patience)
 		}
 		done = hi
+		fit := float64(done) * float64(soon-spent) / float64(max(spent, 1))
+		size = int(max(1, min(fit, 4*float64(done))))
 	}
 	return done, err
 }
