@@ -53,7 +53,7 @@ func (p *bidiagonalPanel) column(j int) (d, tau float64) {
 		s[i] = p.r[i*p.n+j]
 	}
 	if j > 0 {
-		host.SubMul(1, len(v), 2*j, s[:], 2*j, p.lt[j:], p.m, v, len(v))
+		subtractRows(2*j, s[:], p.lt[j:], p.m, v)
 	}
 	d, tau = householder(v)
 	copy(p.columns[j*p.m+j:], v)
@@ -80,7 +80,7 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 		s[i] = p.lt[i*p.m+j]
 	}
 	copy(u, p.a[j*p.lda+j+1:])
-	host.SubMul(1, c, 2*j+1, s[:], 2*j+1, p.r[j+1:], p.n, u, c)
+	subtractRows(2*j+1, s[:], p.r[j+1:], p.n, u)
 	e, tau = householder(u)
 	// x = tau*(A*u - L*(R*u))
 	clear(x)
@@ -99,7 +99,7 @@ func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float
 	}
 	var s [2 * qrPanel]float64
 	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, s[:k])
-	host.SubMul(1, len(y), k, s[:], k, to, ldt, y, len(y))
+	subtractRows(k, s[:], to, ldt, y)
 }
 
 // finish brings the matrix after the panel up to date, and the vectors to their places.

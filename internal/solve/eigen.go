@@ -31,9 +31,10 @@ func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []fl
 	case !vectors:
 		ok = ql(w, e, nil)
 	default:
-		var zt []float64
-		if zt, ok, err = divide(s, w, e); ok {
-			host.Transpose(n, n, zt, n, a, lda)
+		var z rows
+		if z, ok, err = divide(s, w, e); ok {
+			host.Transpose(n, n, z.data, n, a, lda)
+			z.give()
 			if n > 1 {
 				err = s.ApplyQ(false, n-1, n, n-1, q[n:], n, tau, a[lda:], lda)
 			}
@@ -116,7 +117,7 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 		s[2*i], s[2*i+1] = p.vw[(2*i+1)*m+j], p.vw[2*i*m+j]
 	}
 	if j > 0 {
-		host.SubMul(1, len(c), 2*j, s[:], 2*j, p.vw[j:], m, c, len(c))
+		subtractRows(2*j, s[:], p.vw[j:], m, c)
 	}
 	v := p.vw[2*j*m+j+1:][:m-j-1]
 	copy(v, c[1:])
@@ -134,7 +135,7 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 		for i := range j {
 			s[2*i], s[2*i+1] = s[2*i+1], s[2*i]
 		}
-		host.SubMul(1, len(v), 2*j, s[:], 2*j, p.vw[j+1:], m, w, len(v))
+		subtractRows(2*j, s[:], p.vw[j+1:], m, w)
 	}
 	host.Scal(tau, w)
 	host.Axpy(-0.5*tau*host.Dot(w, v), v, w)
@@ -178,22 +179,36 @@ const (
 // Matrices of up to smallDivide rows are divided on one core each, without a device.
 const smallDivide = 256
 
+// rows are vectors, one after the other, in memory to be given back.
+type rows struct {
+	*host.Scratch
+	data []float64
+}
+
+func takeRows(n int) rows {
+	memory, data := host.Take[float64](n)
+	return rows{memory, data}
+}
+
+func (r rows) give() { r.Give() }
+
 // divide solves the symmetric tridiagonal eigenproblem (d, e) by divide and conquer (J. J. M.
 // Cuppen, "A divide and conquer method for the symmetric tridiagonal eigenproblem", Numerische
 // Mathematik 36, 1981; M. Gu and S. C. Eisenstat, "A divide-and-conquer algorithm for the symmetric
 // tridiagonal eigenproblem", SIAM J. Matrix Anal. Appl. 16, 1995): d becomes the eigenvalues in
-// ascending order, and zt has the eigenvectors in its rows. n rows are cut behind the first n/2.
-func divide(s Solver[float64], d, e []float64) (zt []float64, ok bool, err error) {
+// ascending order, and zt has the eigenvectors. n rows are cut behind the first n/2.
+func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
-		zt = make([]float64, n*n)
-		return zt, ql(d, e, zt), nil
+		zt = takeRows(n * n)
+		clear(zt.data)
+		return zt, ql(d, e, zt.data), nil
 	}
 	h := n / 2
 	rho := e[h-1]
 	d[h-1] -= math.Abs(rho)
 	d[h] -= math.Abs(rho)
-	var z [2][]float64
+	var z [2]rows
 	var oks [2]bool
 	var errs [2]error
 	half := func(s Solver[float64], i int) {
@@ -207,7 +222,7 @@ func divide(s Solver[float64], d, e []float64) (zt []float64, ok bool, err error
 		half(s, 1)
 	}
 	if err := cmp.Or(errs[0], errs[1]); err != nil || !oks[0] || !oks[1] {
-		return nil, false, err
+		return rows{}, false, err
 	}
 	g := glue{Solver: s, n: n, h: h, d: d, sign: math.Copysign(1, rho), rho: 2 * math.Abs(rho)}
 	zt, err = g.join(z[0], z[1])
@@ -221,29 +236,35 @@ type glue struct {
 	n, h      int
 	d, z      []float64
 	sign, rho float64
-	q         []float64 // vectors in rows
+	q         []float64 // vectors
 	upper     []bool    // that have elements in the first h places, and in the others
 	lower     []bool
 	keep      []int // vectors that take part, and those that are done
 	gone      []int
 }
 
-func (g *glue) join(q1, q2 []float64) ([]float64, error) {
-	g.place(q1, q2)
+func (g *glue) join(q1, q2 rows) (rows, error) {
+	q := takeRows(g.n * g.n)
+	defer q.give()
+	g.q = q.data
+	g.place(q1.data, q2.data)
+	q1.give()
+	q2.give()
 	g.deflate()
 	k := len(g.keep)
 	dk, zk := make([]float64, k), make([]float64, k)
 	for i, o := range g.keep {
 		dk[i], zk[i] = g.d[o], g.z[o]
 	}
-	lambda := make([]float64, k)
-	delta := make([]float64, k*k) // delta[j*k+i] = dk[i] - lambda[j]
+	lambda := make([]float64, k, g.n)
+	memory := takeRows(k * (k + g.n))
+	defer memory.give()
+	delta, vectors := memory.data[:k*k], memory.data[k*k:] // delta[j*k+i] = dk[i] - lambda[j]
 	each(k, func(j int) { lambda[j] = secular(j, dk, zk, g.rho, delta[j*k:][:k]) })
 	zh := make([]float64, k)
 	each(k, func(i int) { zh[i] = anew(i, dk, zk, delta) })
-	vectors, err := g.multiply(zh, delta)
-	if err != nil {
-		return nil, err
+	if err := g.multiply(zh, delta, vectors); err != nil {
+		return rows{}, err
 	}
 	return g.sort(lambda, vectors), nil
 }
@@ -268,14 +289,21 @@ func each(n int, f func(i int)) {
 func (g *glue) place(q1, q2 []float64) {
 	n, h := g.n, g.h
 	c := n - h
-	g.q, g.z = make([]float64, n*n), make([]float64, n)
-	g.upper, g.lower = make([]bool, n), make([]bool, n)
+	g.z, g.upper, g.lower = make([]float64, n), make([]bool, n), make([]bool, n)
+	each(n, func(i int) {
+		row := g.q[i*n:][:n]
+		if i < h {
+			copy(row[:h], q1[i*h:])
+			clear(row[h:])
+		} else {
+			clear(row[:h])
+			copy(row[h:], q2[(i-h)*c:])
+		}
+	})
 	for i := range h {
-		copy(g.q[i*n:][:h], q1[i*h:])
 		g.z[i], g.upper[i] = q1[i*h+h-1]*(math.Sqrt2/2), true
 	}
 	for i := range c {
-		copy(g.q[(h+i)*n+h:][:c], q2[i*c:])
 		g.z[h+i], g.lower[h+i] = g.sign*q2[i*c]*(math.Sqrt2/2), true
 	}
 }
@@ -341,9 +369,10 @@ func anew(i int, d, z, delta []float64) float64 {
 	return math.Copysign(math.Sqrt(math.Abs(p)), z[i])
 }
 
-// multiply makes the vectors of the roots, in rows of n. Those that take part are sorted by the
-// half that they have elements in, so that products leave out the zeros.
-func (g *glue) multiply(zh, delta []float64) ([]float64, error) {
+// multiply makes out the vectors of the roots, in rows of n, which has k*n elements. Those that
+// take part are sorted by the half that they have elements in, so that products leave out the
+// zeros.
+func (g *glue) multiply(zh, delta, out []float64) error {
 	n, h, k := g.n, g.h, len(g.keep)
 	var perm []int
 	var counts [3]int
@@ -355,7 +384,13 @@ func (g *glue) multiply(zh, delta []float64) ([]float64, error) {
 			}
 		}
 	}
-	v := make([]float64, k*k)
+	clear(out)
+	if k == 0 {
+		return nil
+	}
+	memory := takeRows(k * (k + n))
+	defer memory.give()
+	v, packed := memory.data[:k*k], memory.data[k*k:]
 	each(k, func(j int) {
 		row, x := v[j*k:][:k], delta[j*k:]
 		for t, i := range perm {
@@ -365,39 +400,34 @@ func (g *glue) multiply(zh, delta []float64) ([]float64, error) {
 		for t := range row {
 			row[t] *= f
 		}
+		copy(packed[j*n:][:n], g.q[g.keep[perm[j]]*n:])
 	})
-	packed, out := make([]float64, k*n), make([]float64, k*n)
-	for t, i := range perm {
-		copy(packed[t*n:][:n], g.q[g.keep[i]*n:])
-	}
-	if k == 0 {
-		return out, nil
-	}
 	both, first := counts[0]+counts[1], counts[0]
 	err := g.update(false, k, h, both, v, k, packed, n, out, n)
 	if err == nil && first < k {
 		err = g.update(false, k, n-h, k-first, v[first:], k, packed[first*n+h:], n, out[h:], n)
 	}
-	return out, err
+	return err
 }
 
 // sort brings values and vectors into ascending order: equal ones as they are, those of roots
 // first.
-func (g *glue) sort(lambda, vectors []float64) []float64 {
+func (g *glue) sort(lambda, vectors []float64) rows {
 	n, k := g.n, len(lambda)
 	values := lambda
 	for _, o := range g.gone {
 		values = append(values, g.d[o])
 	}
-	zt := make([]float64, n*n)
-	for i, o := range ascending(values) {
+	zt, order := takeRows(n*n), ascending(values)
+	each(n, func(i int) {
+		o := order[i]
 		g.d[i] = values[o]
-		if o < k {
-			copy(zt[i*n:][:n], vectors[o*n:])
+		if row := zt.data[i*n:][:n]; o < k {
+			copy(row, vectors[o*n:])
 		} else {
-			copy(zt[i*n:][:n], g.q[g.gone[o-k]*n:])
+			copy(row, g.q[g.gone[o-k]*n:])
 		}
-	}
+	})
 	return zt
 }
 

@@ -3,20 +3,27 @@ package solve
 import (
 	"math"
 	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // qlSteps bounds the steps for one eigenvalue.
 const qlSteps = 100
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
-// ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten,
-// and has as many elements as d, of which the last is not read.
+// ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten, and
+// has as many elements as d, of which the last is not read.
 func ql(d, e, zt []float64) (ok bool) {
 	n := len(d)
-	for i := range n {
-		if zt != nil {
-			zt[i*(n+1)] = 1
-		}
+	var z *tiles // the last vector first, as rotations begin there
+	var st []float64
+	if zt != nil {
+		z, st = newTiles(n, n), make([]float64, 0, 2*n)
+		z.each(func(j, w int, data []float64) {
+			for c := range w {
+				data[(n-1-j-c)*tileColumns+c] = 1
+			}
+		})
 	}
 	e[n-1] = 0
 	for l := range n {
@@ -31,10 +38,26 @@ func ql(d, e, zt []float64) (ok bool) {
 			if iter == qlSteps {
 				return false
 			}
-			qlSweep(l, m, d, e, zt)
+			st = qlSweep(l, m, d, e, st[:0])
+			if z != nil {
+				z.each(func(_, _ int, data []float64) { host.Rotate(st, data[(n-1-m)*tileColumns:]) })
+			}
 		}
 	}
-	sortRows(d, zt)
+	if z == nil {
+		slices.Sort(d)
+		return true
+	}
+	values := slices.Clone(d)
+	order := ascending(values)
+	z.each(func(j, w int, data []float64) {
+		for i, o := range order {
+			copy(zt[i*n+j:][:w], data[(n-1-o)*tileColumns:])
+		}
+	})
+	for i, o := range order {
+		d[i] = values[o]
+	}
 	return true
 }
 
@@ -44,9 +67,9 @@ func isSplit(d, e []float64, m int) bool {
 	return v <= ulp*math.Sqrt(math.Abs(d[m]))*math.Sqrt(math.Abs(d[m+1])) || v < 1e-300
 }
 
-// qlSweep is one step for rows l to m, which hang together.
-func qlSweep(l, m int, d, e, zt []float64) {
-	n := len(d)
+// qlSweep is one step for rows l to m, which hang together. It appends the rotations of rows m and
+// m-1, and so on, as [host.Rotate] takes them, where st has room for them.
+func qlSweep(l, m int, d, e, st []float64) []float64 {
 	g := (d[l+1] - d[l]) / (2 * e[l])
 	_, _, r := rotation(g, 1)
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(r, g))
@@ -57,7 +80,7 @@ func qlSweep(l, m int, d, e, zt []float64) {
 			e[i+1] = 0
 			d[i+1] -= p
 			e[m] = 0
-			return
+			return st
 		}
 		c, s, r = rotation(g, f) // c >= 0
 		e[i+1] = r
@@ -66,25 +89,12 @@ func qlSweep(l, m int, d, e, zt []float64) {
 		p = float64(s * r)
 		d[i+1] = g + p
 		g = float64(c*r) - b
-		if zt != nil {
-			rotate(c, s, zt[(i+1)*n:][:n], zt[i*n:][:n])
+		if cap(st) > 0 {
+			st = append(st, s, s/(1+c))
 		}
 	}
 	d[l] -= p
 	e[l] = g
 	e[m] = 0
-}
-
-// sortRows brings d into ascending order, and the rows of zt with it.
-func sortRows(d, zt []float64) {
-	n := len(d)
-	if zt == nil {
-		slices.Sort(d)
-		return
-	}
-	values, rows := slices.Clone(d), slices.Clone(zt)
-	for i, o := range ascending(values) {
-		d[i] = values[o]
-		copy(zt[i*n:][:n], rows[o*n:])
-	}
+	return st
 }

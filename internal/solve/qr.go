@@ -94,7 +94,7 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
 			host.Gemv(true, len(x), rest, 1, at[1:], lda, x, 0, z[:rest])
 			host.Scal(-tau[j], z[:rest])
-			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
+			addOuter(x, z[:rest], at[1:], lda)
 		}
 		x[0] = beta
 		for i, v := range x {
@@ -107,11 +107,10 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 // with 1 for its first element.
 func householder[T host.Float](x []T) (beta, tau T) {
 	alpha := float64(x[0])
-	x[0] = 1
-	if len(x) == 1 || host.Nrm2(x[1:]) == 0 {
+	if isZero(x[1:]) {
+		x[0] = 1
 		return T(alpha), 0
 	}
-	x[0] = T(alpha)
 	norm, exp := host.Nrm2(x), 0
 	if norm < smallNorm {
 		_, exp = math.Frexp(norm)
@@ -127,6 +126,15 @@ func householder[T host.Float](x []T) (beta, tau T) {
 	}
 	x[0] = 1
 	return T(math.Ldexp(b, exp)), T((b - alpha) / b)
+}
+
+func isZero[T host.Float](x []T) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // smallNorm is the norm of a column below which its vector is computed from a multiple. No column
@@ -334,6 +342,31 @@ func (s Solver[T]) MultiplyRows(left, trans bool, m, n, k int, a []T, lda int, t
 	defer memory.Give()
 	host.Transpose(k, cols, a, lda, at, k)
 	return s.MultiplyQ(left, !trans, m, n, k, at, k, tau, c, ldc)
+}
+
+// addOuter is A + x*yᵀ.
+func addOuter[T host.Float](x, y, a []T, lda int) {
+	if len(y) > shortRow {
+		host.Ger(len(x), len(y), 1, x, y, a, lda)
+		return
+	}
+	for i, v := range x {
+		host.Axpy(v, y, a[i*lda:])
+	}
+}
+
+// shortRow is the elements up to which a row at a time is faster than what takes many.
+const shortRow = 8
+
+// subtractRows is y less the first k rows of x times the elements of s: chains that go on.
+func subtractRows(k int, s, x []float64, ldx int, y []float64) {
+	if len(y) > shortRow {
+		host.SubMul(1, len(y), k, s, k, x, ldx, y, len(y))
+		return
+	}
+	for i, v := range s[:k] {
+		host.Axpy(-v, x[i*ldx:][:len(y)], y)
+	}
 }
 
 // unitColumns makes columns lo to hi-1 of A, which has m rows, those of I.
