@@ -11,8 +11,8 @@ import (
 const qlSteps = 100
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
-// ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten, and
-// has as many elements as d, of which the last is not read.
+// ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten,
+// and has as many elements as d, of which the last is not read.
 func ql(d, e, zt []float64) (ok bool) {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there
