@@ -50,7 +50,7 @@ CPU_ONLY  = openbsd/amd64 solaris/amd64 freebsd/amd64 js/wasm wasip1/wasm
 # every half minute the tests that run.
 test: setup
 	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) ./...
-	$(MAKE) --no-print-directory -j2 oclgrind intel arm64
+	$(MAKE) --no-print-directory -j2 oclgrind intel
 
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
 # written, no wrong call. The built-in ones at reduced shapes, then the suite of drivers without the
@@ -111,7 +111,7 @@ ON_ARM64 = TANDEM_REQUIRE=clang GOARCH=arm64 CGO_ENABLED=0 $(GOTEST) -short \
 arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
-	$(ON_ARM64) -run '/cpu' -skip '^(TestStale|TestPTXAssembles|TestCheckedWithoutNVRTC)$$' \
+	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
 		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./internal/compiler/mistakes
 
 setup:
@@ -166,7 +166,7 @@ race:
 # GOAMD64=v1), 32 bits. Without assembly the cpu device alone differs, without cgo the others.
 SHORT = $(GOTEST) -short
 
-variants:
+variants: arm64
 	$(SHORT) -tags purego ./internal/host ./backend/cpu
 	$(SHORT) -tags purego -run '/^cpu' ./linalg
 	$(SHORT) -tags scalarfma ./internal/host ./backend/cpu

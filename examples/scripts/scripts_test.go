@@ -68,6 +68,9 @@ digest: 07a229039501ba58c9ade754d4c9ad6d2559dabf46fcd55cd6d04a38a9deae3f
 
 // The network learns in its usual steps, and its loss is drawn.
 func TestPlot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1500 steps; left out by -short")
+	}
 	*plotFile = filepath.Join(t.TempDir(), "loss.svg")
 	defer func() { *plotFile = "" }()
 	network := []string{"network"}
