@@ -17,9 +17,11 @@ func TestSuite(t *testing.T) { backendtest.Run(t, backend.Lookup("cuda")) }
 func TestSuiteNVRTC(t *testing.T) {
 	_, err := capi.LoadNVRTC(0)
 	backendtest.Require(t, "nvrtc", err)
-	every := backendtest.Skip("Conformance/Parameters", "TestBuiltInKernelsThroughNVRTC compiles each kernel")
+	every := backendtest.Skip("Conformance/Parameters", "TestBuiltInKernelsThroughNVRTC compiles them all")
 	for _, name := range []string{"cuda", "cudasim"} {
-		t.Run(name, func(t *testing.T) { backendtest.Run(t, textDriver{backend.Lookup(name)}, backendtest.Again(), every) })
+		t.Run(name, func(t *testing.T) {
+			backendtest.Run(t, textDriver{backend.Lookup(name)}, backendtest.Again(), every)
+		})
 	}
 }
 
