@@ -354,35 +354,42 @@ func (f planner[T]) executeFiles(ctx context.Context, a *app, in []operand, limi
 		return false, err
 	}
 	h := npy.Header{Type: in[0].Type, Shape: p.shape}
+	return true, a.fromFiles(ctx, h, limit, out, bar, rec, p.flops, p.bytes(), p.files)
+}
+
+// fromFiles has compute make the array of h from files and write it to out, in parts that take at
+// most limit bytes of memory; flops and bytes are what it computes and moves.
+func (a *app) fromFiles(ctx context.Context, h npy.Header, limit int64, out *output, bar *progress, rec *record,
+	flops, bytes float64, compute fileOperation,
+) error {
 	if err := reserve(out.f, h.Size()); err != nil {
-		return true, fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
+		return fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
 	}
 	bar.begin("opening the device")
-	_, err = await(ctx, grace, func() (struct{}, error) {
+	_, err := await(ctx, grace, func() (struct{}, error) {
 		s, err := linalg.Open(a.backend)
 		if err != nil {
 			return struct{}{}, err
 		}
 		defer s.Close()
-		bar.begin("computing from file to file on " + s.Info().Name)
+		bar.begin("computing from files on " + s.Info().Name)
 		start := time.Now()
-		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
-		err = p.files(linalg.WithProgress(ctx, bar.at), s, out, o)
+		err = compute(linalg.WithProgress(ctx, bar.at), s, out, linalg.FileOptions{Memory: limit, Fortran: out.fortran})
 		took := time.Since(start)
 		rec.setDevices(s)
-		rec.setTimes(times{device: took, first: true, call: took}, p.flops, p.bytes())
+		rec.setTimes(times{device: took, first: true, call: took}, flops, bytes)
 		return struct{}{}, err
 	})
 	if err != nil {
-		return true, err
+		return err
 	}
 	info, err := out.f.Stat()
 	if err != nil {
-		return true, err
+		return err
 	}
 	rec.InParts = true
-	rec.Outputs = []fileRecord{{Path: out.path, Type: in[0].Type.String(), Shape: p.shape, Bytes: info.Size()}}
-	return true, nil
+	rec.Outputs = []fileRecord{{Path: out.path, Type: h.Type.String(), Shape: h.Shape, Bytes: info.Size()}}
+	return nil
 }
 
 // sameType refuses files of different types.

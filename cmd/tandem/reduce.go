@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,33 +106,10 @@ func (r reducer[D, T]) executeFiles(ctx context.Context, a *app, in []operand, l
 	if float64(in[0].Size())+float64(h.Size()) <= float64(limit)/4 {
 		return false, nil
 	}
-	if err := reserve(out.f, h.Size()); err != nil {
-		return true, fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
-	}
-	bar.begin("opening the device")
-	_, err = await(ctx, grace, func() (struct{}, error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return struct{}{}, err
-		}
-		defer s.Close()
-		bar.begin("computing from a file on " + s.Info().Name)
-		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
-		start := time.Now()
-		err = array.ReduceNPY[T](linalg.WithProgress(ctx, bar.at), s, r.op, r.over, out, in[0].file, o)
-		rec.setReduction(s, in[0], time.Since(start))
-		return struct{}{}, err
-	})
-	if err != nil {
-		return true, err
-	}
-	info, err := out.f.Stat()
-	if err != nil {
-		return true, err
-	}
-	rec.InParts = true
-	rec.Outputs = []fileRecord{{Path: out.path, Type: h.Type.String(), Shape: h.Shape, Bytes: info.Size()}}
-	return true, nil
+	return true, a.fromFiles(ctx, h, limit, out, bar, rec, 0, float64(in[0].Size()),
+		func(ctx context.Context, s *linalg.Session, w io.WriterAt, o linalg.FileOptions) error {
+			return array.ReduceNPY[T](ctx, s, r.op, r.over, w, in[0].file, o)
+		})
 }
 
 // setReduction notes where a file was reduced, and how long it took.
