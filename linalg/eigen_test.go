@@ -1,6 +1,7 @@
 package linalg_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -54,6 +55,31 @@ func TestEigSymOnDevices(t *testing.T) {
 		}
 		same(t, "vectors", got.Vectors(), want.Vectors())
 	})
+}
+
+// QR, eigenvalues and singular values end in the middle.
+func TestDecompositionsCancelled(t *testing.T) {
+	a := hard[float64](150)["random"]
+	for name, f := range map[string]func(context.Context) error{
+		"QR":     func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, nil, a); return err },
+		"EigSym": func(ctx context.Context) error { _, err := linalg.FactorEigSymContext(ctx, nil, a); return err },
+		"SVD":    func(ctx context.Context) error { _, err := linalg.FactorSVDContext(ctx, nil, a); return err },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		err := f(linalg.WithProgress(ctx, func(at float64) {
+			if calls++; calls == 3 {
+				cancel()
+			}
+			if !(at >= 0 && at <= 1) {
+				t.Errorf("%s is at %v", name, at)
+			}
+		}))
+		if !errors.Is(err, context.Canceled) || calls != 3 {
+			t.Errorf("%s: %v after %d reports", name, err, calls)
+		}
+		cancel()
+	}
 }
 
 func TestEigSymErrors(t *testing.T) {

@@ -145,6 +145,26 @@ var mutations = []mutation{
 		pkg: "./internal/solve", test: "TestCholesky",
 	},
 	{
+		name: "QR adds all rows in one chain", file: "internal/solve/qr.go",
+		old: "	n := min(len(x), pieceRows)\n", new: "	n := len(x)\n",
+		pkg: "./internal/solve", test: "TestQR",
+	},
+	{
+		name: "QR takes the norm of a column that nearly vanished", file: "internal/solve/qr.go",
+		old: "alpha, norm = float64(x[0]), host.Nrm2(x)", new: "alpha, norm = float64(x[0]), math.Ldexp(norm, -exp)",
+		pkg: "./internal/solve", test: "TestQRScale",
+	},
+	{
+		name: "eigenvectors of the vector that was, not anew", file: "internal/solve/eigen.go",
+		old: "zh[i] = anew(i, dk, zk, delta)", new: "_, zh[i] = anew(i, dk, zk, delta), zk[i]",
+		pkg: "./linalg", test: "TestEigSymResiduals",
+	},
+	{
+		name: "a negative singular value without its vector", file: "internal/solve/svd.go",
+		old: "if negative[o] {", new: "if negative[o] && j < 0 {",
+		pkg: "./internal/solve", test: "TestSVD",
+	},
+	{
 		name: "the log of a compiler on a stack that moves", file: "backend/cuda/kernel.go",
 		old: "	pin.Pin(&log[0])\n	defer pin.Unpin()\n", new: "	_ = &pin\n",
 		pkg: "./backend/cuda", test: "TestLogStaysInPlace",
