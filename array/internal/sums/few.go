@@ -83,8 +83,8 @@ func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f
 		w := nowhere[T, I](f)
 		for i := range t.height {
 			for j := range t.width {
-				u, _ := factorsIn(f, p, t, o, less, i, j)
-				w = w.with(f.most(), f.bits(u)&f.most())
+				u, v := factorsIn(f, p, t, o, less, i, j)
+				w = w.with(f.most(), magnitude(f, p, u, v))
 			}
 		}
 		if f.field(w.hi) <= 2*f.bias() {

@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "d97303c9b58c7efd154530e19b93393d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "e8b08c81cc39ffb6241907943e784fad", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "d1219f3fc39dce4cad6716fb966c6a1c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "107228c2c8b54310d2e8047c134291a1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "2d4b85de2e06aae227bcfec87be59088", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "e3928e296ff05857f35bf7f466c42ca7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "4b738252341fe0db5c0328c8f69e556b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "dfa7ca56e848677e0f61759ad1e48d45", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,13 +96,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "57680a61fed8813d4c544979fc6d97fc", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "0f6c934b04ae9fb1fc05fa9651dec896", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "9b96b3ee76c2dd23751ec65dfe2fd5c8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "eae1daf1e8c7744259e5f72bfe575276", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "cd962ef3c3360b453599e018490d4a81", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "685d5ba6a7c4e118767aaf26dcdb21eb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "720999913239b8e0c8acb6f9babeb8f0", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "ffb5565b8b4e8c382980d1272d1308d8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -434,7 +434,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "02122f49cea692308915b155c5c39cdc720bb1ce4ce68053ece48b21c4643b20"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "ef008ec0c72815226b558e1e7013f7cab0e272b797b1c54f4996e1a4bac33b98"},
 	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "d4e923309e1f66278d5a2a7176520491831e7116e373cfaf37cf68869bca6cad"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "273b1e22152a28637eeda45163ab2fa89e79cd24307df0b0c88042367128fe44"},
 	{File: "few.go", Head: "func (w window[I]) reach(hi, lo, bias, precision int) reach {", Hash: "6099ab27fdd02ec603d4a56f60d7b691b3afbb26d3a5c296a9edd54cc9734a51"},
 	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
 	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
@@ -7304,10 +7304,10 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
 						var t4_ float32
 						/*line few.go:86*/ var t5_ float32
-						_ = t5_
 						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 						/*line few.go:86*/ u_ := t4_
-						w_ = gpu_with__(w_, gpu_most(f_), gpu_bits(f_, u_)&gpu_most(f_))
+						/*line few.go:86*/ v_ := t5_
+						w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					}
 				}
 			}
@@ -7329,8 +7329,8 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 					/*line few.go:97*/ var t9_ float32
 					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn(f_, p_, t_, o_, less_, i2_, j2_)
 					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly(f_, p_, u2_, v_), gpu_size(f_, p_))
+					/*line few.go:97*/ v2_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly(f_, p_, u2_, v2_), gpu_size(f_, p_))
 				}
 			}
 		}
@@ -7392,10 +7392,10 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
 						var t4_ float64
 						/*line few.go:86*/ var t5_ float64
-						_ = t5_
 						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 						/*line few.go:86*/ u_ := t4_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+						/*line few.go:86*/ v_ := t5_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 					}
 				}
 			}
@@ -7417,8 +7417,8 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 					/*line few.go:97*/ var t9_ float64
 					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i2_, j2_)
 					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u2_, v_), gpu_size_(f_, p_))
+					/*line few.go:97*/ v2_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u2_, v2_), gpu_size_(f_, p_))
 				}
 			}
 		}
@@ -7469,10 +7469,10 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
 						var t4_ float64
 						/*line few.go:86*/ var t5_ float64
-						_ = t5_
 						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 						/*line few.go:86*/ u_ := t4_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+						/*line few.go:86*/ v_ := t5_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 					}
 				}
 			}
@@ -7494,8 +7494,8 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 					/*line few.go:97*/ var t9_ float64
 					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i2_, j2_)
 					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u2_, v_), gpu_size__(f_, p_))
+					/*line few.go:97*/ v2_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u2_, v2_), gpu_size__(f_, p_))
 				}
 			}
 		}
@@ -7541,10 +7541,10 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
 						var t4_ float64
 						/*line few.go:86*/ var t5_ float64
-						_ = t5_
 						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 						/*line few.go:86*/ u_ := t4_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_bits_(f_, u_)&gpu_most_(f_))
+						/*line few.go:86*/ v_ := t5_
+						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 					}
 				}
 			}
@@ -7566,8 +7566,8 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 					/*line few.go:97*/ var t9_ float64
 					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i2_, j2_)
 					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u2_, v_), gpu_size___(f_, p_))
+					/*line few.go:97*/ v2_ := t9_
+					r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u2_, v2_), gpu_size___(f_, p_))
 				}
 			}
 		}
@@ -8753,19 +8753,23 @@ func gpu_most(t_ gpu_single) int32 {
 //line kernels_tandem.go:8754
 }
 
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8759
+func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
+	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
+	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
+		return int32(1)
+	}
+	return m_
+//line kernels_tandem.go:8763
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8764
+//line kernels_tandem.go:8768
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8769
+//line kernels_tandem.go:8773
 }
 
 func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
@@ -8774,13 +8778,13 @@ func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
 	/*line few.go:109*/ return t_
-//line kernels_tandem.go:8778
+//line kernels_tandem.go:8782
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8784
+//line kernels_tandem.go:8788
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8799,33 +8803,37 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8803
+//line kernels_tandem.go:8807
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8809
+//line kernels_tandem.go:8813
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8814
+//line kernels_tandem.go:8818
 }
 
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8819
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8827
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8824
+//line kernels_tandem.go:8832
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8829
+//line kernels_tandem.go:8837
 }
 
 func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
@@ -8834,12 +8842,12 @@ func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ i
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
 	/*line few.go:109*/ return t_
-//line kernels_tandem.go:8838
+//line kernels_tandem.go:8846
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:8843
+//line kernels_tandem.go:8851
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8858,12 +8866,21 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8862
+//line kernels_tandem.go:8870
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8879
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:8884
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8882,21 +8899,21 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8886
+//line kernels_tandem.go:8903
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8912
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:8891
-}
-
-func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
-	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
-		return int32(1)
-	}
-	return m_
-//line kernels_tandem.go:8900
+//line kernels_tandem.go:8917
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -8912,7 +8929,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8916
+//line kernels_tandem.go:8933
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -8922,17 +8939,22 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:8926
+//line kernels_tandem.go:8943
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:40*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:8948
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8931
+//line kernels_tandem.go:8953
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8936
+//line kernels_tandem.go:8958
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8947,7 +8969,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8951
+//line kernels_tandem.go:8973
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8956,7 +8978,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8960
+//line kernels_tandem.go:8982
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8970,21 +8992,12 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8974
+//line kernels_tandem.go:8996
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:8979
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:8988
+//line kernels_tandem.go:9001
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -9000,7 +9013,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:9004
+//line kernels_tandem.go:9017
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -9010,12 +9023,17 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:9014
+//line kernels_tandem.go:9027
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:9032
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:9019
+//line kernels_tandem.go:9037
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9030,7 +9048,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9034
+//line kernels_tandem.go:9052
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9039,7 +9057,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9043
+//line kernels_tandem.go:9061
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9053,16 +9071,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9057
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:9066
+//line kernels_tandem.go:9075
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -9078,12 +9087,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:9082
+//line kernels_tandem.go:9091
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:9087
+//line kernels_tandem.go:9096
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9098,15 +9107,6 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:9102
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
 //line kernels_tandem.go:9111
 }
 
@@ -9284,35 +9284,59 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 //line kernels_tandem.go:9285
 }
 
-func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:73*/ if down_ {
-		return x_.Data_[(i_*x_.Stride_)+o_]
-	}
-	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9293
-}
-
-func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9298
-}
-
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 	/*line terms.go:34*/ if gpu_product(p_) {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9306
+//line kernels_tandem.go:9293
+}
+
+func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
+	/*line few.go:73*/ if down_ {
+		return x_.Data_[(i_*x_.Stride_)+o_]
+	}
+	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
+//line kernels_tandem.go:9301
+}
+
+func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9309
+}
+
+func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product_(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9317
+}
+
+func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ if gpu_product__(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9325
+}
+
+func gpu_power(t_ gpu_single, field_ int64) float32 {
+	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:9330
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:9311
+//line kernels_tandem.go:9335
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9316
+//line kernels_tandem.go:9340
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9327,30 +9351,22 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9331
+//line kernels_tandem.go:9355
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9336
-}
-
-func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9344
+//line kernels_tandem.go:9360
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:9349
+//line kernels_tandem.go:9365
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9354
+//line kernels_tandem.go:9370
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9365,22 +9381,6 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9369
-}
-
-func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product_(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9377
-}
-
-func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product__(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
 //line kernels_tandem.go:9385
 }
 
