@@ -150,8 +150,9 @@ $(ACTIONLINT):
 
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Left out are tests of bits, whose work-items would be goroutines for
-# minutes, and of what the compiler does in one goroutine.
+# minutes, of what the compiler does in one goroutine, and second runs of one suite.
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
+RACE_SKIP_AGAIN = ^Test(Faults|SuiteIntegrated|Matmul(Naive|Tiled)?|Shapes|Bench(Table|JSON))$$
 RACE_SKIP_CASES = ^TestSuite$$/./^Conformance$$|^TestSharedConformance$$/cudasim
 NO_GOROUTINES = /array|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS = /examples/scripts
@@ -159,7 +160,8 @@ ON_ARRAYS = /examples/scripts
 race: TIMEOUT = 20m
 race:
 	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
-		-skip '$(RACE_SKIP)|$(RACE_SKIP_CASES)' $$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
+		-skip '$(RACE_SKIP)|$(RACE_SKIP_AGAIN)|$(RACE_SKIP_CASES)' \
+		$$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
 # The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
 # load libraries, and the program), the compiler's own FMA and wider vectors (a plain run is
