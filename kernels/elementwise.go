@@ -91,7 +91,7 @@ const hostStrip = 16
 func hostGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	w := within(within(hostStrip, info.MaxGroup), info.MaxGroupDims[0])
 	if rows*cols <= 4*block {
-		rows = 1
+		rows = min(rows, 1)
 	}
 	return backend.Grid2(int(min((cols+block-1)/block, maxGroups)), int(min(rows, maxGroups)), int(w), 1)
 }
