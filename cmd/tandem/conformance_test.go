@@ -7,12 +7,10 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	onBackends(t, func(t *testing.T, name string) {
-		out := must(t, "conformance", "--quick", "--backend", name)
-		if !strings.Contains(out, name+":0") || !strings.Contains(out, "  golden\n") {
-			t.Errorf("it prints\n%s", out)
-		}
-	})
+	out := must(t, "conformance", "--quick", "--backend", "cpu")
+	if !strings.Contains(out, "cpu:0") || !strings.Contains(out, "  golden\n") {
+		t.Errorf("it prints\n%s", out)
+	}
 }
 
 // The devices of one machine print one digest.
@@ -27,14 +25,18 @@ func TestConformanceAll(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &reports); err != nil {
 		t.Fatal(err)
 	}
-	if len(reports) == 0 {
-		t.Fatal("no reports")
-	}
+	drivers := map[string]bool{}
 	for _, r := range reports {
+		drivers[r.Device.Driver] = true
 		if !r.Pass || r.Cases == 0 || r.Digest != reports[0].Digest {
 			t.Errorf("%+v", r)
 		}
 	}
+	onBackends(t, func(t *testing.T, name string) {
+		if !drivers[name] {
+			t.Error("it was not asked")
+		}
+	})
 }
 
 func TestConformanceErrors(t *testing.T) {
