@@ -69,7 +69,7 @@ func many(d *backend.Device, k *backend.Kernel) {
 		}
 	})
 	var wrong atomic.Int64
-	for i := range 500 {
+	for i := range 200 {
 		all.Go(func() {
 			grow(i % 50)
 			q, err := d.NewQueue()
