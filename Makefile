@@ -150,9 +150,10 @@ $(ACTIONLINT):
 
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Left out are tests of bits, whose work-items would be goroutines for
-# minutes, of what the compiler does in one goroutine, and second runs of one suite.
+# minutes, of what the compiler does in one goroutine, second runs of one suite, and gonum's suites,
+# which start no goroutines.
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
-RACE_SKIP_AGAIN = ^Test(Faults|SuiteIntegrated|Matmul(Naive|Tiled)?|Shapes|Bench(Table|JSON))$$
+RACE_SKIP_AGAIN = ^Test(Faults|SuiteIntegrated|Matmul(Naive|Tiled)?|Shapes|Bench(Table|JSON)|Test(blas.*|lapack))$$
 RACE_SKIP_CASES = ^TestSuite$$/./^Conformance$$|^TestSharedConformance$$/cudasim
 NO_GOROUTINES = /array|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS = /examples/scripts
