@@ -34,7 +34,7 @@ func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) 
 		return nil, err
 	}
 	n := a.Rows
-	x, w := doubles(v), make([]float64, n)
+	x, w := converted[float64](v), make([]float64, n)
 	size := float64(n)
 	if _, err := solve.EigSym(solver[float64](ctx, s, 2*size*size*size), true, n, x.Data, max(n, 1), w); err != nil {
 		return nil, err
@@ -51,12 +51,12 @@ func (f *EigSym[T]) Values() []T { return f.values }
 // Vectors is the eigenvectors: column i belongs to value i. It shares memory with f.
 func (f *EigSym[T]) Vectors() Matrix[T] { return f.vectors }
 
-// doubles is the elements of a packed matrix in float64: of a float64 itself.
-func doubles[T Float](a Matrix[T]) Matrix[float64] {
-	if d, ok := any(a).(Matrix[float64]); ok {
-		return d
+// converted is a packed matrix in type D: of that type itself.
+func converted[D, S Float](a Matrix[S]) Matrix[D] {
+	if same, ok := any(a).(Matrix[D]); ok {
+		return same
 	}
-	d := NewMatrix[float64](a.Rows, a.Cols, nil)
+	d := NewMatrix[D](a.Rows, a.Cols, nil)
 	roundTo(d.Data, a.Data)
 	return d
 }

@@ -117,13 +117,21 @@ func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Mat
 	return s, c, nil
 }
 
-// rightSide checks B, which goes with a factored matrix of rows by cols, and copies it.
-func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matrix[T]) (Matrix[T], error) {
-	if err := cmp.Or(ctx.Err(), s.open(), b.check("the right side")); err != nil {
-		return Matrix[T]{}, err
+// checkRightSide checks B, which goes with a factored matrix of rows by cols.
+func checkRightSide[T Float](rows, cols int, b Matrix[T]) error {
+	if err := b.check("the right side"); err != nil {
+		return err
 	}
 	if b.Rows != rows {
-		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b, rows, cols)
+		return fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b, rows, cols)
+	}
+	return nil
+}
+
+// rightSide checks B, as checkRightSide does, and copies it.
+func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matrix[T]) (Matrix[T], error) {
+	if err := cmp.Or(ctx.Err(), s.open(), checkRightSide(rows, cols, b)); err != nil {
+		return Matrix[T]{}, err
 	}
 	x := newResult[T](b.Rows, b.Cols)
 	copyOf(x, b)

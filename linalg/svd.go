@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -31,26 +30,16 @@ func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*S
 		return nil, err
 	}
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
-	x, u, vt := doubles(c), NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
+	x, u, vt := converted[float64](c), NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
 	_, err = solve.SVD(solver[float64](ctx, s, 4*small*small*large), m, n, x.Data, max(n, 1), values,
 		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
 	if err != nil {
 		return nil, err
 	}
-	f := &SVD[T]{values: make([]T, k), u: rounded[T](u), vt: rounded[T](vt)}
+	f := &SVD[T]{values: make([]T, k), u: converted[T](u), vt: converted[T](vt)}
 	roundTo(f.values, values)
 	return f, nil
-}
-
-// rounded is a matrix in type T: of float64 itself.
-func rounded[T Float](a Matrix[float64]) Matrix[T] {
-	if m, ok := any(a).(Matrix[T]); ok {
-		return m
-	}
-	m := NewMatrix[T](a.Rows, a.Cols, nil)
-	roundTo(m.Data, a.Data)
-	return m
 }
 
 // Values is the singular values, min(m, n) of them, in descending order. It shares memory with f.
@@ -97,11 +86,7 @@ func (f *SVD[T]) Cond() T {
 // the smallest such: V times the inverse of S times UᵀB, where only the first Rank(relative)
 // singular values count. It is packed and new. The error is ErrShape where B has other rows than A.
 func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
-	if b.Rows != f.u.Rows {
-		return Matrix[T]{}, fmt.Errorf("%w: the right side is %s, the factored matrix %dx%d", ErrShape, b,
-			f.u.Rows, f.vt.Cols)
-	}
-	if err := b.check("the right side"); err != nil {
+	if err := checkRightSide(f.u.Rows, f.vt.Cols, b); err != nil {
 		return Matrix[T]{}, err
 	}
 	rank, x := f.Rank(relative), NewMatrix[T](f.vt.Cols, b.Cols, nil)

@@ -11,137 +11,108 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-func newLU(a *app) *cobra.Command {
-	var out []string
-	var pivots string
-	cmd := &cobra.Command{
-		Use:   "lu A.npy -o LU.npy --pivots P.npy",
-		Short: "Factor a matrix as P*A = L*U",
-		Long: `Lu factors P*A = L*U with partial pivoting, where A is M x N. The output holds L
+// A factorCommand is a command of factorizations: what it says of itself, how many files it reads,
+// what it writes beside -o, and what it does.
+type factorCommand struct {
+	use, short, long, example string
+	files                     int
+	more                      []moreOutput
+	choose                    func(factorizations) factorization
+}
+
+// A moreOutput is a file beside that of -o: its flag, what errors call its contents, and help.
+type moreOutput struct{ flag, what, help string }
+
+var factorCommands = []factorCommand{
+	{
+		use:   "lu A.npy -o LU.npy --pivots P.npy",
+		short: "Factor a matrix as P*A = L*U",
+		long: `Lu factors P*A = L*U with partial pivoting, where A is M x N. The output holds L
 below the diagonal, without its own, which is 1, and U above. P.npy has the row,
 counted from 0, that each row changed places with, the first at first: as the
 pivots of LAPACK and of scipy.linalg.lu_factor, in int32. The bytes of both do not
 depend on the device. A singular matrix is factored as well.`,
-		Example:           `  tandem lu a.npy -o lu.npy --pivots p.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			lu := func(f factorizations) factorization { return f.lu }
-			return a.factor(ctx, "lu", args, out, []moreOutput{{"--pivots", "the pivots", pivots}}, lu)
-		}),
-	}
-	cmd.Flags().StringVar(&pivots, "pivots", "", "file for the pivots (required)")
-	cmd.MarkFlagFilename("pivots", "npy")
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newCholesky(a *app) *cobra.Command {
-	var out []string
-	cmd := &cobra.Command{
-		Use:   "cholesky A.npy -o L.npy",
-		Short: "Factor a symmetric positive definite matrix as A = L*L'",
-		Long: `Cholesky factors A = L*L', where A is symmetric and positive definite. Of A its
+		example: `  tandem lu a.npy -o lu.npy --pivots p.npy`,
+		files:   1,
+		more:    []moreOutput{{"pivots", "the pivots", "the pivots"}},
+		choose:  func(f factorizations) factorization { return f.lu },
+	},
+	{
+		use:   "cholesky A.npy -o L.npy",
+		short: "Factor a symmetric positive definite matrix as A = L*L'",
+		long: `Cholesky factors A = L*L', where A is symmetric and positive definite. Of A its
 lower triangle is read. L is lower triangular, with zeros above. The bytes of L do
 not depend on the device. A matrix that is not positive definite is an error, which
 names the row.`,
-		Example:           `  tandem cholesky a.npy -o l.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.factor(ctx, "cholesky", args, out, nil, func(f factorizations) factorization { return f.cholesky })
-		}),
-	}
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newQR(a *app) *cobra.Command {
-	var out []string
-	var r string
-	cmd := &cobra.Command{
-		Use:   "qr A.npy -o Q.npy --r R.npy",
-		Short: "Factor a matrix as Q*R",
-		Long: `Qr factors A = Q*R by Householder's method, where A is M x N. With K the smaller of
+		example: `  tandem cholesky a.npy -o l.npy`,
+		files:   1,
+		choose:  func(f factorizations) factorization { return f.cholesky },
+	},
+	{
+		use:   "qr A.npy -o Q.npy --r R.npy",
+		short: "Factor a matrix as Q*R",
+		long: `Qr factors A = Q*R by Householder's method, where A is M x N. With K the smaller of
 M and N, Q is M x K, with orthogonal columns of length 1, and R is K x N, with zeros
 below the diagonal. The bytes of both do not depend on the device.`,
-		Example:           `  tandem qr a.npy -o q.npy --r r.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			qr := func(f factorizations) factorization { return f.qr }
-			return a.factor(ctx, "qr", args, out, []moreOutput{{"--r", "R", r}}, qr)
-		}),
-	}
-	cmd.Flags().StringVar(&r, "r", "", "file for R (required)")
-	cmd.MarkFlagFilename("r", "npy")
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newEigh(a *app) *cobra.Command {
-	var out []string
-	var vectors string
-	cmd := &cobra.Command{
-		Use:   "eigh A.npy -o W.npy --vectors V.npy",
-		Short: "Find the eigenvalues and eigenvectors of a symmetric matrix",
-		Long: `Eigh finds the eigenvalues of a symmetric matrix, of which the lower triangle is
+		example: `  tandem qr a.npy -o q.npy --r r.npy`,
+		files:   1,
+		more:    []moreOutput{{"r", "R", "R"}},
+		choose:  func(f factorizations) factorization { return f.qr },
+	},
+	{
+		use:   "eigh A.npy -o W.npy --vectors V.npy",
+		short: "Find the eigenvalues and eigenvectors of a symmetric matrix",
+		long: `Eigh finds the eigenvalues of a symmetric matrix, of which the lower triangle is
 read, in ascending order, and its eigenvectors, which are the columns of V. The bytes
 of both, signs too, do not depend on the device.`,
-		Example:           `  tandem eigh a.npy -o w.npy --vectors v.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			more := []moreOutput{{"--vectors", "the eigenvectors", vectors}}
-			return a.factor(ctx, "eigh", args, out, more, func(f factorizations) factorization { return f.eigh })
-		}),
-	}
-	cmd.Flags().StringVar(&vectors, "vectors", "", "file for the eigenvectors (required)")
-	cmd.MarkFlagFilename("vectors", "npy")
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newSVD(a *app) *cobra.Command {
-	var out []string
-	var u, vt string
-	cmd := &cobra.Command{
-		Use:   "svd A.npy -o S.npy --u U.npy --vt VT.npy",
-		Short: "Find the singular values and vectors of a matrix",
-		Long: `Svd factors A = U*diag(S)*VT, where A is M x N. With K the smaller of M and N, S is
+		example: `  tandem eigh a.npy -o w.npy --vectors v.npy`,
+		files:   1,
+		more:    []moreOutput{{"vectors", "the eigenvectors", "the eigenvectors"}},
+		choose:  func(f factorizations) factorization { return f.eigh },
+	},
+	{
+		use:   "svd A.npy -o S.npy --u U.npy --vt VT.npy",
+		short: "Find the singular values and vectors of a matrix",
+		long: `Svd factors A = U*diag(S)*VT, where A is M x N. With K the smaller of M and N, S is
 the K singular values in descending order, U is M x K and VT is K x N. The bytes of
 all, signs of vectors too, do not depend on the device.`,
-		Example:           `  tandem svd a.npy -o s.npy --u u.npy --vt vt.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			more := []moreOutput{{"--u", "U", u}, {"--vt", "VT", vt}}
-			return a.factor(ctx, "svd", args, out, more, func(f factorizations) factorization { return f.svd })
-		}),
-	}
-	cmd.Flags().StringVar(&u, "u", "", "file for the left singular vectors (required)")
-	cmd.Flags().StringVar(&vt, "vt", "", "file for the right singular vectors, in rows (required)")
-	cmd.MarkFlagFilename("u", "npy")
-	cmd.MarkFlagFilename("vt", "npy")
-	a.outputFlag(cmd, &out)
-	return cmd
-}
-
-func newSolve(a *app) *cobra.Command {
-	var out []string
-	cmd := &cobra.Command{
-		Use:   "solve A.npy B.npy -o X.npy",
-		Short: "Solve A*X = B",
-		Long: `Solve writes the solution X of A*X = B by the LU factorization, where A is N x N and
+		example: `  tandem svd a.npy -o s.npy --u u.npy --vt vt.npy`,
+		files:   1,
+		more: []moreOutput{
+			{"u", "U", "the left singular vectors"}, {"vt", "VT", "the right singular vectors, in rows"},
+		},
+		choose: func(f factorizations) factorization { return f.svd },
+	},
+	{
+		use:   "solve A.npy B.npy -o X.npy",
+		short: "Solve A*X = B",
+		long: `Solve writes the solution X of A*X = B by the LU factorization, where A is N x N and
 B is N x K. Both files hold one type. A file B of one dimension is a column, and so
 is X then. The bytes of X do not depend on the device. A singular matrix is an
 error, which names the pivot.`,
-		Example:           `  tandem solve a.npy b.npy -o x.npy`,
-		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: files(2, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.factor(ctx, "solve", args, out, nil, func(f factorizations) factorization { return f.solve })
-		}),
+		example: `  tandem solve a.npy b.npy -o x.npy`,
+		files:   2,
+		choose:  func(f factorizations) factorization { return f.solve },
+	},
+}
+
+func newFactor(a *app, c factorCommand) *cobra.Command {
+	var out []string
+	more := make([]string, len(c.more))
+	cmd := &cobra.Command{
+		Use:               c.use,
+		Short:             c.short,
+		Long:              c.long,
+		Example:           c.example,
+		Args:              cobra.ExactArgs(c.files),
+		ValidArgsFunction: files(c.files, "npy"),
+	}
+	cmd.RunE = a.runE(func(ctx context.Context, args []string) error {
+		return a.factor(ctx, cmd.Name(), c, args, out, more)
+	})
+	for i, m := range c.more {
+		cmd.Flags().StringVar(&more[i], m.flag, "", "file for "+m.help+" (required)")
+		cmd.MarkFlagFilename(m.flag, "npy")
 	}
 	a.outputFlag(cmd, &out)
 	return cmd
@@ -260,13 +231,9 @@ func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operan
 	return []resultWriter{resultOf(x, in[1].Shape...)}, luFlops(x.Rows, x.Rows) + 2*n*n*float64(x.Cols), nil
 }
 
-// A moreOutput is a file beside that of -o: its flag, and what it holds.
-type moreOutput struct{ flag, what, path string }
-
-// factor is what the commands of factorizations do: read, compute, write, report.
-func (a *app) factor(ctx context.Context, name string, paths, out []string, more []moreOutput,
-	choose func(factorizations) factorization,
-) error {
+// factor is what the commands of factorizations do: read, compute, write, report. more is the files
+// of c.more.
+func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, out, more []string) error {
 	start := time.Now()
 	if err := checkInputs(paths); err != nil {
 		return err
@@ -274,9 +241,9 @@ func (a *app) factor(ctx context.Context, name string, paths, out []string, more
 	if err := checkOutputs(out, 1); err != nil {
 		return err
 	}
-	for _, m := range more {
-		if m.path == "" || m.path == "-" {
-			return usagef("no file for %s: give %s FILE.npy", m.what, m.flag)
+	for i, m := range c.more {
+		if more[i] == "" || more[i] == "-" {
+			return usagef("no file for %s: give --%s FILE.npy", m.what, m.flag)
 		}
 	}
 	outs, err := a.createOutputs(ctx, out)
@@ -285,12 +252,13 @@ func (a *app) factor(ctx context.Context, name string, paths, out []string, more
 	}
 	defer func() { outs.abort() }()
 	taken := map[string]string{out[0]: "-o"}
-	for _, m := range more {
-		if other := taken[m.path]; other != "" {
-			return usagef("%s %s is the file of %s", m.flag, m.path, other)
+	for i, m := range c.more {
+		flag, path := "--"+m.flag, more[i]
+		if other := taken[path]; other != "" {
+			return usagef("%s %s is the file of %s", flag, path, other)
 		}
-		taken[m.path] = m.flag
-		o, err := createOutput(ctx, m.flag, m.path)
+		taken[path] = flag
+		o, err := createOutput(ctx, flag, path)
 		if err != nil {
 			return err
 		}
@@ -308,7 +276,7 @@ func (a *app) factor(ctx context.Context, name string, paths, out []string, more
 		}
 	}
 	rec := &record{Command: name, Inputs: fileRecords(in), onHost: true}
-	results, err := a.factorOn(ctx, in, choose(factorizationsIn(in[0].Type)), bar, rec)
+	results, err := a.factorOn(ctx, in, c.choose(factorizationsIn(in[0].Type)), bar, rec)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,9 @@ func (r reducer[D, T]) execute(ctx context.Context, a *app, in []operand, out *o
 		c := linalg.NewMatrix[D](shape[0], shape[1], nil)
 		start := time.Now()
 		err = array.ReduceContext(linalg.WithProgress(ctx, bar.at), s, r.op, c, matrix[T](in[0]))
-		rec.setReduction(s, in[0], time.Since(start))
+		took := time.Since(start)
+		rec.setDevices(s)
+		rec.setTimes(times{device: took, first: true, call: took}, 0, float64(in[0].Size()))
 		return c, err
 	})
 	if err != nil {
@@ -110,10 +112,4 @@ func (r reducer[D, T]) executeFiles(ctx context.Context, a *app, in []operand, l
 		func(ctx context.Context, s *linalg.Session, w io.WriterAt, o linalg.FileOptions) error {
 			return array.ReduceNPY[T](ctx, s, r.op, r.over, w, in[0].file, o)
 		})
-}
-
-// setReduction notes where a file was reduced, and how long it took.
-func (r *record) setReduction(s *linalg.Session, in operand, took time.Duration) {
-	r.setDevices(s)
-	r.setTimes(times{device: took, first: true, call: took}, 0, float64(in.Size()))
 }

@@ -70,10 +70,11 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a), newLU(a),
-		newCholesky(a), newQR(a), newEigh(a), newSVD(a),
-		newSolve(a), newRun(a), newConformance(a), newBench(a), newTune(a), newKernels(a),
-		newVersion(a))
+	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a), newRun(a),
+		newConformance(a), newBench(a), newTune(a), newKernels(a), newVersion(a))
+	for _, c := range factorCommands {
+		root.AddCommand(newFactor(a, c))
+	}
 	for _, op := range kernels.Elementwises() {
 		root.AddCommand(newElementwise(a, "", op))
 	}

@@ -1,9 +1,6 @@
 package host
 
-import (
-	"math"
-	"unsafe"
-)
+import "math"
 
 // RotationColumns is the columns of a matrix that [Rotate] takes.
 const RotationColumns = 16
@@ -26,8 +23,7 @@ func Rotate(st, rows []float64) {
 func rotateGo(st, rows []float64) {
 	for ; len(st) > 0; st, rows = st[2:], rows[RotationColumns:] {
 		s, t := st[0], st[1]
-		x := (*[RotationColumns]float64)(unsafe.Pointer(&rows[0]))
-		y := (*[RotationColumns]float64)(unsafe.Pointer(&rows[RotationColumns]))
+		x, y := (*[RotationColumns]float64)(rows), (*[RotationColumns]float64)(rows[RotationColumns:])
 		for i, u := range x {
 			v := y[i]
 			x[i] = math.FMA(s, math.FMA(-t, u, v), u)

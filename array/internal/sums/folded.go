@@ -89,9 +89,7 @@ func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 
 		x, _ = flat(x, x)
 	}
 	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
-		lanes := lanesFor(s.Info())
-		grid := backend.Grid2(min((outputs+lanes-1)/lanes, maxGroups), 1, lanes, 1)
-		return LaunchFoldFew[T, D](s, grid, f, r, c, x, cols > 1, mask, flip)
+		return LaunchFoldFew[T, D](s, gridOf(s.Info(), outputs), f, r, c, x, cols > 1, mask, flip)
 	}
 	l := newShape(s.Info(), x, rows, cols)
 	parts, err := linalg.NewArray[int64](s, 1, 2*outputs*l.parts)

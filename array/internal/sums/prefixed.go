@@ -70,6 +70,12 @@ func lanesFor(info backend.Info) int {
 	return 64
 }
 
+// gridOf is a work-item for each of n outputs, or for some of them, each with much to do.
+func gridOf(info backend.Info, n int) backend.Grid {
+	lanes := lanesFor(info)
+	return backend.Grid2(min((n+lanes-1)/lanes, maxGroups), 1, lanes, 1)
+}
+
 // workItems is how many work-items keep a device busy.
 func workItems(info backend.Info) int { return 4 * lanesFor(info) * max(1, info.ComputeUnits) }
 

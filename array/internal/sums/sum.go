@@ -114,7 +114,7 @@ func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
 	j Sum[S], r R, f F, p P,
 ) error {
-	info := j.C.Session().Info()
+	s := j.C.Session()
 	rows, cols := j.C.Dims()
 	height, width := j.X.Dims()
 	switch {
@@ -123,10 +123,8 @@ func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F ac
 	case rows > 1:
 		height = 1
 	}
-	lanes := lanesFor(info)
-	grid := backend.Grid2(min((rows*cols+lanes-1)/lanes, maxGroups), 1, lanes, 1)
-	return LaunchFew[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, j.Shift, height, width, cols > 1,
-		j.Over, j.Root, maskOf[I](j.Abs))
+	return LaunchFew[S, T, I](s, gridOf(s.Info(), rows*cols), f, p, r, j.C, j.X, j.Y, j.Shift, height, width,
+		cols > 1, j.Over, j.Root, maskOf[I](j.Abs))
 }
 
 // maskOf is the bits of numbers that count: all but the sign of magnitudes.
