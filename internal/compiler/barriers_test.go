@@ -127,7 +127,7 @@ func TestMissingBarriers(t *testing.T) {
 		}
 		cmd := exec.Command(binary, "opencl")
 		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+icd, "OCLGRIND_DATA_RACES=1",
-			"OCLGRIND_MAX_ERRORS=1000000", "TANDEM_CACHE=off")
+			"OCLGRIND_MAX_ERRORS=1000000", "OCLGRIND_NUM_THREADS=1", "TANDEM_CACHE=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(out), "no device") {
 			t.Fatal(err, string(out))
