@@ -184,6 +184,9 @@ type reducer[T Element] struct {
 	rows, cols int
 	read       func(ctx context.Context, memory *[]T, t tile) (linalg.Matrix[T], error) // into memory, if need be
 
+	share func(row, col int) (int, int) // where elements of a share lie in the matrix; nil for a whole one
+	block int                           // so many rows and columns of a share lie side by side
+
 	devices       []*linalg.Session
 	width, height int // of a tile
 }
@@ -229,26 +232,53 @@ func (r *reducer[T]) cut(memory int64) {
 	if r.over == OverColumns {
 		r.height = min(r.height, mostOutputs)
 	}
+	if r.share != nil && r.op.Index { // an index counts from where a tile begins, which lies in one block
+		r.width, r.height = divisor(r.block, r.width), divisor(r.block, r.height)
+	}
 }
 
-// reduceTo reduces on s, or on the default device, and gives the result to write, part by part.
-func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T], memory int64,
-	write func(part linalg.Matrix[D], row, col int) error,
-) (err error) {
-	_, indices := any(*new(D)).(int32)
-	if _, same := any(*new(D)).(T); r.op.Index && !indices || !r.op.Index && !same {
-		return argument(r.op.Name, fmt.Sprintf("a result of %T is not what it gives of %T", *new(D), *new(T)))
+// divisor is the largest divisor of n that is not above most.
+func divisor(n, most int) int {
+	d := min(n, most)
+	for n%d != 0 {
+		d--
 	}
+	return d
+}
+
+// checkResult says whether D is what a reduction gives of T.
+func checkResult[D, T Element](op *Reduction) error {
+	_, indices := any(*new(D)).(int32)
+	if _, same := any(*new(D)).(T); op.Index && !indices || !op.Index && !same {
+		return argument(op.Name, fmt.Sprintf("a result of %T is not what it gives of %T", *new(D), *new(T)))
+	}
+	return nil
+}
+
+// begin checks the reduction, and chooses tiles for s, or for the default device.
+func (r *reducer[T]) begin(s *linalg.Session, memory int64) error {
 	if err := r.check(); err != nil {
 		return err
 	}
 	if s == nil {
+		var err error
 		if s, err = linalg.Default(); err != nil {
 			return err
 		}
 	}
 	r.devices = s.Sessions()
 	r.cut(memory)
+	return nil
+}
+
+// reduceTo reduces on s, or on the default device, and gives the result to write, part by part.
+func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T], memory int64,
+	write func(part linalg.Matrix[D], row, col int) error,
+) error {
+	err := cmp.Or(checkResult[D, T](r.op), r.begin(s, memory))
+	if err != nil {
+		return err
+	}
 	rows, cols := r.over.dims(r.rows, r.cols)
 	switch r.over {
 	case OverRows:
@@ -271,16 +301,45 @@ func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T
 func reduceRegion[D, T Element](ctx context.Context, r *reducer[T], region tile, rows, cols int,
 	write func(part linalg.Matrix[D], row, col int) error,
 ) (err error) {
-	partials := make([]*sums.Partial[T], 0, len(r.devices))
-	defer func() {
-		for _, p := range partials {
-			err = cmp.Or(err, p.Free())
-		}
-	}()
+	partials, err := r.partials(ctx, region, rows*cols)
+	defer func() { err = cmp.Or(err, free(partials)) }()
+	if err != nil {
+		return err
+	}
+	m, err := result[D](r, rows, cols, partials)
+	if err != nil {
+		return err
+	}
+	return write(m, region.row, region.col)
+}
+
+// result is what all partials have together.
+func result[D, T Element](r *reducer[T], rows, cols int, partials []*sums.Partial[T]) (m linalg.Matrix[D], err error) {
+	c, err := linalg.NewArray[D](r.devices[0], rows, cols)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = cmp.Or(err, c.Free()) }()
+	if err := sums.Result(c, r.over.terms(r.rows, r.cols), partials); err != nil {
+		return m, err
+	}
+	return c.Download()
+}
+
+func free[T Element](partials []*sums.Partial[T]) (err error) {
+	for _, p := range partials {
+		err = cmp.Or(err, p.Free())
+	}
+	return err
+}
+
+// partials reduces a region to outputs, on each device what it has taken of it. They are to be
+// freed, after an error too.
+func (r *reducer[T]) partials(ctx context.Context, region tile, outputs int) (partials []*sums.Partial[T], err error) {
 	for _, d := range r.devices {
-		p, err := sums.NewPartial[T](d, r.op.kind, rows*cols)
+		p, err := sums.NewPartial[T](d, r.op.kind, outputs)
 		if err != nil {
-			return err
+			return partials, err
 		}
 		partials = append(partials, p)
 	}
@@ -299,22 +358,7 @@ func reduceRegion[D, T Element](ctx context.Context, r *reducer[T], region tile,
 	}
 	work(0, linalg.Progress(ctx))
 	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	c, err := linalg.NewArray[D](r.devices[0], rows, cols)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, c.Free()) }()
-	if err := sums.Result(c, r.over.terms(r.rows, r.cols), partials); err != nil {
-		return err
-	}
-	m, err := c.Download()
-	if err != nil {
-		return err
-	}
-	return write(m, region.row, region.col)
+	return partials, errors.Join(errs...)
 }
 
 // tiles are those of a region.
@@ -370,11 +414,16 @@ func (r *reducer[T]) work(ctx context.Context, s *linalg.Session, p *sums.Partia
 
 // part is what tile t of a region adds to its outputs; x has its elements.
 func (r *reducer[T]) part(x *Array[T], region, t tile) sums.Part[T] {
+	row, col := t.row, t.col
+	if r.share != nil {
+		row, col = r.share(row, col)
+	}
 	switch r.over {
 	case OverRows:
-		return sums.Part[T]{X: x, Rows: 1, Cols: t.cols, Base: t.row, Width: 1, Pitch: 1}
+		first := t.col - region.col
+		return sums.Part[T]{X: x, Rows: 1, Cols: t.cols, First: first, Base: row, Width: 1, Pitch: 1}
 	case OverColumns:
-		return sums.Part[T]{X: x, Rows: t.rows, Cols: 1, First: t.row - region.row, Base: t.col, Width: t.cols}
+		return sums.Part[T]{X: x, Rows: t.rows, Cols: 1, First: t.row - region.row, Base: col, Width: t.cols}
 	}
-	return sums.Part[T]{X: flat(x), Rows: 1, Cols: 1, Base: t.row*r.cols + t.col, Width: t.cols, Pitch: r.cols}
+	return sums.Part[T]{X: flat(x), Rows: 1, Cols: 1, Base: row*r.cols + col, Width: t.cols, Pitch: r.cols}
 }

@@ -1,5 +1,5 @@
-// Package cluster multiplies, transposes, adds and scales matrices that the processes of an MPI job
-// hold together, with the bits of one process.
+// Package cluster multiplies, transposes, adds, scales and reduces matrices that the processes of an
+// MPI job hold together, with the bits of one process.
 //
 // # Starting
 //
@@ -33,7 +33,8 @@
 // holds the element, and k ascends: products are computed by SUMMA (van de Geijn and Watts, 1997),
 // in which a panel of A's columns and a panel of B's rows at a time are sent along the rows and the
 // columns of the grid. So a result does not depend on the number of ranks, the shape of the grid or
-// the size of the blocks. MPI's own reductions are never used.
+// the size of the blocks. A reduction's exact sums are integers, which meet in any order, and are
+// rounded once. MPI's own reductions are never used.
 //
 // # Errors
 //

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/mpitest"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -76,11 +78,25 @@ func printDigest(ctx context.Context, c *Comm) error {
 			}
 			sum.Write(backend.Bytes(p.Data))
 		}
+		if err := reduceAll(ctx, g, s); err != nil {
+			return err
+		}
 	}
 	if c.Rank() == 0 {
 		fmt.Println(c.Library(), "digest", hex.EncodeToString(sum.Sum(nil)))
 	}
 	return nil
+}
+
+// reduceAll compares sums and indices with those of one process.
+func reduceAll(ctx context.Context, g *Grid, s *linalg.Session) error {
+	a := random[float32](60, 70, 5)
+	da, err := Scatter(ctx, g, 0, only(g.Comm(), a))
+	for over := array.OverAll; over <= array.OverColumns && err == nil; over++ {
+		err = cmp.Or(compareReduced[float32](ctx, s, array.Reductions()[0], over, a, da),
+			compareReduced[int32](ctx, s, array.Reductions()[5], over, a, da))
+	}
+	return err
 }
 
 // digestProduct is (A*B)', whose bits it compares with those of one process.

@@ -175,7 +175,7 @@ var rules = []rule{
 	{
 		pkg: "cluster",
 		may: []string{
-			"backend", "cluster/internal/mpi", "element", "kernels", "linalg", "internal/host", "internal/npy",
+			"array", "backend", "cluster/internal/mpi", "element", "kernels", "linalg", "internal/host", "internal/npy",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},

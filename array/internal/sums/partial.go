@@ -46,6 +46,31 @@ func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*P
 // Free releases the memory, once the commands that use it are done.
 func (p *Partial[T]) Free() error { return p.state.Free() }
 
+// State waits for the parts, and returns what they come to, for NewPartialsOf on any device.
+func (p *Partial[T]) State() ([]int64, error) {
+	m, err := p.state.Download()
+	return m.Data, err
+}
+
+// NewPartialsOf is reductions that have come to so much: states of as many outputs, one after the
+// other.
+func NewPartialsOf[T linalg.Element](s *linalg.Session, kind Kind, outputs int, states []int64,
+) (partials []*Partial[T], err error) {
+	for len(states) > 0 {
+		p, err := NewPartial[T](s, kind, outputs)
+		if err != nil {
+			return partials, err
+		}
+		partials = append(partials, p)
+		rows, cols := p.state.Dims()
+		if err := p.state.CopyFrom(linalg.NewMatrix(rows, cols, states[:rows*cols])); err != nil {
+			return partials, err
+		}
+		states = states[rows*cols:]
+	}
+	return partials, nil
+}
+
 // folds tells whether integers are folded: all but sums of floats.
 func (p *Partial[T]) folds() bool {
 	_, isInt := any(*new(T)).(int32)
