@@ -1,5 +1,5 @@
-// Package cluster multiplies, transposes, adds, scales and reduces matrices that the processes of an
-// MPI job hold together, with the bits of one process.
+// Package cluster multiplies, transposes, adds, scales and reduces matrices that the processes of
+// an MPI job hold together, with the bits of one process.
 //
 // # Starting
 //
