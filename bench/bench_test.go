@@ -113,7 +113,7 @@ func BenchmarkTranspose(b *testing.B) {
 	r := &runner{ctx: b.Context(), s: open(b)}
 	for _, n := range []int{256, 2048} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			list, err := r.transposeContenders(n)
+			list, err := transposeContenders[int32](r, n)
 			b.Cleanup(func() { closeAll(list) })
 			if err != nil {
 				b.Fatal(err)

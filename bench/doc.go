@@ -14,7 +14,9 @@
 //   - A sample is the time of as many runs as last 20 ms, divided by their number, after a run that
 //     is not counted. Before each sample the process rests, because threads of some libraries spin
 //     for a while after a call.
-//   - A figure is the median of the samples. The fastest and the slowest stand beside it.
+//   - A figure is the median of the samples. The fastest and the slowest stand beside it. With
+//     Options.Steady there are up to four times as many samples, until their quartiles lie within
+//     5 % of the median, or the report says that they do not.
 //   - Peaks are measured, too: by a kernel that does nothing but fused multiply-adds, and by
 //     copies. Nothing is taken from data sheets.
 //

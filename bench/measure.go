@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,12 @@ type timing struct {
 	sample time.Duration // that a sample lasts at least
 	rest   time.Duration // before each sample
 	limit  time.Duration // of a single run
+	steady bool          // rounds go on, up to four times as many, until all spreads are below steadySpread
 }
+
+// steadySpread is how far apart the quartiles of steady samples lie at most, as a fraction of the
+// median.
+const steadySpread = 0.05
 
 // maxRuns bounds the runs of a sample: a queue should not grow without bound.
 const maxRuns = 10000
@@ -47,28 +53,50 @@ func (t *timing) measure(ctx context.Context, row *Row, list []*contender) error
 		}
 	}
 	runtime.GC() // what the checks used should not be collected during the samples
-	for round := range t.rounds {
-		for j := range live {
-			i := live[(round+j)%len(live)]
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			e := &row.Entries[i]
-			if e.Status != OK {
-				continue
-			}
-			s, err := t.take(list[i], e.Runs)
-			if err != nil {
-				e.fail(Failed, err.Error())
-				continue
-			}
-			e.Seconds = append(e.Seconds, s)
+	for round := 0; round < t.rounds || t.steady && round < 4*t.rounds && row.unsteady() != ""; round++ {
+		if err := t.round(ctx, row, list, live, round); err != nil {
+			return err
 		}
 	}
 	for _, i := range live {
 		row.Entries[i].summarize(row.Work)
 	}
 	return nil
+}
+
+// round takes a sample of each contender; each round begins with another one.
+func (t *timing) round(ctx context.Context, row *Row, list []*contender, live []int, round int) error {
+	for j := range live {
+		i := live[(round+j)%len(live)]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e := &row.Entries[i]
+		if e.Status != OK {
+			continue
+		}
+		s, err := t.take(list[i], e.Runs)
+		if err != nil {
+			e.fail(Failed, err.Error())
+			continue
+		}
+		e.Seconds = append(e.Seconds, s)
+	}
+	return nil
+}
+
+// unsteady says which entries have a spread that is too large, "" if none has. Textbook kernels do
+// not count.
+func (r *Row) unsteady() string {
+	var list []string
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Status == OK && e.Name != nameNaive && e.Name != nameTiled {
+			if s := quartiles(e.Seconds); s > steadySpread {
+				list = append(list, fmt.Sprintf("%s by %s", e.title(), formatPercent(s)))
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func (e *Entry) fail(status, note string) {

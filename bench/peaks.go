@@ -85,7 +85,7 @@ func (r *runner) copyPeak() error {
 	}
 	work := 2 * 4 * float64(n) * float64(n)
 	row := Row{Work: work}
-	all, err := r.transposeContenders(n)
+	all, err := transposeContenders[int32](r, n)
 	defer func() { closeAll(all) }()
 	if err != nil {
 		return fmt.Errorf("copy bandwidth: %w", err)

@@ -59,6 +59,13 @@ type blasTable struct {
 		beta float64, c unsafe.Pointer, ldc int32) `sym:"cblas_dgemm"`
 }
 
+// envThreadTimeout is how long threads of OpenBLAS look for work after a call, as a power of two of
+// cycles: by default 26 ms, which they take from what is measured next.
+const (
+	envThreadTimeout = "OPENBLAS_THREAD_TIMEOUT"
+	threadTimeout    = "16"
+)
+
 // envCoreType chooses OpenBLAS's kernels. Older versions take new processors with AVX-512 for
 // Haswell, and use half of them.
 const envCoreType = "OPENBLAS_CORETYPE"
@@ -73,6 +80,9 @@ func openBLAS(threads int) *library {
 	const name = "OpenBLAS"
 	if os.Getenv(envCoreType) == "" && host.InstructionSet() == "avx512" {
 		os.Setenv(envCoreType, "SKYLAKEX")
+	}
+	if os.Getenv(envThreadTimeout) == "" {
+		os.Setenv(envThreadTimeout, threadTimeout)
 	}
 	lib, err := dl.Open(openBLASNames()...)
 	if err != nil {

@@ -5,33 +5,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// numpyProgram multiplies int32 matrices with NumPy, on command: "load m n k" with A and B behind
-// it, "run r" that multiplies r times, "fill v" that fills C with v, and "get" that answers with C.
-// Each command is answered with a line when it is done.
+// numpyProgram multiplies matrices with NumPy, on command: "load type m n k" with A and B behind it,
+// "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes C a
+// matrix of v, and "get" that answers with C. Each command is answered with a line when it is done.
 const numpyProgram = `
 import sys, numpy
 into, out = sys.stdin.buffer, sys.stdout.buffer
-def matrix(rows, cols):
-    return numpy.frombuffer(into.read(4*rows*cols), numpy.int32).reshape(rows, cols)
+def matrix(type, rows, cols):
+    type = numpy.dtype(type.decode())
+    return numpy.frombuffer(into.read(type.itemsize*rows*cols), type).reshape(rows, cols)
 out.write(('numpy %s, python %s\n' % (numpy.__version__, sys.version.split()[0])).encode())
 out.flush()
 for line in into:
     what, *v = line.split()
-    v = [int(x) for x in v]
     if what == b'load':
-        a, b = matrix(v[0], v[2]), matrix(v[2], v[1])
-        c = numpy.zeros((v[0], v[1]), numpy.int32)
+        m, n, k = (int(x) for x in v[1:])
+        a, b = matrix(v[0], m, k), matrix(v[0], k, n)
     elif what == b'run':
-        for _ in range(v[0]):
-            numpy.matmul(a, b, out=c)
+        for _ in range(int(v[0])):
+            c = a @ b
     elif what == b'fill':
-        c.fill(v[0])
+        c = numpy.full((m, n), v[0].decode(), a.dtype)
     out.write(b'ok\n')
     if what == b'get':
         out.write(c.tobytes())
@@ -46,8 +49,8 @@ type numpyProcess struct {
 	out *bufio.Reader
 }
 
-// openNumPy starts the first Python that has NumPy. It is a peer for int32 alone: floats it hands
-// to a BLAS.
+// openNumPy starts the first Python that has NumPy. Floats it hands to a BLAS, mostly an OpenBLAS of
+// its own.
 func openNumPy() *library {
 	const name = "NumPy"
 	var reasons []error
@@ -59,8 +62,9 @@ func openNumPy() *library {
 		}
 		return &library{
 			info: PeerInfo{Name: name, Loaded: true, Detail: version +
-				", its int32 product, which uses one thread, in a process of its own"},
-			place: "host", apart: true, int32: p.load, close: p.close,
+				", a @ b in a process of its own; int32 on one thread"},
+			place: "host", apart: true, close: p.close,
+			float32: loadNumPy[float32](p), float64: loadNumPy[float64](p), int32: loadNumPy[int32](p),
 		}
 	}
 	return absent(name, errors.Join(reasons...))
@@ -68,6 +72,7 @@ func openNumPy() *library {
 
 func startNumPy(python string) (p *numpyProcess, version string, err error) {
 	p = &numpyProcess{cmd: exec.Command(python, "-c", numpyProgram)}
+	p.cmd.Env = append(os.Environ(), envThreadTimeout+"="+threadTimeout)
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, "", err
 	}
@@ -110,20 +115,22 @@ func (p *numpyProcess) command(line string, data ...[]byte) error {
 	return err
 }
 
-func (p *numpyProcess) load(x problem[int32]) (*job, error) {
-	if err := p.command(fmt.Sprintf("load %d %d %d", x.m, x.n, x.k), backend.Bytes(x.a),
-		backend.Bytes(x.b)); err != nil {
-		return nil, err
-	}
-	return &job{
-		run: func(runs int) error { return p.command(fmt.Sprintf("run %d", runs)) },
-		put: func() error { return p.command(fmt.Sprintf("fill %d", poison[int32]())) },
-		get: func() error {
-			if err := p.command("get"); err != nil {
+func loadNumPy[T linalg.Element](p *numpyProcess) func(x problem[T]) (*job, error) {
+	return func(x problem[T]) (*job, error) {
+		load := fmt.Sprintf("load %s %d %d %d", element.TypeOf[T]().NumPy(), x.m, x.n, x.k)
+		if err := p.command(load, backend.Bytes(x.a), backend.Bytes(x.b)); err != nil {
+			return nil, err
+		}
+		return &job{
+			run: func(runs int) error { return p.command(fmt.Sprintf("run %d", runs)) },
+			put: func() error { return p.command(fmt.Sprintf("fill %v", poison[T]())) },
+			get: func() error {
+				if err := p.command("get"); err != nil {
+					return err
+				}
+				_, err := io.ReadFull(p.out, backend.Bytes(x.c))
 				return err
-			}
-			_, err := io.ReadFull(p.out, backend.Bytes(x.c))
-			return err
-		},
-	}, nil
+			},
+		}, nil
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // NumPy computes the product, in memory that the check has filled before.
@@ -13,8 +15,14 @@ func TestNumPy(t *testing.T) {
 		t.Skip(l.info.Detail)
 	}
 	defer l.close()
+	testNumPy[int32](t, l)
+	testNumPy[float32](t, l)
+	testNumPy[float64](t, l)
+}
+
+func testNumPy[T linalg.Element](t *testing.T, l *library) {
 	for _, d := range []shape{{m: 3, n: 4, k: 5}, {m: 40, n: 1, k: 17}} {
-		p := randomProblem[int32](d.m, d.n, d.k)
+		p := randomProblem[T](d.m, d.n, d.k)
 		ref := newReference(p, checkOperations())
 		c, err := ofLibrary(&runner{ctx: t.Context()}, l, p, ref, 1)
 		if err != nil {
@@ -23,7 +31,7 @@ func TestNumPy(t *testing.T) {
 		if check, err := c.check(); err != nil || check.Wrong != 0 || check.Elements != d.m*d.n {
 			t.Errorf("%+v: %+v, %v", d, check, err)
 		}
-		ref.want[0]++
+		ref.want[0] += 1
 		if check, err := c.check(); err != nil || check.Wrong != 1 {
 			t.Errorf("%+v, with another reference: %+v, %v", d, check, err)
 		}

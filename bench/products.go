@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -45,8 +47,16 @@ func (r *runner) addProduct(row Row, list []*contender) error {
 	if err := r.measure(r.ctx, &row, list); err != nil {
 		return err
 	}
+	r.noteSpread(&row)
 	r.report.Products = append(r.report.Products, row)
 	return nil
+}
+
+// noteSpread says where samples were to be steady and are not.
+func (r *runner) noteSpread(row *Row) {
+	if list := row.unsteady(); r.steady && list != "" {
+		r.note("%s: after %d rounds the quartiles still differ: %s", row.Title(), 4*r.rounds, list)
+	}
 }
 
 // setupFailed notes a row that could not be made ready: one for which the device has too little
@@ -118,6 +128,7 @@ const (
 	nameTiled = "tiled"
 	nameFast  = "fast"
 	nameHost  = "linalg.MatMul"
+	nameInto  = "linalg.Gemm"
 	nameCPU   = "cpu device"
 	nameTwin  = "through OpenCL" // the same GPU
 )
@@ -134,7 +145,7 @@ func productContenders[T linalg.Element](
 	}
 	naive := d.contender(nameNaive, d.launch(kernels.MatMulNaive(t), kernels.NaiveGrid(p.m, p.n)))
 	tiled := d.contender(nameTiled, d.launch(kernels.MatMulTiled(t), kernels.TiledGrid(p.m, p.n)))
-	list = append(list, naive, tiled, d.contender(nameFast, d.mul), hostToHost(r, p, ref))
+	list = append(list, naive, tiled, d.contender(nameFast, d.mul), hostToHost(r, p, ref), into(r, p, ref))
 	naive.close = d.free
 	for _, c := range []*contender{naive, tiled} {
 		if err := predictWithin[T](r, c, work, min(r.limit, textbookLimit)); err != nil {
@@ -273,6 +284,25 @@ func hostToHost[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *c
 	}
 }
 
+// into is linalg.Gemm: copies, where the device needs them, and the result in the same memory again.
+func into[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *contender {
+	a, b := linalg.NewMatrix(p.m, p.k, p.a), linalg.NewMatrix(p.k, p.n, p.b)
+	c := linalg.NewMatrix(p.m, p.n, p.c)
+	run := func(runs int) error {
+		for range runs {
+			if err := linalg.GemmContext(r.ctx, r.s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return &contender{name: nameInto, place: "host", run: run, check: func() (Check, error) {
+		fill(p.c, poison[T]())
+		err := run(1)
+		return ref.exact(p.c), err
+	}}
+}
+
 // ofLibrary is a library's product; nil where it is not loaded or has none of the type.
 func ofLibrary[T linalg.Element](
 	r *runner, l *library, p problem[T], ref *reference[T], work float64,
@@ -351,8 +381,8 @@ func (r *runner) learn(row *Row) {
 // Title names the row: "float32 product 1024x1024x1024".
 func (r *Row) Title() string {
 	switch {
-	case r.Experiment == "transpose":
-		return fmt.Sprintf("%s transpose %dx%d", r.Type, r.M, r.N)
+	case r.K == 0:
+		return fmt.Sprintf("%s %s %dx%d", r.Type, r.Experiment, r.M, r.N)
 	case r.Batch > 0:
 		return fmt.Sprintf("%s batch of %d products %dx%dx%d", r.Type, r.Batch, r.M, r.K, r.N)
 	}

@@ -31,6 +31,10 @@ type Report struct {
 	Notes       []string    `json:"notes"` // what was left out, and why
 	LoadAtStart []float64   `json:"load_average_at_start"`
 	LoadAtEnd   []float64   `json:"load_average_at_end"`
+	MHzAtStart  float64     `json:"mhz_at_start,omitempty"` // the mean of the cores; absent where it is not known
+	MHzAtEnd    float64     `json:"mhz_at_end,omitempty"`
+	Stolen      float64     `json:"stolen,omitempty"` // the fraction of the time that the machine's host gave to others
+	Fallen      []string    `json:"fallen,omitempty"` // of CompareWith: what is slower than in an earlier report
 
 	failed []string // of scaling, where no entry keeps it
 }
@@ -118,11 +122,11 @@ const (
 
 // A Row compares contenders on one problem.
 type Row struct {
-	Experiment string  `json:"experiment"` // "product" or "transpose"
+	Experiment string  `json:"experiment"` // "product", "transpose", "add" or "scale"
 	Type       string  `json:"type"`
 	M          int     `json:"m"`               // rows of A
 	N          int     `json:"n"`               // columns of B; of A for a transpose
-	K          int     `json:"k"`               // columns of A; 0 for a transpose
+	K          int     `json:"k"`               // columns of A; 0 for what is no product
 	Batch      int     `json:"batch,omitempty"` // number of products, where it is a batch
 	Work       float64 `json:"work"`
 	Unit       string  `json:"unit"` // of Rate: 10^9 of Work a second

@@ -29,6 +29,7 @@ type Options struct {
 	Scaling bool           // the cost over the size and the number of threads, in place of everything else
 	Quick   bool           // small sizes and short samples: whether everything works, not how fast it is
 	Rounds  int            // samples of a contender, odd; 0: 7, or 5 with Quick
+	Steady  bool           // up to four times as many, until the quartiles of each lie within 5 % of its median
 	Limit   time.Duration  // what is not begun by then is left out; 0: 20 minutes
 
 	// Progress, if not nil, learns what begins, and how much of all is done.
@@ -90,8 +91,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
 		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{},
 		Transposes: []Row{}, Scaling: []Curve{}, Notes: []string{},
-		LoadAtStart: loadAverage(),
+		LoadAtStart: loadAverage(), MHzAtStart: megahertz(),
 	}
+	stolen := stolenTime()
 	if !r.o.Scaling { // before anything else is compiled or loaded
 		if err := r.firstCalls(); err != nil {
 			return nil, err
@@ -108,7 +110,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := work(); err != nil {
 		return nil, err
 	}
-	r.report.LoadAtEnd = loadAverage()
+	r.report.LoadAtEnd, r.report.MHzAtEnd = loadAverage(), megahertz()
+	r.report.Stolen = stolenTime().since(stolen)
 	r.report.Seconds = time.Since(start).Seconds()
 	return r.report, nil
 }
@@ -124,6 +127,7 @@ func (r *runner) setMethod() {
 	if r.o.Rounds != 0 {
 		r.rounds = r.o.Rounds
 	}
+	r.steady = r.o.Steady
 	if r.o.Types == nil {
 		r.o.Types = element.Types()
 	}
@@ -221,20 +225,26 @@ func (r *runner) closeAll() {
 // experiments runs everything but the first calls.
 func (r *runner) experiments() error {
 	shapes, transposes := r.shapes(), r.transposeSizes()
-	r.done, r.steps = 0, 1+len(r.o.Types)*(2+len(shapes))+len(transposes)
+	r.done, r.steps = 0, 1+len(r.o.Types)*(5+len(shapes))+len(transposes)-1
 	if err := r.copyPeak(); err != nil {
 		return err
 	}
-	for _, n := range transposes {
-		if err := r.transpose(n); err != nil {
+	for _, n := range transposes[1:] { // of one type: the others move bits in the same way
+		if err := in(element.Int32).transposes(r, n); err != nil {
 			return err
 		}
 	}
 	for _, t := range r.o.Types {
 		if !kernels.Supports(ptr(r.s.Info()), t) {
 			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
-			r.done += 2 + len(shapes)
+			r.done += 5 + len(shapes)
 			continue
+		}
+		if err := in(t).transposes(r, transposes[0]); err != nil {
+			return err
+		}
+		if err := in(t).elementwise(r, transposes[0]); err != nil {
+			return err
 		}
 		if err := r.ofType(t, shapes); err != nil {
 			return err
@@ -307,7 +317,7 @@ type shape struct{ m, n, k, count int }
 // batch.
 func (r *runner) shapes() (list []shape) {
 	gpu := r.s.Info().GPU
-	squares, odd := []int{16, 32, 64, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}
+	squares, odd := []int{8, 16, 32, 64, 128, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}
 	long, batch := 2048, shape{64, 64, 64, 256}
 	switch {
 	case r.o.Quick:

@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 		if bad := r.Failures(); len(bad) > 0 {
 			t.Errorf("failures: %q", bad)
 		}
-		if len(r.Products) != 6 || len(r.Transposes) != 1 || len(r.SmallCalls) != 3 || len(r.FirstCalls) != 1 ||
+		if len(r.Products) != 6 || len(r.Transposes) != 9 || len(r.SmallCalls) != 3 || len(r.FirstCalls) != 1 ||
 			len(r.Peaks) != 4 {
 			t.Fatalf("%d products, %d transposes, %d small calls, %d first calls, %d peaks; notes %q",
 				len(r.Products), len(r.Transposes), len(r.SmallCalls), len(r.FirstCalls), len(r.Peaks), r.Notes)
@@ -306,7 +306,7 @@ func TestLimit(t *testing.T) {
 	o := small("cpu")
 	o.Limit = 1
 	r := mustRun(t, o)
-	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+2*(2+2)+1 {
+	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+2*(5+2) {
 		t.Errorf("%d products, %d transposes, notes %q", len(r.Products), len(r.Transposes), r.Notes)
 	}
 	checkReport(t, r)

@@ -22,3 +22,10 @@ func Summarize(samples []float64) Summary {
 	n := len(s)
 	return Summary{Median: s[(n-1)/2]/2 + s[n/2]/2, Min: s[0], Max: s[n-1]}
 }
+
+// quartiles is how far apart the quartiles of samples lie, as a fraction of the median.
+func quartiles(samples []float64) float64 {
+	s := slices.Sorted(slices.Values(samples))
+	n := len(s)
+	return (s[3*n/4] - s[n/4]) / s[n/2]
+}

@@ -29,6 +29,7 @@ var ratios = []ratioOf{
 	{nameCPU, "NumPy"},
 	{nameHost, "gonum"},
 	{nameHost, "NumPy"},
+	{nameInto, "OpenBLAS"},
 	{nameFast, nameCopy},
 	{nameFast, nameMemcpy},
 	{nameCPU, nameMemcpy},
@@ -60,6 +61,13 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for i := range r.Scaling {
 		fmt.Fprintf(&b, "- %s\n", r.Scaling[i].describe())
 	}
+	fmt.Fprintf(&b, "- %s\n", r.state())
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "- %s\n", n)
+	}
+	for _, f := range r.fell() {
+		fmt.Fprintf(&b, "- %s\n", f)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -90,18 +98,15 @@ func ratioTable(b *strings.Builder, rows []Row, ofPeak string) {
 		}
 		cells := []string{r.Title(), formatRate(fast.Rate) + " " + r.Unit, formatPercent(fast.OfPeak)}
 		for _, x := range columns {
-			cells = append(cells, ratioCell(r.find(x.name), r.find(x.against)))
+			cell := ""
+			if ratio, ok := x.of(r); ok {
+				cell = fmt.Sprintf("%.3g", ratio)
+			}
+			cells = append(cells, cell)
 		}
 		line(cells)
 	}
 	b.WriteString("\n")
-}
-
-func ratioCell(e, against *Entry) string {
-	if e == nil || against == nil || against.Rate == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.3g", e.Rate/against.Rate)
 }
 
 // smoothFrom is the size from which a curve should have no jumps: tiles are small beside it.

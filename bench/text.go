@@ -25,6 +25,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
+	for _, f := range r.fell() {
+		fmt.Fprintf(&b, "%s\n", f)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -34,9 +37,9 @@ func (r *Report) writeHead(b *strings.Builder) {
 	line("device", "%s:%d  %s (%s), %s",
 		r.Device.Driver, r.Device.Index, r.Device.Name, r.Device.Platform, r.Device.Version)
 	m := r.Machine
-	line("machine", "%s, %d of %d cores, %s; %s %s/%s; load %s before, %s after", m.CPU, m.GoMaxProcs, m.Cores,
-		m.InstructionSet, m.Go, m.OS, m.Arch,
-		formatLoad(r.LoadAtStart), formatLoad(r.LoadAtEnd))
+	line("machine", "%s, %d of %d cores, %s; %s %s/%s", m.CPU, m.GoMaxProcs, m.Cores, m.InstructionSet, m.Go, m.OS,
+		m.Arch)
+	line("state", "%s", r.state())
 	line("tuning", "%s", r.Tuning)
 	for _, p := range r.Peers {
 		state := "not used: "
@@ -55,6 +58,18 @@ func (r *Report) writeHead(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n")
+}
+
+// state is the machine's while it was measured.
+func (r *Report) state() string {
+	text := fmt.Sprintf("load %s before, %s after", formatLoad(r.LoadAtStart), formatLoad(r.LoadAtEnd))
+	if r.MHzAtStart > 0 {
+		text += fmt.Sprintf("; %.0f MHz before, %.0f after", r.MHzAtStart, r.MHzAtEnd)
+	}
+	if r.Stolen > 0 {
+		text += fmt.Sprintf("; %s of the time taken by other machines", formatPercent(r.Stolen))
+	}
+	return text
 }
 
 func formatLoad(load []float64) string {

@@ -16,11 +16,12 @@ const (
 	nameMemcpy = "memcpy on all cores"
 )
 
-// transpose measures the transpose of an int32 matrix of n by n, beside copies of as many bytes.
-func (r *runner) transpose(n int) error {
+// transposes measures the transpose of a matrix of n by n, beside copies of as many bytes.
+func transposes[T linalg.Element](r *runner, n int) error {
+	t := element.TypeOf[T]()
 	row := Row{
-		Experiment: "transpose", Type: element.Int32.String(), M: n, N: n, Work: 2 * 4 * float64(n) * float64(n),
-		Unit: "GB/s",
+		Experiment: "transpose", Type: t.String(), M: n, N: n,
+		Work: 2 * float64(t.Size()) * float64(n) * float64(n), Unit: "GB/s",
 	}
 	if !r.step(row.Title()) {
 		return nil
@@ -29,7 +30,7 @@ func (r *runner) transpose(n int) error {
 		r.note("%s: left out, as it does not fit the memory", row.Title())
 		return nil
 	}
-	list, err := r.transposeContenders(n)
+	list, err := transposeContenders[T](r, n)
 	defer func() { closeAll(list) }()
 	if err != nil {
 		return r.setupFailed(&r.report.Transposes, row, err)
@@ -37,6 +38,12 @@ func (r *runner) transpose(n int) error {
 	if err := r.measure(r.ctx, &row, list); err != nil {
 		return err
 	}
+	r.addMoved(row)
+	return nil
+}
+
+// addMoved adds a row to the report whose contenders are compared with the best copy.
+func (r *runner) addMoved(row Row) {
 	best := 0.0
 	for _, name := range []string{nameCopy, nameMemcpy} {
 		if e := row.find(name); e != nil {
@@ -48,8 +55,8 @@ func (r *runner) transpose(n int) error {
 			row.Entries[i].OfPeak = row.Entries[i].Rate / best
 		}
 	}
+	r.noteSpread(&row)
 	r.report.Transposes = append(r.report.Transposes, row)
-	return nil
 }
 
 // A transposition is a matrix of n by n on the device, room for its transpose, and the same in host
@@ -86,23 +93,24 @@ func transpositionOf[T linalg.Element](s *linalg.Session, n int, src, dst []T) (
 	return t, nil
 }
 
-func (r *runner) transposeContenders(n int) (list []*contender, err error) {
-	t, err := newTransposition[int32](r.s, n)
+func transposeContenders[T linalg.Element](r *runner, n int) (list []*contender, err error) {
+	t, err := newTransposition[T](r.s, n)
 	if err != nil {
 		return nil, err
 	}
-	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(element.Int32), kernels.NaiveGrid(n, n)))
+	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(element.TypeOf[T]()), kernels.NaiveGrid(n, n)))
 	first.close = t.free
 	list = []*contender{
 		first,
 		t.contender(nameTiled, true,
-			t.launch(kernels.TransposeTiled(element.Int32), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
+			t.launch(kernels.TransposeTiled(element.TypeOf[T]()),
+				kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
 		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
 		t.contender(nameCopy, false,
 			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
 	}
 	for _, o := range r.others() {
-		if !r.fits(4, 4*float64(n)*float64(n)) {
+		if !r.fits(4, float64(element.TypeOf[T]().Size())*float64(n)*float64(n)) {
 			continue
 		}
 		x, err := transpositionOf(o.s, n, t.src, t.dst)

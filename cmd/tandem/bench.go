@@ -20,6 +20,7 @@ import (
 // benchFlags are the flags of tandem bench.
 type benchFlags struct {
 	output, plot string
+	against      string
 	table        bool
 	sizes        []int
 	types        []string
@@ -54,6 +55,11 @@ With --model it measures instead how products would be shared out to devices tha
 there are not: copies and work take the time that given links and rates would, and
 nothing is computed. What this machine copies within its memory takes its time.
 
+With --steady a row is measured up to four times as long, until the quartiles of
+its samples lie within 5 % of their median, or the report says that they do not.
+With --against it names the ratios that have fallen by more than a tenth since an
+earlier report: a row of Tandem's to another's in the same run.
+
 Contenders take turns, each result is checked, and a figure is the median of the
 samples. It takes minutes and wants the machine for itself. A wrong result of
 Tandem makes the exit code 1; a wrong one of another library is shown, without
@@ -61,6 +67,7 @@ figures.`,
 		Example: `  tandem bench --peers
   tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json
   tandem bench --peers --table -o out.json --plot plots
+  tandem bench --peers --steady --table -o now.json --against last.json
   tandem bench --scaling --type f4 --plot plots
   tandem bench --model 25:60,25:60,12:20
   tandem bench --quick`,
@@ -85,23 +92,26 @@ figures.`,
 	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
 	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and "+
 		"nothing else")
+	flags.BoolVar(&f.Steady, "steady", false, "measure a row again until its samples are steady, four times at most")
+	flags.StringVar(&f.against, "against", "", "name what is slower than in an earlier report, of -o, in `file`")
 	flags.BoolVar(&f.table, "table", false, "print ratios as tables in Markdown, not all figures")
 	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
 	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender, an odd number from 5 on (default 7, or 5 with "+
 		"--quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
 	flags.StringVar(&f.model, "model", "", "measure modelled `devices` alone, each as LINK:RATE in GB/s and TFLOP/s")
-	for _, other := range strings.Fields("output plot peers type scaling table quick rounds minutes") {
+	for _, other := range strings.Fields("output plot peers type scaling table quick rounds minutes steady against") {
 		cmd.MarkFlagsMutuallyExclusive("model", other)
 	}
 	cmd.MarkFlagFilename("output", "json")
+	cmd.MarkFlagFilename("against", "json")
 	cmd.MarkFlagDirname("plot")
 	return cmd
 }
 
 // check reads the flags that cobra does not check.
 func (f *benchFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"output", "plot", "model"} {
+	for _, name := range []string{"output", "plot", "model", "against"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return usagef("--%s needs a name", name)
 		}
@@ -132,6 +142,10 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if isSame(f.output, a.stdout) {
 		return usagef("-o %s: standard output has the table; --json prints the report there", f.output)
 	}
+	before, err := f.before()
+	if err != nil {
+		return err
+	}
 	p := newProgress(a.stderr)
 	defer p.close()
 	files, err := f.open(ctx)
@@ -149,6 +163,9 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		return err
 	}
 	p.close()
+	if before != nil {
+		r.CompareWith(before)
+	}
 	if err := files.write(r); err != nil {
 		return err
 	}
@@ -166,6 +183,23 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		return fmt.Errorf("%w, or contenders failed:\n  %s", errWrong, strings.Join(bad, "\n  "))
 	}
 	return nil
+}
+
+// before is the earlier report, nil without one.
+func (f *benchFlags) before() (*bench.Report, error) {
+	if f.against == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.against)
+	if err != nil {
+		return nil, fmt.Errorf("--against: %w", err)
+	}
+	defer file.Close()
+	r, err := bench.ReadReport(file)
+	if err != nil {
+		return nil, fmt.Errorf("--against %s: %w", f.against, err)
+	}
+	return r, nil
 }
 
 // commandLine is the arguments of the program as a report shows them: names without the folders of
