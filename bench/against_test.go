@@ -57,8 +57,8 @@ func checkSays(t *testing.T, r *Report, what string) {
 	}
 }
 
-// Samples that are not steady are taken four times as often, where that is asked for, and it is said
-// that they still are not.
+// Samples that are not steady are taken four times as often, where that is asked for, and it is
+// said that they still are not.
 func TestSteady(t *testing.T) {
 	for _, steady := range []bool{false, true} {
 		r := &runner{report: &Report{}, timing: timing{rounds: 5, limit: time.Second, steady: steady}}

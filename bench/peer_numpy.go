@@ -14,9 +14,10 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// numpyProgram multiplies matrices with NumPy, on command: "load type m n k" with A and B behind it,
-// "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes C a
-// matrix of v, and "get" that answers with C. Each command is answered with a line when it is done.
+// numpyProgram multiplies matrices with NumPy, on command: "load type m n k" with A and B behind
+// it, "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes C
+// a matrix of v, and "get" that answers with C. Each command is answered with a line when it is
+// done.
 const numpyProgram = `
 import sys, numpy
 into, out = sys.stdin.buffer, sys.stdout.buffer
@@ -49,8 +50,8 @@ type numpyProcess struct {
 	out *bufio.Reader
 }
 
-// openNumPy starts the first Python that has NumPy. Floats it hands to a BLAS, mostly an OpenBLAS of
-// its own.
+// openNumPy starts the first Python that has NumPy. Floats it hands to a BLAS, mostly an OpenBLAS
+// of its own.
 func openNumPy() *library {
 	const name = "NumPy"
 	var reasons []error

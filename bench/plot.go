@@ -308,7 +308,8 @@ func unitOf(rows []Row, typ string) string {
 }
 
 func (r *Report) plotTransposes() (*plot.Plot, error) {
-	list := collect(r.Transposes, element.Int32.String())
+	rows := slices.DeleteFunc(slices.Clone(r.Transposes), func(r Row) bool { return r.Experiment != "transpose" })
+	list := collect(rows, element.Int32.String())
 	if len(list) == 0 {
 		return nil, nil
 	}

@@ -284,7 +284,8 @@ func hostToHost[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *c
 	}
 }
 
-// into is linalg.Gemm: copies, where the device needs them, and the result in the same memory again.
+// into is linalg.Gemm: copies, where the device needs them, and the result in the same memory
+// again.
 func into[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *contender {
 	a, b := linalg.NewMatrix(p.m, p.k, p.a), linalg.NewMatrix(p.k, p.n, p.b)
 	c := linalg.NewMatrix(p.m, p.n, p.c)

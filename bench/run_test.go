@@ -306,7 +306,7 @@ func TestLimit(t *testing.T) {
 	o := small("cpu")
 	o.Limit = 1
 	r := mustRun(t, o)
-	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+2*(5+2) {
+	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+1+(5+2)+(4+2) {
 		t.Errorf("%d products, %d transposes, notes %q", len(r.Products), len(r.Transposes), r.Notes)
 	}
 	checkReport(t, r)

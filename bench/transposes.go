@@ -98,19 +98,19 @@ func transposeContenders[T linalg.Element](r *runner, n int) (list []*contender,
 	if err != nil {
 		return nil, err
 	}
-	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(element.TypeOf[T]()), kernels.NaiveGrid(n, n)))
+	typ := element.TypeOf[T]()
+	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n)))
 	first.close = t.free
 	list = []*contender{
 		first,
 		t.contender(nameTiled, true,
-			t.launch(kernels.TransposeTiled(element.TypeOf[T]()),
-				kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
+			t.launch(kernels.TransposeTiled(typ), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
 		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
 		t.contender(nameCopy, false,
 			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
 	}
 	for _, o := range r.others() {
-		if !r.fits(4, float64(element.TypeOf[T]().Size())*float64(n)*float64(n)) {
+		if !r.fits(4, float64(typ.Size())*float64(n)*float64(n)) {
 			continue
 		}
 		x, err := transpositionOf(o.s, n, t.src, t.dst)

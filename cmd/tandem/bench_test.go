@@ -44,7 +44,7 @@ func testBench(t *testing.T, name string) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 1 ||
+	if r.Device.Driver != name || len(r.Products) != 2 || len(r.Transposes) != 4 ||
 		!slices.Equal(r.Command, commandLine(os.Args)) {
 		t.Errorf("the report is\n%s", text)
 	}
