@@ -15,8 +15,8 @@ import (
 )
 
 // numpyProgram multiplies matrices with NumPy, on command: "load type m n k" with A and B behind
-// it, "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes C
-// a matrix of v, and "get" that answers with C. Each command is answered with a line when it is
+// it, "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes
+// C a matrix of v, and "get" that answers with C. Each command is answered with a line when it is
 // done.
 const numpyProgram = `
 import sys, numpy
