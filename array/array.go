@@ -15,6 +15,15 @@ type Element = linalg.Element
 // Float is the floating-point numbers.
 type Float interface{ float32 | float64 }
 
+// Float16 and BFloat16 are linalg's numbers of 16 bits.
+type (
+	Float16  = linalg.Float16
+	BFloat16 = linalg.BFloat16
+)
+
+// Half is the numbers of 16 bits, which are only stored: copied, and converted from and to float32.
+type Half interface{ Float16 | BFloat16 }
+
 // An Array is linalg's.
 type Array[T any] = linalg.Array[T]
 
@@ -39,7 +48,7 @@ func Value[T any](v T) Const[T] { return Const[T]{Value: v} }
 // Copy makes c a, which is repeated as any operand is. An array of another session, on whatever
 // device, goes through the host's memory, in parts where it is large, and Copy waits for that. For
 // arrays of other elements there is Convert.
-func Copy[T Element | bool, A Arg[T]](c *Array[T], a A) error {
+func Copy[T Element | bool | Half, A Arg[T]](c *Array[T], a A) error {
 	if from, ok := any(a).(*Array[T]); ok && c != nil && from != nil && from.Session() != c.Session() {
 		return copyAcross(c, from)
 	}
@@ -47,7 +56,7 @@ func Copy[T Element | bool, A Arg[T]](c *Array[T], a A) error {
 }
 
 // copyAcross is Copy of an array of another session.
-func copyAcross[T Element | bool](c, a *Array[T]) error {
+func copyAcross[T Element | bool | Half](c, a *Array[T]) error {
 	rows, cols := c.Dims()
 	if r, k := a.Dims(); r != rows || k != cols {
 		m, err := a.Download()
@@ -71,23 +80,11 @@ func copyAcross[T Element | bool](c, a *Array[T]) error {
 	return nil
 }
 
-//tandem:map float32 float64 int32 bool
-func same[T Element | bool](x T) T { return x }
+//tandem:map float32 float64 int32 bool Float16 BFloat16
+func same[T Element | bool | Half](x T) T { return x }
 
 // Fill makes all elements of c v.
-func Fill[T Element | bool](c *Array[T], v T) error { return Copy(c, Value(v)) }
-
-// Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
-// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy.
-func Convert[D, S Element](c *Array[D], a *Array[S]) error {
-	if same, ok := any(c).(*Array[S]); ok {
-		return Copy(same, a)
-	}
-	return launchConvert[D, S](session(c), c, a)
-}
-
-//tandem:map float32,float64 float32,int32 float64,float32 float64,int32 int32,float32 int32,float64
-func convert[D, S Element](x S) D { return D(x) }
+func Fill[T Element | bool | Half](c *Array[T], v T) error { return Copy(c, Value(v)) }
 
 // Range makes element k of c, counted along its rows, fma(k, step, start).
 func Range[T Element](c *Array[T], start, step T) error {

@@ -52,6 +52,10 @@ func bitsOf[T any](x T) uint64 {
 		return math.Float64bits(x)
 	case int32:
 		return uint64(uint32(x))
+	case Float16:
+		return uint64(x)
+	case BFloat16:
+		return uint64(x)
 	case bool:
 		if x {
 			return 1

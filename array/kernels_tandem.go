@@ -6,6 +6,7 @@ import (
 	"embed"
 	"github.com/tandem-gpu/tandem/array/nativecode"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -351,15 +352,15 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "90d13f702d3d7b35f01550fb2a9363ab", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "45ef975c589e17b5c4ca482245ec3a56", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "d60e86cefff10b4e24da6787f3e186b3", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "f9f6b468c53fabc8f434bb4e1367c48f", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "1ffcd8591f3d2d467a9f608282095d45", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "430c861edd24bf96d3eb47dafb4486a1", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
 func launchSame[T interface {
-	float32 | float64 | int32 | bool
+	float32 | float64 | int32 | bool | Float16 | BFloat16
 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := linalg.NewMapCall(s, sameKernels.Of(*new(T)))
 	linalg.MapResult[T](&call, z)
@@ -372,44 +373,21 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sameFloat64Kernel},
 	{Types: []any{*new(int32)}, Kernel: sameInt32Kernel},
 	{Types: []any{*new(bool)}, Kernel: sameBoolKernel},
+	{Types: []any{*new(Float16)}, Kernel: sameFloat16Kernel},
+	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Source("same_float32", "b11e2291284d6acb0da3a48a73198086", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Source("same_float32", "743024851e55c32da06cd37fd45cacac", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Source("same_float64", "645cb0031401d641e6467ba570fc7d9f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Source("same_float64", "e7c651861ab5999f792faea29123feaa", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Source("same_int32", "ce2fd09def1471b693259ed5d5eeb71d", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Source("same_int32", "0af46ceb6a58cbadc56156a377fad788", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Source("same_bool", "ecb63d29a774514dffe17fa06916ef00", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Source("same_bool", "febf806fe0a1955e7c78c01c310c8387", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
-// launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
-func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, convertKernels.Of(*new(D), *new(S)))
-	linalg.MapResult[D](&call, z)
-	linalg.MapInput[S](&call, x)
-	return call.Launch()
-}
+var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "b87d6007880c50e85bb29f77787c2286", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
 
-var convertKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float64)}, Kernel: convertFloat32Float64Kernel},
-	{Types: []any{*new(float32), *new(int32)}, Kernel: convertFloat32Int32Kernel},
-	{Types: []any{*new(float64), *new(float32)}, Kernel: convertFloat64Float32Kernel},
-	{Types: []any{*new(float64), *new(int32)}, Kernel: convertFloat64Int32Kernel},
-	{Types: []any{*new(int32), *new(float32)}, Kernel: convertInt32Float32Kernel},
-	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
-}
-
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "2a914817ee6fa2f6a5d56fd4f17b6586", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "array.go")
-
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "a873abdba5fe2babc014650513c0ad8a", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "array.go")
-
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "3aea3939bf96fac3711eb1b95ccfa9c3", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "array.go")
-
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "8f706b9697d104eadc427a9ff9c3f1e0", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "array.go")
-
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "4917ffb2b319d946c5eeb2bb8921cdb7", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "array.go")
-
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "eef8fef9b63d8b49e65c1b467cccc8be", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "array.go")
+var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "e8259b9416cd43975a3fc70ba918401a", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -602,6 +580,75 @@ var nearKernels = support.Kernels{
 var nearFloat32Kernel = kernelsPacked.Source("near_float32", "260b4591c13d5488d04925220d9938f2", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
 
 var nearFloat64Kernel = kernelsPacked.Source("near_float64", "19430d0a8ddedd8ad447d5c22c180cdd", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+
+// launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
+func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := linalg.NewMapCall(s, convertKernels.Of(*new(D), *new(S)))
+	linalg.MapResult[D](&call, z)
+	linalg.MapInput[S](&call, x)
+	return call.Launch()
+}
+
+var convertKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(float64)}, Kernel: convertFloat32Float64Kernel},
+	{Types: []any{*new(float32), *new(int32)}, Kernel: convertFloat32Int32Kernel},
+	{Types: []any{*new(float64), *new(float32)}, Kernel: convertFloat64Float32Kernel},
+	{Types: []any{*new(float64), *new(int32)}, Kernel: convertFloat64Int32Kernel},
+	{Types: []any{*new(int32), *new(float32)}, Kernel: convertInt32Float32Kernel},
+	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
+}
+
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "d1a0f0c650a23b06d0243749cb5a066f", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "e3f4eed11b010b5236f8ad07ee624d7f", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "7b6d19a5491e9dcd4fd79a0d2a52d1e7", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "9f713a2e0cd1217e8e9edb3b4f3453fe", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "8db57c2a0b89a0d9ac583286e8b3a11f", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "c46b711bd7c3a11b8e737f7170b06490", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+
+// launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as linalg.MapCall has it.
+func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := linalg.NewMapCall(s, widenFloat16Kernel)
+	linalg.MapResult[float32](&call, z)
+	linalg.MapInput[element.Float16](&call, x)
+	return call.Launch()
+}
+
+var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "a20708c2db67fad9b1539fbb84079ad7", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+
+// launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as linalg.MapCall has it.
+func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := linalg.NewMapCall(s, widenBFloat16Kernel)
+	linalg.MapResult[float32](&call, z)
+	linalg.MapInput[element.BFloat16](&call, x)
+	return call.Launch()
+}
+
+var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "985a7c83f6db741c5c4e04276373afec", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+
+// launchToFloat16 makes z [toFloat16] of the inputs, element by element, as linalg.MapCall has it.
+func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := linalg.NewMapCall(s, toFloat16Kernel)
+	linalg.MapResult[element.Float16](&call, z)
+	linalg.MapInput[float32](&call, x)
+	return call.Launch()
+}
+
+var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "db29bfbde9b6918c573cb917f4feb158", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+
+// launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as linalg.MapCall has it.
+func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := linalg.NewMapCall(s, toBFloat16Kernel)
+	linalg.MapResult[element.BFloat16](&call, z)
+	linalg.MapInput[float32](&call, x)
+	return call.Launch()
+}
+
+var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "fb7372d2b431f85170d27f72646c8fa2", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1293,7 +1340,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed arithmetic.go array.go compare.go elementary.go
+//go:embed arithmetic.go array.go compare.go convert.go elementary.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -1323,8 +1370,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "array.go", Head: "\"github.com/tandem-gpu/tandem/linalg\"", Hash: "8561f337f2af23f9e96c979f101fbbc605dac138cbc4e15bd5d9c02f4b04c564"},
 	{File: "array.go", Head: "type Element = linalg.Element", Hash: "f453d9983d1b6a91b3589283463a5baec919f624fd632f6593fe1c9c4049d19c"},
 	{File: "array.go", Head: "type Float interface{ float32 | float64 }", Hash: "a05f21c91ca3704cc14f0749f2102731514bd4f50c5d92d1157a714079842ec2"},
-	{File: "array.go", Head: "func same[T Element | bool](x T) T { return x }", Hash: "cd71c29f13c262eeaff1278f31f033ff0de6cf07f7490154d7f03b00434e7560"},
-	{File: "array.go", Head: "func convert[D, S Element](x S) D { return D(x) }", Hash: "51c5e52efb6019baffbafd7b0941f40b336880336c4d01a7da961dd273a70eca"},
+	{File: "array.go", Head: "type (", Hash: "8922aa627ee4510c7c0e22205c8ebf69bfcd1ecc71da60ed59524577cab20220"},
+	{File: "array.go", Head: "type Half interface{ Float16 | BFloat16 }", Hash: "dc8c045d95710c3b3cc3ba20f1d61d59091e5661fa9e5b85d368a534ce194185"},
+	{File: "array.go", Head: "func same[T Element | bool | Half](x T) T { return x }", Hash: "51137ebffd4bb75ff8423654923bb3fc39307821b4822fadeb472af284944192"},
 	{File: "array.go", Head: "func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {", Hash: "fb83dbb451762f79e3539fce8e4b87723449af725a12ce99e047c01f81f0a521"},
 	{File: "compare.go", Head: "func less[T Element](x, y T) bool { return x < y }", Hash: "ef9fb337aceddaa08bd2fceda2125a9cda08c8830da24f3abab918ca294c124f"},
 	{File: "compare.go", Head: "func lessEqual[T Element](x, y T) bool { return x <= y }", Hash: "de9f7f977f044d2bcd8290b03f312af8ba8bea6021412cbee28938491ba77051"},
@@ -1336,6 +1384,12 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "compare.go", Head: "func or(x, y bool) bool { return x || y }", Hash: "ff2a177d70ece32e644f3e8a5e6ea9a4355505f6e57bbeb148ab091609a85f01"},
 	{File: "compare.go", Head: "func where[T Element](x bool, y, z T) T {", Hash: "643796d770447ab9728097b72527d18372b1bd05cc0fb59e69afc2c3d1e31ee6"},
 	{File: "compare.go", Head: "func near[T Float](x, y, rtol, atol T) bool {", Hash: "a33b0bf80622821b9d6ad7eb435a944dd32ab7974f61790e09cf96381a8ec521"},
+	{File: "convert.go", Head: "\"github.com/tandem-gpu/tandem/element\"", Hash: "1d05faa16984371ea398502a99b9cb82671da9311c6b1130d46eec0c25cdc351"},
+	{File: "convert.go", Head: "func convert[D, S Element](x S) D { return D(x) }", Hash: "51c5e52efb6019baffbafd7b0941f40b336880336c4d01a7da961dd273a70eca"},
+	{File: "convert.go", Head: "func widenFloat16(x Float16) float32 { return x.Float32() }", Hash: "dba13620f227c39696e0e01e04d1d846502ae6c1c4ad01b8082c0061e9cf141c"},
+	{File: "convert.go", Head: "func widenBFloat16(x BFloat16) float32 { return x.Float32() }", Hash: "2f2b59f0aca19de7e984f1b730157827c77d9c41a5c939951d64313a69bb8981"},
+	{File: "convert.go", Head: "func toFloat16(x float32) Float16 { return element.ToFloat16(x) }", Hash: "00a08a115c9a913e652132e9f60c7f8596b2105d91de04ae7f1cd5ba03fb0a59"},
+	{File: "convert.go", Head: "func toBFloat16(x float32) BFloat16 { return element.ToBFloat16(x) }", Hash: "25839589a5f75c9cc2ef4b416129b0934507a3132f4051102551386383999532"},
 	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "elementary.go", Head: "func exp[T Float](x T) T { return gpu.Exp(x) }", Hash: "8ee62b80042abdb0022724167213b8ec8a566156bf05407052ac07c4e135653d"},
 	{File: "elementary.go", Head: "func exp2[T Float](x T) T { return gpu.Exp2(x) }", Hash: "eab6f42c81093f51333e41f486547b374c7966ec281f5620c0d0df5cee46417b"},
@@ -1377,7 +1431,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "elementary.go", Head: "func softplus[T Float](x T) T { return max(x, 0) + gpu.Log1p(gpu.Exp(-max(x, -x))) }", Hash: "ddce4114cb1a6d30d9656605388053f098005d1312f77e002c15d9a99b1afc54"},
 	{File: "elementary.go", Head: "func silu[T Float](x T) T { return x * gpu.Sigmoid(x) }", Hash: "34c1b60dc2e7baed2e471e1befbf349953b3d598fb2720ccecdf37dda41485fc"},
 	{File: "elementary.go", Head: "func gelu[T Float](x T) T {", Hash: "b805a00b01d72a5ccc5fcd41e896785266fbb5891155404e0f9471d694f75847"},
-}, nil, nil)
+}, []support.Fact{
+	{Name: "github.com/tandem-gpu/tandem/element.BFloat16", Then: "uint16", Now: support.Type[element.BFloat16]()},
+	{Name: "github.com/tandem-gpu/tandem/element.Float16", Then: "uint16", Now: support.Type[element.Float16]()},
+}, nil)
 
 type gpu_Matrix struct {
 	Data_   []float32
@@ -1435,12 +1492,12 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:107*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:108*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-//line array.go:109
+//line array.go:106
 											z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
@@ -1451,7 +1508,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1455
+//line kernels_tandem.go:1512
 	}
 	return nil
 }
@@ -1491,12 +1548,12 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:107*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:108*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-//line array.go:109
+//line array.go:106
 											z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 										}
 									}
@@ -1507,7 +1564,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1511
+//line kernels_tandem.go:1568
 	}
 	return nil
 }
@@ -1547,12 +1604,12 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
 							{
-								/*line array.go:107*/ i_ := i1
+								/*line array.go:104*/ i_ := i1
 								{
 									{
-										/*line array.go:108*/ j_ := i0
+										/*line array.go:105*/ j_ := i0
 										{
-//line array.go:109
+//line array.go:106
 											z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 										}
 									}
@@ -1563,94 +1620,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1567
+//line kernels_tandem.go:1624
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1574
+//line kernels_tandem.go:1631
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1579
+//line kernels_tandem.go:1636
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1641
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1646
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1594
+//line kernels_tandem.go:1651
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1599
+//line kernels_tandem.go:1656
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1661
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1666
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1671
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1619
+//line kernels_tandem.go:1676
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1681
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1629
+//line kernels_tandem.go:1686
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1691
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1696
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1644
+//line kernels_tandem.go:1701
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1706
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1711
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1658,7 +1715,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1662
+//line kernels_tandem.go:1719
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1666,7 +1723,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1670
+//line kernels_tandem.go:1727
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1674,7 +1731,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1678
+//line kernels_tandem.go:1735
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1688,7 +1745,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1692
+//line kernels_tandem.go:1749
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1702,7 +1759,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1706
+//line kernels_tandem.go:1763
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1716,62 +1773,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1720
+//line kernels_tandem.go:1777
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1725
+//line kernels_tandem.go:1782
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1730
+//line kernels_tandem.go:1787
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1735
+//line kernels_tandem.go:1792
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1740
+//line kernels_tandem.go:1797
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1802
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1807
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1755
+//line kernels_tandem.go:1812
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1760
+//line kernels_tandem.go:1817
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1765
+//line kernels_tandem.go:1822
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1770
+//line kernels_tandem.go:1827
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1775
+//line kernels_tandem.go:1832
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1779,7 +1836,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1783
+//line kernels_tandem.go:1840
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1787,182 +1844,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1791
+//line kernels_tandem.go:1848
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1796
+//line kernels_tandem.go:1853
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1801
+//line kernels_tandem.go:1858
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1806
+//line kernels_tandem.go:1863
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1811
+//line kernels_tandem.go:1868
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:1873
 }
 
 func gpu_same(x_ float32) float32 {
-	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1821
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1878
 }
 
 func gpu_same_(x_ float64) float64 {
-	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1826
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1883
 }
 
 func gpu_same__(x_ int32) int32 {
-	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1831
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1888
 }
 
 func gpu_same___(x_ bool) bool {
-	/*line array.go:75*/ return x_
-//line kernels_tandem.go:1836
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1893
 }
 
-func gpu_convert(x_ float64) float32 {
-	/*line array.go:90*/ return float32(x_)
-//line kernels_tandem.go:1841
+func gpu_same____(x_ uint16) uint16 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1898
 }
 
-func gpu_convert_(x_ int32) float32 {
-	/*line array.go:90*/ return float32(x_)
-//line kernels_tandem.go:1846
-}
-
-func gpu_convert__(x_ float32) float64 {
-	/*line array.go:90*/ return float64(x_)
-//line kernels_tandem.go:1851
-}
-
-func gpu_convert___(x_ int32) float64 {
-	/*line array.go:90*/ return float64(x_)
-//line kernels_tandem.go:1856
-}
-
-func gpu_convert____(x_ float32) int32 {
-	/*line array.go:90*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1861
-}
-
-func gpu_convert_____(x_ float64) int32 {
-	/*line array.go:90*/ return support.Int[int32](x_)
-//line kernels_tandem.go:1866
+func gpu_same_____(x_ uint16) uint16 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:1903
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1871
+//line kernels_tandem.go:1908
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1876
+//line kernels_tandem.go:1913
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1881
+//line kernels_tandem.go:1918
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1886
+//line kernels_tandem.go:1923
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1891
+//line kernels_tandem.go:1928
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1896
+//line kernels_tandem.go:1933
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1901
+//line kernels_tandem.go:1938
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:1943
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:1948
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1916
+//line kernels_tandem.go:1953
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:1958
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1926
+//line kernels_tandem.go:1963
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1931
+//line kernels_tandem.go:1968
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:1973
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1941
+//line kernels_tandem.go:1978
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1946
+//line kernels_tandem.go:1983
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1951
+//line kernels_tandem.go:1988
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:1993
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1961
+//line kernels_tandem.go:1998
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:2003
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1970,7 +2007,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1974
+//line kernels_tandem.go:2011
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1978,7 +2015,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1982
+//line kernels_tandem.go:2019
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1986,379 +2023,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1990
+//line kernels_tandem.go:2027
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2033
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2002
+//line kernels_tandem.go:2039
+}
+
+func gpu_convert(x_ float64) float32 {
+	/*line convert.go:37*/ return float32(x_)
+//line kernels_tandem.go:2044
+}
+
+func gpu_convert_(x_ int32) float32 {
+	/*line convert.go:37*/ return float32(x_)
+//line kernels_tandem.go:2049
+}
+
+func gpu_convert__(x_ float32) float64 {
+	/*line convert.go:37*/ return float64(x_)
+//line kernels_tandem.go:2054
+}
+
+func gpu_convert___(x_ int32) float64 {
+	/*line convert.go:37*/ return float64(x_)
+//line kernels_tandem.go:2059
+}
+
+func gpu_convert____(x_ float32) int32 {
+	/*line convert.go:37*/ return support.Int[int32](x_)
+//line kernels_tandem.go:2064
+}
+
+func gpu_convert_____(x_ float64) int32 {
+	/*line convert.go:37*/ return support.Int[int32](x_)
+//line kernels_tandem.go:2069
+}
+
+func gpu_widenFloat16(x_ uint16) float32 {
+	/*line convert.go:40*/ return gpu_Float32(x_)
+//line kernels_tandem.go:2074
+}
+
+func gpu_widenBFloat16(x_ uint16) float32 {
+	/*line convert.go:43*/ return gpu_Float32_(x_)
+//line kernels_tandem.go:2079
+}
+
+func gpu_toFloat16(x_ float32) uint16 {
+	/*line convert.go:46*/ return gpu_ToFloat16(x_)
+//line kernels_tandem.go:2084
+}
+
+func gpu_toBFloat16(x_ float32) uint16 {
+	/*line convert.go:49*/ return gpu_ToBFloat16(x_)
+//line kernels_tandem.go:2089
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2007
+//line kernels_tandem.go:2094
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2012
+//line kernels_tandem.go:2099
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2017
+//line kernels_tandem.go:2104
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2022
+//line kernels_tandem.go:2109
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2114
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2032
+//line kernels_tandem.go:2119
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2037
+//line kernels_tandem.go:2124
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2042
+//line kernels_tandem.go:2129
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2047
+//line kernels_tandem.go:2134
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2052
+//line kernels_tandem.go:2139
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2057
+//line kernels_tandem.go:2144
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2062
+//line kernels_tandem.go:2149
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2154
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2072
+//line kernels_tandem.go:2159
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2077
+//line kernels_tandem.go:2164
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2082
+//line kernels_tandem.go:2169
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2087
+//line kernels_tandem.go:2174
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2092
+//line kernels_tandem.go:2179
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2184
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:2189
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2107
+//line kernels_tandem.go:2194
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2112
+//line kernels_tandem.go:2199
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2117
+//line kernels_tandem.go:2204
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2209
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2214
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2132
+//line kernels_tandem.go:2219
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2137
+//line kernels_tandem.go:2224
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2142
+//line kernels_tandem.go:2229
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2147
+//line kernels_tandem.go:2234
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2152
+//line kernels_tandem.go:2239
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2244
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2162
+//line kernels_tandem.go:2249
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2254
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2172
+//line kernels_tandem.go:2259
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2177
+//line kernels_tandem.go:2264
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2182
+//line kernels_tandem.go:2269
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:2274
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2192
+//line kernels_tandem.go:2279
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2197
+//line kernels_tandem.go:2284
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2202
+//line kernels_tandem.go:2289
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2207
+//line kernels_tandem.go:2294
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2212
+//line kernels_tandem.go:2299
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2217
+//line kernels_tandem.go:2304
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2222
+//line kernels_tandem.go:2309
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2227
+//line kernels_tandem.go:2314
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2232
+//line kernels_tandem.go:2319
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2237
+//line kernels_tandem.go:2324
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2242
+//line kernels_tandem.go:2329
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2334
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2339
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2344
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2262
+//line kernels_tandem.go:2349
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2267
+//line kernels_tandem.go:2354
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2272
+//line kernels_tandem.go:2359
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2277
+//line kernels_tandem.go:2364
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2282
+//line kernels_tandem.go:2369
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2287
+//line kernels_tandem.go:2374
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2292
+//line kernels_tandem.go:2379
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2384
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2302
+//line kernels_tandem.go:2389
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2307
+//line kernels_tandem.go:2394
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2312
+//line kernels_tandem.go:2399
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2317
+//line kernels_tandem.go:2404
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2322
+//line kernels_tandem.go:2409
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2327
+//line kernels_tandem.go:2414
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2332
+//line kernels_tandem.go:2419
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2337
+//line kernels_tandem.go:2424
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2342
+//line kernels_tandem.go:2429
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2347
+//line kernels_tandem.go:2434
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2352
+//line kernels_tandem.go:2439
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2357
+//line kernels_tandem.go:2444
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2362
+//line kernels_tandem.go:2449
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2366,7 +2453,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2370
+//line kernels_tandem.go:2457
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2374,35 +2461,87 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2378
+//line kernels_tandem.go:2465
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2383
+//line kernels_tandem.go:2470
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2388
+//line kernels_tandem.go:2475
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2393
+//line kernels_tandem.go:2480
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2398
+//line kernels_tandem.go:2485
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2403
+//line kernels_tandem.go:2490
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2408
+//line kernels_tandem.go:2495
+}
+
+func gpu_Float32(h_ uint16) float32 {
+	/*line ../element/half.go:30*/ sign_ := uint32((h_ & uint16(32768))) << (16)
+	/*line ../element/half.go:30*/ abs_ := uint32((h_ & uint16(32767)))
+	{
+		if abs_ >= uint32(31744) {
+			return math.Float32frombits((sign_ | uint32(2139095040)) | ((abs_ & uint32(1023)) << (13)))
+		} else {
+			/*line ../element/half.go:34*/ if abs_ < uint32(1024) {
+				return math.Float32frombits(sign_ | math.Float32bits(float32(float32(abs_)*float32(5.9604645e-08))))
+			}
+		}
+	}
+	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
+//line kernels_tandem.go:2511
+}
+
+func gpu_Float32_(b_ uint16) float32 {
+	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
+//line kernels_tandem.go:2516
+}
+
+func gpu_ToFloat16(x_ float32) uint16 {
+	/*line ../element/half.go:14*/ bits_ := math.Float32bits(x_)
+	sign_ := uint16(((bits_ >> (16)) & uint32(32768)))
+	/*line ../element/half.go:15*/ abs_ := bits_ &^ uint32(2147483648)
+	{
+		if abs_ > uint32(2139095040) {
+			return (sign_ | uint16(32256)) | uint16(((abs_ >> (13)) & uint32(1023)))
+		} else {
+			/*line ../element/half.go:19*/ if abs_ < uint32(947912704) {
+				return sign_ | uint16((math.Float32bits(math.Float32frombits(abs_)+float32(0.5)) - math.Float32bits(float32(0.5))))
+			} else {
+				/*line ../element/half.go:21*/ if abs_ >= uint32(1199570944) {
+					return sign_ | uint16(31744)
+				}
+			}
+		}
+	}
+	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
+	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
+//line kernels_tandem.go:2538
+}
+
+func gpu_ToBFloat16(x_ float32) uint16 {
+	/*line ../element/half.go:42*/ bits_ := math.Float32bits(x_)
+	if x_ != x_ {
+		return uint16(((bits_ >> (16)) | uint32(64)))
+	}
+	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
+//line kernels_tandem.go:2547
 }

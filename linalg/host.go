@@ -45,14 +45,18 @@ func SubMul[T Element](a, b, c Matrix[T]) error {
 // error soon after ctx is done.
 func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
 	if a.Cols != b.Rows {
-		return Matrix[T]{}, fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the "+
-			"second", ErrShape, a, b)
+		return Matrix[T]{}, errProduct(a, b)
 	}
 	x := call[T]{
 		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: b.Cols}, a, b},
 	}
 	return x.run(ctx, s)
+}
+
+// errProduct is the error of a product of matrices that do not fit.
+func errProduct[A, B any](a Matrix[A], b Matrix[B]) error {
+	return fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the second", ErrShape, a, b)
 }
 
 // TransposeContext is Transpose on session s, or on the default device where s is nil. It returns

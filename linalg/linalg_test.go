@@ -260,7 +260,7 @@ func testGemm[T linalg.Element](t *testing.T, s *linalg.Session) {
 	}
 }
 
-func upload[T linalg.Element](t *testing.T, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
+func upload[T any](t *testing.T, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
 	t.Helper()
 	a, err := linalg.Upload(s, m)
 	if err != nil {
@@ -269,7 +269,7 @@ func upload[T linalg.Element](t *testing.T, s *linalg.Session, m linalg.Matrix[T
 	return a
 }
 
-func download[T linalg.Element](t *testing.T, a *linalg.Array[T]) linalg.Matrix[T] {
+func download[T any](t *testing.T, a *linalg.Array[T]) linalg.Matrix[T] {
 	t.Helper()
 	m, err := a.Download()
 	if err != nil {

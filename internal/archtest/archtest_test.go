@@ -150,7 +150,7 @@ var rules = []rule{
 	},
 	// what NumPy has for arrays
 	{pkg: "array", may: []string{
-		"array/internal/...", "array/nativecode", "backend", "gpu", "gpu/support", "kernels", "linalg", "rmath",
+		"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/support", "kernels", "linalg", "rmath",
 		"rmath/f32",
 	}},
 	{pkg: "array/nativecode", may: []string{"backend", "gpu/support"}},

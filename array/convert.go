@@ -1,0 +1,48 @@
+package array
+
+import (
+	"slices"
+
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
+// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy.
+//
+// A [Half] is converted from and to float32 alone. To float32 that is exact; from it it is rounded
+// once, to nearest with ties to even, and what is too large becomes an infinity. A NaN keeps its
+// sign and the upper bits of its payload, and is quiet as a Half.
+func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
+	if same, ok := any(c).(*Array[S]); ok {
+		return Copy(same, a)
+	}
+	call := linalg.NewMapCall(session(c), conversions.Of(*new(D), *new(S)))
+	linalg.MapResult[D](&call, c)
+	linalg.MapInput[S](&call, a)
+	return call.Launch()
+}
+
+// conversions are the kernels of Convert.
+var conversions = slices.Concat(convertKernels, support.Kernels{
+	{Types: []any{*new(float32), *new(Float16)}, Kernel: widenFloat16Kernel},
+	{Types: []any{*new(float32), *new(BFloat16)}, Kernel: widenBFloat16Kernel},
+	{Types: []any{*new(Float16), *new(float32)}, Kernel: toFloat16Kernel},
+	{Types: []any{*new(BFloat16), *new(float32)}, Kernel: toBFloat16Kernel},
+})
+
+//tandem:map float32,float64 float32,int32 float64,float32 float64,int32 int32,float32 int32,float64
+func convert[D, S Element](x S) D { return D(x) }
+
+//tandem:map
+func widenFloat16(x Float16) float32 { return x.Float32() }
+
+//tandem:map
+func widenBFloat16(x BFloat16) float32 { return x.Float32() }
+
+//tandem:map
+func toFloat16(x float32) Float16 { return element.ToFloat16(x) }
+
+//tandem:map
+func toBFloat16(x float32) BFloat16 { return element.ToBFloat16(x) }
