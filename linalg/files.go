@@ -39,11 +39,12 @@ type FileOptions struct {
 // other, from panels of A and B that are read where they lie, the next ones during the work on
 // those before. The chains are those of MatMul, and so are the bits.
 //
-// The files hold elements of type T, in either byte order, in C or Fortran order. Those of one
-// dimension are vectors, as in NumPy's matmul: A is a row, B a column, and that dimension is
-// missing in the result. c, another file than a and b, becomes what numpy.save writes, but not from
-// front to back; after an error what is in it is of no use. Each may be an *os.File. What is to be
-// there whole or not at all is written under another name, and renamed.
+// The files hold elements of type T, in either byte order, in C or Fortran order; where that is
+// float32, A and B may hold float16, whose numbers are taken as float32. Those of one dimension are
+// vectors, as in NumPy's matmul: A is a row, B a column, and that dimension is missing in the
+// result. c, another file than a and b, becomes what numpy.save writes, but not from front to back;
+// after an error what is in it is of no use. Each may be an *os.File. What is to be there whole or
+// not at all is written under another name, and renamed.
 //
 // Progress is reported as WithProgress says, and ctx's error comes soon after ctx is done. The
 // error matches ErrNPY where a file is damaged, holds something else, or changes before the end, as
@@ -72,6 +73,8 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 			return err
 		}
 	}
+	_, multiplies := x.op.(product[T])
+	widens := multiplies && element.TypeOf[T]() == element.Float32
 	f := outofcore.Files[T]{Memory: o.Memory, MaxDim: kernels.MaxDim}
 	for _, d := range s.devices() {
 		f.Devices = append(f.Devices, d.sharer)
@@ -79,7 +82,7 @@ func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOption
 	for _, r := range in {
 		unchanged := watch(r)
 		var b *npy.Blocks[T]
-		if b, err = npy.OpenBlocks[T](r); err == nil {
+		if b, err = npy.OpenBlocks[T](r); err == nil && !(widens && b.Type == element.Half) {
 			err = checkType[T](b.Header)
 		}
 		if err != nil {

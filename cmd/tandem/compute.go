@@ -27,7 +27,8 @@ func newMatMul(a *app) *cobra.Command {
 		Use:        "matmul A.npy B.npy -o C.npy",
 		Short:      "Multiply two matrices",
 		SuggestFor: []string{"multiply", "mul", "gemm", "product", "dot"},
-		Long: `Matmul writes C = A*B, where A is M x K and B is K x N. Both files hold one type.
+		Long: `Matmul writes C = A*B, where A is M x K and B is K x N. Both files hold one type;
+float16 is read as float32, of which the result is.
 Every element of C is one chain of correctly rounded fused multiply-adds for
 k = 0, 1, ... K-1 in the element type, so the bytes of C do not depend on the
 device; int32 wraps. K = 0 gives zeros.
@@ -52,7 +53,8 @@ bytes of C are the same.`,
 			if mpi {
 				return a.matMulMPI(ctx, args, out)
 			}
-			return a.compute(ctx, "matmul", args, out, func(o operations) executor { return o.matmul })
+			return a.computeFrom(ctx, npy.ReadSingleHeader, "matmul", args, out,
+				func(o operations) executor { return o.matmul })
 		}),
 	}
 	cmd.Flags().BoolVar(&mpi, "mpi", false, "share the work with the other processes of an MPI job")
@@ -277,17 +279,24 @@ func planSort[T linalg.Element](in []operand) (plan[T], error) {
 func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	choose func(operations) executor,
 ) error {
+	return a.computeFrom(ctx, npy.ReadHeader, name, paths, out, choose)
+}
+
+// computeFrom is compute of files of the types that header takes.
+func (a *app) computeFrom(ctx context.Context, header headerReader, name string, paths, out []string,
+	choose func(operations) executor,
+) error {
 	if err := checkInputs(paths); err != nil {
 		return err
 	}
 	return a.produce(ctx, name, out, func(out *output, bar *progress, rec *record) error {
-		if done, err := a.fileToFile(ctx, paths, out, bar, rec, choose); done || err != nil {
+		if done, err := a.fileToFile(ctx, header, paths, out, bar, rec, choose); done || err != nil {
 			return err
 		}
 		in := make([]operand, len(paths))
 		for i, path := range paths {
 			var err error
-			if in[i], err = a.load(ctx, path, bar); err != nil {
+			if in[i], err = a.load(ctx, path, bar, header); err != nil {
 				return err
 			}
 			if err := sameType(in[0], in[i]); err != nil {
@@ -295,7 +304,7 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string,
 			}
 		}
 		rec.Inputs = fileRecords(in)
-		return choose(operationsIn(in[0].Type)).execute(ctx, a, in, out, bar, rec)
+		return choose(operationsIn(in[0].number())).execute(ctx, a, in, out, bar, rec)
 	})
 }
 
@@ -328,20 +337,20 @@ func (a *app) produce(ctx context.Context, name string, out []string,
 
 // fileToFile computes from files to a file, and tells whether it has: where that is possible, and
 // all of them together are more than a quarter of what may be used of the host's memory.
-func (a *app) fileToFile(ctx context.Context, paths []string, out *output, bar *progress, rec *record,
-	choose func(operations) executor,
+func (a *app) fileToFile(ctx context.Context, header headerReader, paths []string, out *output, bar *progress,
+	rec *record, choose func(operations) executor,
 ) (done bool, err error) {
 	limit, err := linalg.HostMemory()
 	if err != nil || out.temp == "" {
 		return false, err
 	}
-	in := openOperands(paths)
+	in := openOperands(paths, header)
 	if in == nil {
 		return false, nil
 	}
 	defer closeOperands(in)
 	rec.Inputs = fileRecords(in)
-	return choose(operationsIn(in[0].Type)).executeFiles(ctx, a, in, limit, out, bar, rec)
+	return choose(operationsIn(in[0].number())).executeFiles(ctx, a, in, limit, out, bar, rec)
 }
 
 // executeFiles is execute from files, in parts, where all need more than a quarter of limit; else
@@ -353,7 +362,7 @@ func (f planner[T]) executeFiles(ctx context.Context, a *app, in []operand, limi
 	if err != nil || p.files == nil || p.bytes() <= float64(limit)/4 {
 		return false, err
 	}
-	h := npy.Header{Type: in[0].Type, Shape: p.shape}
+	h := npy.Header{Type: in[0].number(), Shape: p.shape}
 	return true, a.fromFiles(ctx, h, limit, out, bar, rec, p.flops, p.bytes(), p.files)
 }
 
@@ -394,7 +403,7 @@ func (a *app) fromFiles(ctx context.Context, h npy.Header, limit int64, out *out
 
 // sameType refuses files of different types.
 func sameType(a, b operand) error {
-	if a.Type == b.Type {
+	if a.number() == b.number() {
 		return nil
 	}
 	return fmt.Errorf("%s and %s: both must hold one type; convert one with numpy, as in x.astype('%s')", a, b, a.Type)

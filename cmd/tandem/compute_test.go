@@ -187,6 +187,35 @@ func TestMatMulSeeds(t *testing.T) {
 	})
 }
 
+// Files of float16, in either order of bytes and elements, are multiplied as float32, in memory and
+// from file to file, and by files of float32.
+func TestMatMulHalf(t *testing.T) {
+	at := in(t.TempDir())
+	const n = 40
+	rng := rand.New(rand.NewPCG(16, 16))
+	x, h := linalg.NewMatrix[float32](n, n, nil), linalg.NewMatrix[linalg.Float16](n, n, nil)
+	for i := range h.Data {
+		h.Data[i] = element.ToFloat16(float32(math.Ldexp(rng.NormFloat64(), rng.IntN(20)-16)))
+		x.Data[i] = h.Data[i].Float32()
+	}
+	single := save(t, at("x.npy"), x)
+	must(t, "matmul", single, single, "-o", at("want.npy"))
+	want := read(t, at("want.npy"))
+	for _, l := range layouts {
+		half := write(t, at("half.npy"), encode(l, h))
+		for _, args := range [][]string{{"matmul", half, half}, {"matmul", half, single}, {"matmul", single, half}} {
+			for _, memory := range []string{"", "1500"} {
+				t.Setenv(linalg.EnvHostMemory, memory)
+				if must(t, append(args, "-o", at("c.npy"))...); read(t, at("c.npy")) != want {
+					t.Errorf("%s, %v with memory %q: another product", l.name, args, memory)
+				}
+			}
+		}
+	}
+	t.Setenv(linalg.EnvHostMemory, "")
+	fails(t, at("."), exitError, "astype", "transpose", at("half.npy"), "-o", at("d.npy"))
+}
+
 // Vectors behave as in numpy.matmul.
 func TestMatMulVectors(t *testing.T) {
 	at := in(t.TempDir())

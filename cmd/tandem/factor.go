@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -268,7 +269,7 @@ func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, o
 	defer bar.close()
 	in := make([]operand, len(paths))
 	for i, path := range paths {
-		if in[i], err = a.load(ctx, path, bar); err != nil {
+		if in[i], err = a.load(ctx, path, bar, npy.ReadHeader); err != nil {
 			return err
 		}
 		if err := sameType(in[0], in[i]); err != nil {

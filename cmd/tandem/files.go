@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -25,6 +26,14 @@ type operand struct {
 }
 
 func (o operand) String() string { return describe(o.path, o.Type.String(), o.Shape) }
+
+// number is the type that the operand is computed with: float32 for numbers of 16 bits.
+func (o operand) number() element.Type {
+	if o.Type == element.Half {
+		return element.Float32
+	}
+	return o.Type
+}
 
 // matrix is the operand as a matrix of its type.
 func matrix[T linalg.Element](o operand) linalg.Matrix[T] {
@@ -55,8 +64,11 @@ func (a *app) open(path string) (r io.ReadCloser, size int64, err error) {
 	return f, -1, nil
 }
 
+// A headerReader reads the header of a .npy file: ReadHeader and others of package npy.
+type headerReader func(io.Reader) (*npy.Header, error)
+
 // load reads a .npy file, until ctx is done.
-func (a *app) load(ctx context.Context, path string, p *progress) (operand, error) {
+func (a *app) load(ctx context.Context, path string, p *progress, header headerReader) (operand, error) {
 	p.begin("reading " + filepath.Base(path))
 	return await(ctx, 0, func() (operand, error) {
 		f, size, err := a.open(path)
@@ -65,7 +77,7 @@ func (a *app) load(ctx context.Context, path string, p *progress) (operand, erro
 		}
 		defer f.Close()
 		r := &watchedReader{ctx: ctx, r: f, p: p}
-		h, err := npy.ReadHeader(r)
+		h, err := header(r)
 		if err == nil {
 			r.size = h.Size()
 			if size < 0 || size > r.size { // a shorter file will say so itself
@@ -75,7 +87,7 @@ func (a *app) load(ctx context.Context, path string, p *progress) (operand, erro
 		}
 		var data any
 		if err == nil {
-			data, err = operationsIn(h.Type).read(r, h)
+			data, err = operationsIn(operand{Header: h}.number()).read(r, h)
 		}
 		if err != nil {
 			return operand{}, fmt.Errorf("%s: %w", path, err)
@@ -86,7 +98,7 @@ func (a *app) load(ctx context.Context, path string, p *progress) (operand, erro
 
 // openOperands opens files without reading their data. It is for whole, regular files of one type;
 // for others it gives nil: load says what is wrong with them, if anything is.
-func openOperands(paths []string) (in []operand) {
+func openOperands(paths []string, header headerReader) (in []operand) {
 	for _, path := range paths {
 		o := operand{path: path}
 		info, err := os.Stat(path)
@@ -96,11 +108,11 @@ func openOperands(paths []string) (in []operand) {
 		}
 		if whole = whole && err == nil; whole {
 			in = append(in, o)
-			o.Header, err = npy.ReadHeader(o.file)
+			o.Header, err = header(o.file)
 			at, _ := o.file.Seek(0, io.SeekCurrent)
 			whole = err == nil && at+o.Size() == info.Size()
 		}
-		if !whole || len(in) > 1 && o.Type != in[0].Type {
+		if !whole || len(in) > 1 && o.number() != in[0].number() {
 			closeOperands(in)
 			return nil
 		}

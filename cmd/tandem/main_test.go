@@ -92,7 +92,8 @@ var layouts = []layout{
 }
 
 // encode makes the file that holds m in a layout.
-func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
+func encode[T any](l layout, m linalg.Matrix[T]) []byte {
+	typ, _ := element.Of[T]()
 	var order binary.ByteOrder = binary.LittleEndian
 	mark, data := "<", m.Data
 	if l.big {
@@ -108,7 +109,7 @@ func encode[T linalg.Element](l layout, m linalg.Matrix[T]) []byte {
 	}
 	fortran := map[bool]string{false: "False", true: "True"}[l.fortran]
 	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
-		mark, element.TypeOf[T]().NumPy(), fortran, m.Rows, m.Cols)
+		mark, typ.NumPy(), fortran, m.Rows, m.Cols)
 	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
 	b, err := binary.Append(append(b, header...), order, data)
 	if err != nil {

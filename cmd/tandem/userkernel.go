@@ -235,7 +235,7 @@ func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 		if arg.path == "" {
 			continue
 		}
-		if loaded[i], err = a.load(ctx, arg.path, bar); err != nil {
+		if loaded[i], err = a.load(ctx, arg.path, bar, npy.ReadHeader); err != nil {
 			return arg.failed(err)
 		}
 		rec.Inputs = append(rec.Inputs, fileRecords(loaded[i:i+1])...)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
@@ -26,12 +25,12 @@ type Blocks[T element.Element] struct {
 // than one after the other.
 const streams = 4
 
-// OpenBlocks reads the header of a file, which is to hold elements of type T: that is the caller's
-// to look at. The error matches ErrFormat, also where r holds less or more than the header says,
+// OpenBlocks reads the header of a file, which is to hold elements of type T, or of float16 where
+// that is float32: that is the caller's to look at. The error matches ErrFormat, also where r holds less or more than the header says,
 // ErrType or ErrDims, or is r's own.
 func OpenBlocks[T element.Element](r io.ReaderAt) (*Blocks[T], error) {
 	section := io.NewSectionReader(r, 0, math.MaxInt64)
-	h, err := ReadHeader(section)
+	h, err := ReadSingleHeader(section)
 	if err != nil {
 		return nil, err
 	}
@@ -145,17 +144,17 @@ func (b *Blocks[T]) piece(s int, first int64, n, l, length int, data []T, stride
 		}
 		Reorder(mem, b.Order())
 	}
-	size, run := int64(b.Type.Size()), l
+	bytes, size, run := raw(mem, b.Header), int64(b.Type.Size()), l
 	if l == length { // whole lines lie side by side
 		run = n * l
 	}
 	for at := 0; at < len(mem); at += run {
-		if err := b.at(backend.Bytes(mem[at:at+run]), (first+int64(at/l)*int64(length))*size); err != nil {
+		if err := b.at(bytes[int64(at)*size:int64(at+run)*size], (first+int64(at/l)*int64(length))*size); err != nil {
 			return err
 		}
 	}
 	if b.r != nil {
-		Reorder(mem, b.Order())
+		settle(mem, b.Header)
 		if fortran {
 			host.Transpose(n, l, mem, l, data, stride)
 		} else {

@@ -77,6 +77,16 @@ const (
 // ErrDims, or is r's own.
 func ReadHeader(r io.Reader) (*Header, error) { return readHeader(r, element.ParseType) }
 
+// ReadSingleHeader is ReadHeader that takes float16, too, which is read as float32.
+func ReadSingleHeader(r io.Reader) (*Header, error) {
+	return readHeader(r, func(name string) (element.Type, error) {
+		if name == element.Half.NumPy() {
+			return element.Half, nil
+		}
+		return element.ParseType(name)
+	})
+}
+
 // ReadAnyHeader is ReadHeader that takes types which are only stored, too.
 func ReadAnyHeader(r io.Reader) (*Header, error) { return readHeader(r, element.ParseNumPy) }
 

@@ -36,7 +36,7 @@ func Room(need, all int) int {
 const piece = 256 << 10
 
 // Read reads the rest of r, whose header was read and has the type of T: the elements row by row.
-// The error matches ErrFormat where r holds less or more than the header says, or is r's own.
+// Those of float16 are read as float32, which has them all. The error matches ErrFormat where r holds less or more than the header says, or is r's own.
 func Read[T element.Element](r io.Reader, h *Header) ([]T, error) {
 	rows, cols := h.Dims()
 	data := []T{}
@@ -46,7 +46,7 @@ func Read[T element.Element](r io.Reader, h *Header) ([]T, error) {
 			data = append(make([]T, 0, Room(have+1, n)), data...)
 		}
 		data = data[:min(cap(data), have+piece)]
-		got, err := io.ReadFull(r, backend.Bytes(data[have:]))
+		got, err := io.ReadFull(r, raw(data[have:], h))
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return nil, errorf("it is truncated: its header promises %d bytes of data and it has %d", h.Size(),
 				have*h.Type.Size()+got)
@@ -54,7 +54,7 @@ func Read[T element.Element](r io.Reader, h *Header) ([]T, error) {
 		if err != nil {
 			return nil, err
 		}
-		Reorder(data[have:], h.Order())
+		settle(data[have:], h)
 	}
 	switch _, err := io.ReadFull(r, make([]byte, 1)); {
 	case err == nil:
@@ -108,6 +108,25 @@ func Reorder[T any](x []T, order binary.ByteOrder) {
 	}
 	for e := range slices.Chunk(backend.Bytes(x), int(unsafe.Sizeof(*new(T)))) {
 		slices.Reverse(e)
+	}
+}
+
+// raw is the bytes that elements have in a file of h, at the beginning of their own.
+func raw[T element.Element](x []T, h *Header) []byte {
+	return backend.Bytes(x)[:len(x)*h.Type.Size()]
+}
+
+// settle makes x the elements whose bytes in a file of h were read into raw.
+func settle[T element.Element](x []T, h *Header) {
+	numbers, ok := any(x).([]float32)
+	if !ok || h.Type != element.Half {
+		Reorder(x, h.Order())
+		return
+	}
+	halves := backend.Elems[element.Float16](raw(x, h))
+	Reorder(halves, h.Order())
+	for i := len(x) - 1; i >= 0; i-- { // the last first, as it goes where no other lies
+		numbers[i] = halves[i].Float32()
 	}
 }
 
