@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -32,6 +33,19 @@ func ExampleMatMul() {
 	// Output:
 	// [58 64]
 	// [139 154]
+}
+
+// Weights of 16 bits are multiplied as the float32 that they stand for.
+func ExampleMatMulMixed() {
+	x := linalg.NewMatrix(1, 2, []float32{1, 0.1})
+	weights := linalg.NewMatrix[linalg.BFloat16](2, 2, nil)
+	for i, w := range []float32{1, 2, 3, 1. / 3} {
+		weights.Data[i] = element.ToBFloat16(w)
+	}
+	y, err := linalg.MatMulMixed[float32](x, weights)
+	check(err)
+	fmt.Println(y.Data)
+	// Output: [1.3 2.0333984]
 }
 
 // Gonum's matrices share their memory with Tandem's.

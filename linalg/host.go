@@ -56,7 +56,8 @@ func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (
 
 // errProduct is the error of a product of matrices that do not fit.
 func errProduct[A, B any](a Matrix[A], b Matrix[B]) error {
-	return fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the second", ErrShape, a, b)
+	return fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the second", ErrShape,
+		a, b)
 }
 
 // TransposeContext is Transpose on session s, or on the default device where s is nil. It returns

@@ -260,7 +260,7 @@ func testGemm[T linalg.Element](t *testing.T, s *linalg.Session) {
 	}
 }
 
-func upload[T any](t *testing.T, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
+func upload[T any](t testing.TB, s *linalg.Session, m linalg.Matrix[T]) *linalg.Array[T] {
 	t.Helper()
 	a, err := linalg.Upload(s, m)
 	if err != nil {

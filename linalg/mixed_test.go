@@ -122,6 +122,7 @@ func TestMixedErrors(t *testing.T) {
 	}
 	defer s.Close()
 	a, b := linalg.NewMatrix[linalg.Float16](2, 3, nil), linalg.NewMatrix[float32](2, 3, nil)
+	var none *linalg.Array[linalg.Float16]
 	short := linalg.Matrix[linalg.Float16]{Rows: 3, Cols: 2, Stride: 2, Data: make([]linalg.Float16, 5)}
 	for name, c := range map[string]struct{ err, is error }{
 		"shapes": {second(linalg.MatMulMixedContext[float32](t.Context(), s, a, b)), linalg.ErrShape},
@@ -131,7 +132,7 @@ func TestMixedErrors(t *testing.T) {
 				blas.NoTrans, b, 0, b), linalg.ErrOverlap,
 		},
 		"arrays": {array.MatMulMixed(upload(t, s, b), upload(t, s, a), upload(t, s, b)), linalg.ErrShape},
-		"nil":    {array.MatMulMixed[float32, float32, linalg.Float16](upload(t, s, b), upload(t, s, b), nil), linalg.ErrShape},
+		"nil":    {array.MatMulMixed(upload(t, s, b), upload(t, s, b), none), linalg.ErrShape},
 	} {
 		if !errors.Is(c.err, c.is) {
 			t.Errorf("%s: %v", name, c.err)

@@ -149,10 +149,14 @@ var rules = []rule{
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	// what NumPy has for arrays
-	{pkg: "array", may: []string{
-		"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/support", "kernels", "linalg", "rmath",
-		"rmath/f32",
-	}},
+	{
+		pkg: "array",
+		may: []string{
+			"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/support", "kernels", "linalg",
+			"rmath", "rmath/f32",
+		},
+		mods: []string{"gonum.org/v1/gonum/..."},
+	},
 	{pkg: "array/nativecode", may: []string{"backend", "gpu/support"}},
 	{pkg: "array/internal/moves", may: []string{
 		"array/internal/moves/nativecode", "backend", "gpu", "gpu/support", "linalg",

@@ -26,8 +26,8 @@ type Blocks[T element.Element] struct {
 const streams = 4
 
 // OpenBlocks reads the header of a file, which is to hold elements of type T, or of float16 where
-// that is float32: that is the caller's to look at. The error matches ErrFormat, also where r holds less or more than the header says,
-// ErrType or ErrDims, or is r's own.
+// that is float32: that is the caller's to look at. The error matches ErrFormat, also where r holds
+// less or more than the header says, ErrType or ErrDims, or is r's own.
 func OpenBlocks[T element.Element](r io.ReaderAt) (*Blocks[T], error) {
 	section := io.NewSectionReader(r, 0, math.MaxInt64)
 	h, err := ReadSingleHeader(section)

@@ -36,7 +36,8 @@ func Room(need, all int) int {
 const piece = 256 << 10
 
 // Read reads the rest of r, whose header was read and has the type of T: the elements row by row.
-// Those of float16 are read as float32, which has them all. The error matches ErrFormat where r holds less or more than the header says, or is r's own.
+// Those of float16 are read as float32, which has them all. The error matches ErrFormat where r
+// holds less or more than the header says, or is r's own.
 func Read[T element.Element](r io.Reader, h *Header) ([]T, error) {
 	rows, cols := h.Dims()
 	data := []T{}
