@@ -598,17 +598,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "d1a0f0c650a23b06d0243749cb5a066f", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "569404d0f64a3ce4115672c192ca9d0e", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "e3f4eed11b010b5236f8ad07ee624d7f", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "0920fde40cb56f192b1ea4f7c09059a6", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "7b6d19a5491e9dcd4fd79a0d2a52d1e7", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "7a37f5af94d6ad50a94717948f4c523f", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "9f713a2e0cd1217e8e9edb3b4f3453fe", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "52ebc4c9e8b0bbee1a8995fe314f812c", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "8db57c2a0b89a0d9ac583286e8b3a11f", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "5124c65877d319932ac3dec2a6314d7e", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "c46b711bd7c3a11b8e737f7170b06490", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "155039baebc9bfc7f5579f1d5de10470", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -618,7 +618,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "a20708c2db67fad9b1539fbb84079ad7", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "063bc88255bc205bc757cb73a12b0bd5", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -628,7 +628,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "985a7c83f6db741c5c4e04276373afec", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "2eeaee610074a5260d64c0c1e28591c4", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -638,7 +638,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "db29bfbde9b6918c573cb917f4feb158", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "20a3601fb6ccb31bfd5ea586f1679b8c", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -648,7 +648,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "fb7372d2b431f85170d27f72646c8fa2", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "0cdbd63f30922b8876af29074f641c38", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2039,52 +2039,52 @@ func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 }
 
 func gpu_convert(x_ float64) float32 {
-	/*line convert.go:37*/ return float32(x_)
+	/*line convert.go:36*/ return float32(x_)
 //line kernels_tandem.go:2044
 }
 
 func gpu_convert_(x_ int32) float32 {
-	/*line convert.go:37*/ return float32(x_)
+	/*line convert.go:36*/ return float32(x_)
 //line kernels_tandem.go:2049
 }
 
 func gpu_convert__(x_ float32) float64 {
-	/*line convert.go:37*/ return float64(x_)
+	/*line convert.go:36*/ return float64(x_)
 //line kernels_tandem.go:2054
 }
 
 func gpu_convert___(x_ int32) float64 {
-	/*line convert.go:37*/ return float64(x_)
+	/*line convert.go:36*/ return float64(x_)
 //line kernels_tandem.go:2059
 }
 
 func gpu_convert____(x_ float32) int32 {
-	/*line convert.go:37*/ return support.Int[int32](x_)
+	/*line convert.go:36*/ return support.Int[int32](x_)
 //line kernels_tandem.go:2064
 }
 
 func gpu_convert_____(x_ float64) int32 {
-	/*line convert.go:37*/ return support.Int[int32](x_)
+	/*line convert.go:36*/ return support.Int[int32](x_)
 //line kernels_tandem.go:2069
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
-	/*line convert.go:40*/ return gpu_Float32(x_)
+	/*line convert.go:39*/ return gpu_Float32(x_)
 //line kernels_tandem.go:2074
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
-	/*line convert.go:43*/ return gpu_Float32_(x_)
+	/*line convert.go:42*/ return gpu_Float32_(x_)
 //line kernels_tandem.go:2079
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
-	/*line convert.go:46*/ return gpu_ToFloat16(x_)
+	/*line convert.go:45*/ return gpu_ToFloat16(x_)
 //line kernels_tandem.go:2084
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
-	/*line convert.go:49*/ return gpu_ToBFloat16(x_)
+	/*line convert.go:48*/ return gpu_ToBFloat16(x_)
 //line kernels_tandem.go:2089
 }
 
