@@ -27,7 +27,8 @@
 // [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
 // equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
 // eigenvalues and eigenvectors of symmetric ones, [FactorSVD] singular values and vectors. They
-// work on the host, with large products on the session's devices where these are faster.
+// work on the host, with large products on the session's devices where these are faster. Package
+// batched does LU, Cholesky and solutions of many small matrices at once, in device arrays.
 //
 // # Files and streams
 //

@@ -148,6 +148,8 @@ var rules = []rule{
 		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/solve", "internal/tuning"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
+	{pkg: "linalg/batched", may: []string{"backend", "gpu", "gpu/support", "linalg", "linalg/batched/nativecode"}},
+	{pkg: "linalg/batched/nativecode", may: []string{"backend", "gpu/support"}},
 	// what NumPy has for arrays
 	{
 		pkg: "array",
