@@ -86,6 +86,7 @@ oclgrind-others:
 	$(call under_oclgrind,suite,OCLGRIND_UNINITIALIZED=1,-run '^TestSuite$$' ./backend/opencl)
 	$(call under_oclgrind,go,,-run '/opencl' -skip '^Test(Stale|Launch.*|Run|Picture|Matmul)$$' \
 		./examples/kernels ./examples/seeds)
+	$(call under_oclgrind,batched,,-run '/opencl/.*/(7_of_3|40_of_2|7_of_5),' ./linalg/batched)
 
 # What runs on OpenCL, once more on Intel's: the drivers' suite, with failing calls and sessions,
 # package cl, the kernels, linalg, conformance, the examples. -count=1, as go test does not know
@@ -97,7 +98,8 @@ EXAMPLES  = $$(go list ./examples/... | grep -v /internal)
 intel:
 	@[ "$$(uname -m)" = x86_64 ] || { echo "Intel's OpenCL needs an x86-64 processor"; exit 0; }; set -ex; \
 	$(ON_INTEL) ./backend/opencl ./backend/opencl/cl; \
-	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./conformance $(EXAMPLES); \
+	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./linalg/batched \
+		./conformance $(EXAMPLES); \
 	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
 	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run 'Probe|Branches' ./backend/opencl; \
 	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run '/^opencl' -skip '^TestStale$$' ./examples/kernels; \
@@ -113,7 +115,8 @@ arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
 	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
-		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./internal/compiler/mistakes
+		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./internal/compiler/mistakes \
+		./linalg/batched
 
 setup:
 	@command -v apt-get >/dev/null || { \
@@ -156,7 +159,7 @@ $(ACTIONLINT):
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
 RACE_SKIP_AGAIN = ^Test(Faults|SuiteIntegrated|Matmul(Naive|Tiled)?|Shapes|Bench(Table|JSON)|Test(blas.*|lapack))$$
 RACE_SKIP_CASES = ^TestSuite$$/./^Conformance$$|^TestSharedConformance$$/cudasim
-NO_GOROUTINES = /array|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
+NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS = /examples/scripts
 
 race: TIMEOUT = 20m
