@@ -34,6 +34,8 @@ const (
 	Uint64
 	Half
 	Brain
+	Complex64
+	Complex128
 )
 
 // numbers is how many types there is arithmetic in.
@@ -64,6 +66,9 @@ var types = [...]typeRow{
 	Uint64: {"uint64", "ulong", "u8", 8, true},
 	Half:   {"Float16", "ushort", "f2", 2, false},
 	Brain:  {"BFloat16", "ushort", "", 2, false},
+
+	Complex64:  {"complex64", "float2", "c8", 8, false},
+	Complex128: {"complex128", "double2", "c16", 16, false},
 }
 
 // ByType chooses among what there is for each type, mostly the instances of a generic function. A

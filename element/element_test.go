@@ -38,6 +38,7 @@ func TestTypes(t *testing.T) {
 		"float32": Of[float32], "float64": Of[float64], "int32": Of[int32], "bool": Of[bool], "int8": Of[int8],
 		"int16": Of[int16], "int64": Of[int64], "uint8": Of[named], "uint16": Of[uint16], "uint32": Of[uint32],
 		"uint64": Of[uint64], "Float16": Of[Float16], "BFloat16": Of[BFloat16],
+		"complex64": Of[complex64], "complex128": Of[complex128],
 	} {
 		got, ok := typ()
 		if !ok || got.String() != of {

@@ -16,9 +16,9 @@ import (
 // i*Stride + j elements into its buffer.
 //
 // Elements are of any type without pointers, as kernels written in Go have them: numbers of every
-// size, bool, [Float16] and [BFloat16], and structs and arrays of these, as Go lays them out.
-// NewArray and the like are backend.ErrArgument for others. Methods that compute take the [Element]
-// types, and are backend.ErrUnsupported for others.
+// size, complex ones too, bool, [Float16] and [BFloat16], and structs and arrays of these, as Go
+// lays them out. NewArray and the like are backend.ErrArgument for others. Methods that compute
+// take the [Element] types, and are backend.ErrUnsupported for others.
 //
 // Methods that compute make the receiver the destination; they enqueue the work and return. Those
 // that copy from or to host memory block. Commands of one session run in the order of the calls.

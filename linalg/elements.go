@@ -58,7 +58,7 @@ func pointerIn(t reflect.Type) string {
 // elementName is what kernels call elements of T, "" where that is not checked.
 func elementName[T any]() string {
 	switch t, ok := element.Of[T](); {
-	case !ok || t == element.Half || t == element.Brain:
+	case !ok || t >= element.Half: // their kernels have types of their own
 		return ""
 	case t == element.Bool:
 		return element.Uint8.String()

@@ -39,6 +39,8 @@ func TestElements(t *testing.T) {
 		testElements(t, s, "<i8", func() int64 { return int64(rng.Uint64()) })
 		testElements(t, s, "<u8", rng.Uint64)
 		testElements(t, s, "<f2", func() linalg.Float16 { return linalg.Float16(rng.Uint32()) })
+		testElements(t, s, "<c8", func() complex64 { return complex(rng.Float32(), rng.Float32()) })
+		testElements(t, s, "<c16", func() complex128 { return complex(rng.Float64(), rng.Float64()) })
 		testElements(t, s, "", func() linalg.BFloat16 { return linalg.BFloat16(rng.Uint32()) })
 		testElements(t, s, "", func() [5]uint8 { return [5]uint8{uint8(rng.Uint32()), 4: 7} })
 		testElements(t, s, "", func() int { return rng.Int() })

@@ -48,6 +48,15 @@ func ExampleMatMulMixed() {
 	// Output: [1.3 2.0333984]
 }
 
+// A rotation by 90 degrees, twice, is one by 180.
+func ExampleMatMulComplex() {
+	a := linalg.NewMatrix(2, 2, []complex128{1i, 0, 0, 1i})
+	b, err := linalg.MatMulComplex(a, a)
+	check(err)
+	fmt.Println(b.Data)
+	// Output: [(-1+0i) (0+0i) (0+0i) (-1+0i)]
+}
+
 // Gonum's matrices share their memory with Tandem's.
 func ExampleFromDense() {
 	x := mat.NewDense(2, 2, []float64{1, 1, 1, 0})

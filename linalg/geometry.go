@@ -102,14 +102,14 @@ func bytesOverlap(a, b []byte) bool {
 }
 
 // distance is how many elements b starts after a.
-func distance[T Element](a, b []T) int {
+func distance[T any](a, b []T) int {
 	var t T
 	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return int(b0-a0) / int(unsafe.Sizeof(t))
 }
 
 // shareElements tells whether two matrices in host memory have an element in common.
-func shareElements[T Element](x, y Matrix[T]) bool {
+func shareElements[T any](x, y Matrix[T]) bool {
 	return bytesOverlap(x.bytes(), y.bytes()) && overlap(x.Rows, x.Cols, x.Stride, distance(x.memory(), y.memory()),
 		y.Rows, y.Cols, y.Stride)
 }

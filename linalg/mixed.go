@@ -35,23 +35,31 @@ func GemmMixed[C, A, B Single](alpha float32, tA blas.Transpose, a Matrix[A], tB
 // MatMulMixedContext is MatMulMixed on session s, or on the default device where s is nil. It
 // returns ctx's error soon after ctx is done.
 func MatMulMixedContext[C, A, B Single](ctx context.Context, s *Session, a Matrix[A], b Matrix[B]) (Matrix[C], error) {
-	var c Matrix[C]
+	return newProduct(s, a, b, func(s *Session, c Matrix[C]) error {
+		return GemmMixedContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+	})
+}
+
+// newProduct is the product of a and b that f computes on s, or on the default device where s is
+// nil: packed and new.
+func newProduct[C, A, B any](s *Session, a Matrix[A], b Matrix[B], f func(s *Session, c Matrix[C]) error) (
+	none Matrix[C], err error,
+) {
 	if a.Cols != b.Rows {
-		return c, errProduct(a, b)
+		return none, errProduct(a, b)
 	}
 	if s == nil {
-		var err error
 		if s, err = Default(); err != nil {
-			return c, err
+			return none, err
 		}
 	}
 	t, _ := element.Of[C]()
 	if err := s.canHold(a.Rows, b.Cols, t); err != nil {
-		return c, err
+		return none, err
 	}
-	c = newResult[C](a.Rows, b.Cols)
-	if err := GemmMixedContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c); err != nil {
-		return Matrix[C]{}, err
+	c := newResult[C](a.Rows, b.Cols)
+	if err := f(s, c); err != nil {
+		return none, err
 	}
 	return c, nil
 }

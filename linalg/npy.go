@@ -20,8 +20,8 @@ var ErrNPY = errors.New("linalg: .npy")
 var streamBytes int64 = 4 << 20
 
 // ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes
-// it. It takes numbers ('f4', 'f2', 'i1', 'u8' and so on) and bool ('b1'), each only as what it is,
-// in both byte orders. An array of one dimension becomes a single row, one of none a single
+// it. It takes numbers ('f4', 'f2', 'i1', 'u8', 'c16' and so on) and bool ('b1'), each only as what
+// it is, in both byte orders. An array of one dimension becomes a single row, one of none a single
 // element. Data in Fortran order are transposed on the device, which needs memory for both until
 // that is done, or on the host where there is no arithmetic in the type.
 //

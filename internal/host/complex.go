@@ -7,12 +7,53 @@ import "math"
 // it. What follows makes these. Complex matrices are given as reals here, with their leading
 // dimension in complex elements.
 
+// ComplexGemm is C = alpha*op(A)*op(B) + beta*C for complex numbers alpha and beta, their real part
+// first, with A of m by k and B of k by n, transposed and conjugated as complexLeft has it. onHost
+// allows plain loops where these are the fastest. Else product makes z, of rows whose first elements
+// are ldz apart, s*X*Y + t*z, for packed X of m by 2k and Y of 2k by 2n; its error leaves C
+// undefined.
+func ComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
+	beta [2]T, c []T, ldc int, onHost bool, product func(s T, x, y []T, t T, z []T, ldz int) error,
+) error {
+	plain := alpha[1] == 0 && beta[1] == 0
+	switch {
+	case m == 0 || n == 0:
+		return nil
+	case alpha == [2]T{} || k == 0:
+		if plain {
+			Gemm(m, 2*n, 0, 0, nil, 0, nil, 2*n, beta[0], c, 2*ldc)
+		} else {
+			complexFinish(m, n, alpha, nil, beta, c, ldc)
+		}
+		return nil
+	case plain && onHost &&
+		smallComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha[0], a, lda, b, ldb, beta[0], c, ldc):
+		return nil
+	}
+	leftMemory, left := Take[T](2 * m * k)
+	defer leftMemory.Give()
+	complexLeft(transA, conjA, m, k, a, lda, left)
+	rightMemory, right := Take[T](4 * k * n)
+	defer rightMemory.Give()
+	complexRight(transB, conjB, k, n, b, ldb, right)
+	if plain {
+		return product(alpha[0], left, right, beta[0], c, 2*ldc)
+	}
+	memory, p := Take[T](2 * m * n)
+	defer memory.Give()
+	if err := product(1, left, right, 0, p, 2*n); err != nil {
+		return err
+	}
+	complexFinish(m, n, alpha, p, beta, c, ldc)
+	return nil
+}
+
 // complexBlock is the rows of a transposed matrix that are read at a time: a cache line or two.
 const complexBlock = 8
 
-// ComplexLeft makes dst, packed of m by 2k, the left factor for op(A): A is m by k in memory, with
+// complexLeft makes dst, packed of m by 2k, the left factor for op(A): A is m by k in memory, with
 // trans k by m, and with conj it is conjugated as well.
-func ComplexLeft[T Float](trans, conj bool, m, k int, a []T, lda int, dst []T) {
+func complexLeft[T Float](trans, conj bool, m, k int, a []T, lda int, dst []T) {
 	bands[T](m, 2*k, complexBlock, func(lo, hi int) {
 		for i := lo; i < hi; i += complexBlock {
 			rows := min(complexBlock, hi-i)
@@ -46,9 +87,9 @@ func transposeComplex[T Float](conj bool, rows, cols int, x []T, ldx int, dst []
 	}
 }
 
-// ComplexRight makes dst, packed of 2k by 2n, the right factor for op(B): B is k by n in memory,
+// complexRight makes dst, packed of 2k by 2n, the right factor for op(B): B is k by n in memory,
 // with trans n by k, and with conj it is conjugated as well.
-func ComplexRight[T Float](trans, conj bool, k, n int, b []T, ldb int, dst []T) {
+func complexRight[T Float](trans, conj bool, k, n int, b []T, ldb int, dst []T) {
 	bands[T](k, 4*n, complexBlock, func(lo, hi int) {
 		for p := lo; p < hi; p += complexBlock {
 			rows := min(complexBlock, hi-p)
@@ -68,11 +109,11 @@ func ComplexRight[T Float](trans, conj bool, k, n int, b []T, ldb int, dst []T) 
 	})
 }
 
-// ComplexFinish is C = alpha*P + beta*C for complex numbers alpha and beta, their real part first,
+// complexFinish is C = alpha*P + beta*C for complex numbers alpha and beta, their real part first,
 // where the chains of a product have ended in P, packed of m by n; without P the sum is beta*C.
 // beta*C is the chain of two products for each part, from +0 as all, and the result goes on with
 // alpha*P; where beta is 0 C is not read.
-func ComplexFinish[T Float](m, n int, alpha [2]T, p []T, beta [2]T, c []T, ldc int) {
+func complexFinish[T Float](m, n int, alpha [2]T, p []T, beta [2]T, c []T, ldc int) {
 	bands[T](m, 2*n, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := c[2*i*ldc:][:2*n]
@@ -118,10 +159,10 @@ func ComplexMirror[T Float](lower, conj bool, n int, a []T, lda int, whole []T) 
 // smallComplex is the products of complex numbers that plain loops compute, at most.
 const smallComplex = 96
 
-// SmallComplexGemm is C = alpha*op(A)*op(B) + beta*C for real alpha and beta, where A and B are
-// transposed and conjugated as [ComplexLeft] says. It computes that, and tells so, where plain
+// smallComplexGemm is C = alpha*op(A)*op(B) + beta*C for real alpha and beta, where A and B are
+// transposed and conjugated as complexLeft has it. It computes that, and tells so, where plain
 // loops are the fastest.
-func SmallComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
+func smallComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
 	beta T, c []T, ldc int,
 ) bool {
 	if !isFloat64[T]() || m*n*k > smallComplex {

@@ -107,7 +107,12 @@ func Reorder[T any](x []T, order binary.ByteOrder) {
 	if order.Uint16([]byte{1, 2}) == binary.NativeEndian.Uint16([]byte{1, 2}) {
 		return
 	}
-	for e := range slices.Chunk(backend.Bytes(x), int(unsafe.Sizeof(*new(T)))) {
+	size := int(unsafe.Sizeof(*new(T)))
+	switch any(*new(T)).(type) {
+	case complex64, complex128: // two numbers
+		size /= 2
+	}
+	for e := range slices.Chunk(backend.Bytes(x), size) {
 		slices.Reverse(e)
 	}
 }

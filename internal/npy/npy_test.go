@@ -361,6 +361,8 @@ for name in sys.argv[1:]:
 		{element.Uint16, "<u2 (2,) False [0, 0]"},
 		{element.Int64, "<i8 (2,) False [0, 0]"},
 		{element.Half, "<f2 (2,) False [0.0, 0.0]"},
+		{element.Complex64, "<c8 (2,) False [0j, 0j]"},
+		{element.Complex128, "<c16 (2,) False [0j, 0j]"},
 	} {
 		h := &Header{Type: test.typ, Shape: []int{2}}
 		var b bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// Complex products are real ones, of m by 2n by 2k: see internal/host/complex.go. A call with an
+// Complex products are real ones, of m by 2n by 2k: see [host.ComplexGemm]. A call with an
 // invalid argument, or with nothing to do, goes to gonum's own implementation, which panics or
 // returns.
 
@@ -31,34 +31,12 @@ func parts32(x complex64) [2]float32  { return [2]float32{real(x), imag(x)} }
 func complexGemm[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
 	beta [2]T, c []T, ldc int,
 ) {
-	plain := alpha[1] == 0 && beta[1] == 0
-	if alpha == [2]T{} || k == 0 {
-		if plain {
-			host.Gemm(m, 2*n, 0, 0, nil, 0, nil, 2*n, beta[0], c, 2*ldc)
-		} else {
-			host.ComplexFinish(m, n, alpha, nil, beta, c, ldc)
-		}
-		return
-	}
 	transA, conjA, transB, conjB := tA != blas.NoTrans, tA == blas.ConjTrans, tB != blas.NoTrans, tB == blas.ConjTrans
-	if plain && e.keepsOnHost(m, n, k) &&
-		host.SmallComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha[0], a, lda, b, ldb, beta[0], c, ldc) {
-		return
-	}
-	left, leftMemory := scratch[T](m, 2*k)
-	defer leftMemory.Give()
-	host.ComplexLeft(transA, conjA, m, k, a, lda, left.Data)
-	right, rightMemory := scratch[T](2*k, 2*n)
-	defer rightMemory.Give()
-	host.ComplexRight(transB, conjB, k, n, b, ldb, right.Data)
-	if plain {
-		realProduct(e, alpha[0], left, right, beta[0], matrix(m, 2*n, c, 2*ldc))
-		return
-	}
-	p, memory := scratch[T](m, 2*n)
-	defer memory.Give()
-	realProduct(e, 1, left, right, 0, p)
-	host.ComplexFinish(m, n, alpha, p.Data, beta, c, ldc)
+	host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, e.keepsOnHost(m, n, k),
+		func(s T, x, y []T, t T, z []T, ldz int) error {
+			realProduct(e, s, matrix(m, 2*k, x, 2*k), matrix(2*k, 2*n, y, 2*n), t, matrix(m, 2*n, z, ldz))
+			return nil
+		})
 }
 
 func realProduct[T float](e *engine, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
