@@ -43,6 +43,9 @@ func (m *caseMaker) arrays() {
 		names, random = append(names, "Mean", "Norm"), []string{"Uniform", "Normal"}
 	}
 	quick := []string{"Sum", "CumSum", "Sort", "Map", "Uniform"} // enough for devices that are simulated
+	if m.typ == element.Float32 {
+		names = append(names, "Convert")
+	}
 	for i, s := range arrayShapes {
 		for j, kind := range m.kinds {
 			kernels := names
@@ -104,6 +107,13 @@ func arrayReference[T element.Element](c *Case) (out []T) {
 		}
 	case "Sort":
 		return a.sorted()
+	case "Convert":
+		for _, x := range a.data {
+			out = append(out, T(element.ToFloat16(float32(x)).Float32()))
+		}
+		for _, x := range a.data {
+			out = append(out, T(element.ToBFloat16(float32(x)).Float32()))
+		}
 	case "Map":
 		for i, x := range a.data {
 			if x < b.data[i] {

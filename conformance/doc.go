@@ -42,6 +42,7 @@
 //	array.Sum, array.Mean, array.Norm (of kind 2), array.Max, array.ArgMax
 //	array.CumSum
 //	array.Sort      each row sorted, and after all of them what ArgSort gives
+//	array.Convert   to float16 and back, and after that to bfloat16 and back, of float32
 //	array.Map       a*b + c, rounded once, where a < b, else a - b
 //	array.Uniform, array.Normal, array.Integers (from -2^30 to 3*2^29 - 1)
 //	                stream 5 of a seed, which is the first state of the generator of operand a

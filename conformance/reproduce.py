@@ -184,6 +184,15 @@ def uniform(seed, k, typ):
     return (w[1] << 32 | w[0]) // 2**11 / 2**53
 
 
+def halved(x, bits, least, most):
+    """x rounded to numbers of some bits, multiples of 2^least, below 2^most."""
+    if x == 0 or not math.isfinite(x):
+        return x
+    unit = Fraction(2) ** max(math.frexp(x)[1] - bits, least)
+    y = round(Fraction(x) / unit) * unit
+    return math.copysign(math.inf if abs(y) >= 2 ** most else float(abs(y)), x)
+
+
 def array(name):
     """The digest of a case of package array."""
     kernel, typ, values, shape, _, _ = name.split("/")
@@ -198,6 +207,8 @@ def array(name):
     if function == "Sort":
         orders = [sorted(range(n), key=lambda j: key(row[j])) for row in a]
         return digest([row[j] for row, o in zip(a, orders) for j in o] + sum(orders, []), typ)
+    if function == "Convert":
+        return digest([halved(x, *form) for form in ((11, -24, 16), (8, -133, 128)) for x in flat], typ)
     if function == "Map":
         return digest([fma(x, y, z, typ) if x < y else fma(-1 if typ == "int32" else -1.0, y, x, typ)
                        for row, other in zip(a, b) for x, y, z in zip(row, other, c[0])], typ)

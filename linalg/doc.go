@@ -10,8 +10,8 @@
 // ("cuda:0+cuda:1+cpu", "gpus") share the work. Matrices may be larger than a device with memory of
 // its own: they go through it in parts.
 //
-// Weights are often stored as float16 or bfloat16: [MatMulMixed] takes them, [MatMulComplex] complex
-// numbers.
+// Weights are often stored as float16 or bfloat16: [MatMulMixed] takes them. [MatMulComplex] takes
+// complex numbers.
 //
 // # Device arrays
 //

@@ -20,7 +20,7 @@ func On(dev *backend.Device) (func(*conformance.ArrayOperation) (any, error), er
 	return func(o *conformance.ArrayOperation) (any, error) {
 		switch o.A.(type) {
 		case []float32:
-			return compute(&operation[float32]{ArrayOperation: o, s: s}, floats[float32])
+			return compute(&operation[float32]{ArrayOperation: o, s: s}, singles)
 		case []float64:
 			return compute(&operation[float64]{ArrayOperation: o, s: s}, floats[float64])
 		}
@@ -85,6 +85,22 @@ func floats[T array.Float](o *operation[T], a *array.Array[T]) []T {
 		o.unknown()
 	}
 	return o.download(a)
+}
+
+// singles is floats, and the operation of float32 alone.
+func singles(o *operation[float32], a *array.Array[float32]) []float32 {
+	if o.Name == "Convert" {
+		return append(through[array.Float16](o, a), through[array.BFloat16](o, a)...)
+	}
+	return floats(o, a)
+}
+
+// through is a after it has been of type H.
+func through[H array.Half](o *operation[float32], a *array.Array[float32]) []float32 {
+	h, c := newArray[H](o, o.Rows, o.Cols), newArray[float32](o, o.Rows, o.Cols)
+	o.do(func() error { return array.Convert(h, a) })
+	o.do(func() error { return array.Convert(c, h) })
+	return o.download(c)
 }
 
 // integers is the operations of int32 alone.

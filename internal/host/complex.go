@@ -8,9 +8,9 @@ import "math"
 // dimension in complex elements.
 
 // ComplexGemm is C = alpha*op(A)*op(B) + beta*C for complex numbers alpha and beta, their real part
-// first, with A of m by k and B of k by n, transposed and conjugated as complexLeft has it. onHost
-// allows plain loops where these are the fastest. Else product makes z, of rows whose first elements
-// are ldz apart, s*X*Y + t*z, for packed X of m by 2k and Y of 2k by 2n; its error leaves C
+// first, with A of m by k and B of k by n, transposed and conjugated as complexLeft has it.
+// onHost allows plain loops where these are the fastest. Else product makes z, of m by 2n with
+// leading dimension ldz, s*X*Y + t*z, for packed X of m by 2k and Y of 2k by 2n; its error leaves C
 // undefined.
 func ComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
 	beta [2]T, c []T, ldc int, onHost bool, product func(s T, x, y []T, t T, z []T, ldz int) error,
