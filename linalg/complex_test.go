@@ -2,12 +2,10 @@ package linalg_test
 
 import (
 	"context"
-
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-
 	"testing"
 	"unsafe"
 
