@@ -64,7 +64,8 @@ func Cholesky[T Float](a *Array[T], status *Array[int32]) error {
 }
 
 // SolveLU makes each right side in b, of n by m, the solution X of A*X = B, by what LU has left in
-// a and pivots. That of a singular matrix has infinities or NaN.
+// a and pivots. That of a singular matrix has infinities or NaN. A pivot that is no row swaps
+// nothing.
 func SolveLU[T Float](b, a *Array[T], pivots *Array[int32]) error {
 	x, err := newBatch("SolveLU", a, pivots)
 	if err == nil {

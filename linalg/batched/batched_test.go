@@ -322,6 +322,28 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// Pivots that are no rows swap nothing, and nothing beyond a matrix is touched.
+func TestForeignPivots(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		identity := linalg.NewMatrix(2*3, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1})
+		a, err := linalg.Upload(s, identity)
+		must(t, err)
+		defer a.Free()
+		b, err := linalg.Upload(s, linalg.NewMatrix(2*3, 1, []float64{1, 2, 3, 4, 5, 6}))
+		must(t, err)
+		defer b.Free()
+		pivots, err := linalg.Upload(s, linalg.NewMatrix(2, 3, []int32{-1, math.MaxInt32, 3, 2, math.MinInt32, 64}))
+		must(t, err)
+		defer pivots.Free()
+		must(t, SolveLU(b, a, pivots))
+		got, err := b.Download()
+		must(t, err)
+		if want := []float64{1, 2, 3, 6, 5, 4}; !slices.Equal(got.Data, want) {
+			t.Errorf("%v, want %v", got.Data, want)
+		}
+	})
+}
+
 // What does not fit is an error that says so, and nothing is done.
 func TestErrors(t *testing.T) {
 	s, other := open(t), open(t)

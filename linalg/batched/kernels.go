@@ -227,6 +227,9 @@ func solveLU[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], pivots gpu.Matrix[int
 				if l < count {
 					p = pivots.At(first+l, i)
 				}
+				if p < 0 || p >= int32(n) { // none that lu writes: the memory beyond is not this matrix's
+					p = int32(i)
+				}
 				swap(scratch, l, x, p, i, width)
 			}
 			for i := range n {

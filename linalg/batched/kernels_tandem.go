@@ -73,9 +73,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "cd1a8324ebc03953c62169db4e6b3697", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "2b0deb24e0c924ed4c1b4c1d25fb8e11", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "a4fc8d77f817efaf778ecb9246eb9a07", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "37d1658019a7b14ad2eb0b1bcb0382be", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -95,9 +95,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "085d3f13762ea22350442168c108d36d", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "036756714e3ed4c168b7fcb295d482fe", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "5ee4d75f4f666fc0176e11d8e33b6482", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "b3bccf316a3541350d0372c1afefc2b5", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -124,7 +124,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func swap[T gpu.Float](scratch []T, l int, t tile, p int32, i, n int) {", Hash: "b82004dc5c5471f511e150fa8ff2d25daae844243ddaff63c3f8c8dcaf228984"},
 	{File: "kernels.go", Head: "func cholesky[T gpu.Float](it gpu.Item, a gpu.Matrix[T], status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "54c27227ed918cbc6108dd5600c226a2556544cd1e6578ce84887bab1affcc86"},
 	{File: "kernels.go", Head: "const sides = 4", Hash: "71f6939ef87a8f1a214069e2b839c6f53c21719b244ab227cb319d8d7f47152a"},
-	{File: "kernels.go", Head: "func solveLU[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], pivots gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "8a2802d719dcad0b30493985d9725f88647f42d8ad3614e085caf051aefdcafc"},
+	{File: "kernels.go", Head: "func solveLU[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], pivots gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "81708cd596ac7e81073a885531d34edf829fcb84852f8958f60719a2a3fa7367"},
 	{File: "kernels.go", Head: "func solveCholesky[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], scratch []T, all, n, ld int) {", Hash: "7543eff786997f0d0df595f222f8b13889eac720faf82d945f66b5295d685eb9"},
 	{File: "kernels.go", Head: "func load[T gpu.Float](it gpu.Item, scratch []T, x tile, b gpu.Matrix[T], first, count, c, n, width int) {", Hash: "4eac24d7358d1c6648a98b27c7ef400c41b1c13623a642bfdd399d1136333b0a"},
 	{File: "kernels.go", Head: "func unload[T gpu.Float](it gpu.Item, b gpu.Matrix[T], scratch []T, x tile, first, count, c, n, width int) {", Hash: "deedc38550e4106bc9c3ebf089a95d847f493fb52aa7ede49dc2bdbc6856f200"},
@@ -1156,33 +1156,33 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:278*/ scratch3_all[w] = scratch_
-									/*line kernels.go:278*/ x2_all[w] = x_all[w]
-									/*line kernels.go:278*/ b2_all[w] = b_
+									/*line kernels.go:281*/ scratch3_all[w] = scratch_
+									/*line kernels.go:281*/ x2_all[w] = x_all[w]
+									/*line kernels.go:281*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:278*/ first3_ := first_
-						/*line kernels.go:278*/ count3_ := count_
-						/*line kernels.go:278*/ c2_ := c_
-						/*line kernels.go:278*/ n4_ := n_
-						/*line kernels.go:278*/ width2_ := width_
+						/*line kernels.go:281*/ first3_ := first_
+						/*line kernels.go:281*/ count3_ := count_
+						/*line kernels.go:281*/ c2_ := c_
+						/*line kernels.go:281*/ n4_ := n_
+						/*line kernels.go:281*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:279*/ l2_ := l0
+										/*line kernels.go:282*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:281*/ t8_ := n4_
-											/*line kernels.go:281*/ i2_ := int64(0)
-											/*line kernels.go:281*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:284*/ t8_ := n4_
+											/*line kernels.go:284*/ i2_ := int64(0)
+											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:282*/ t9_ := width2_
-													/*line kernels.go:282*/ k_ := int64(0)
-													/*line kernels.go:282*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:285*/ t9_ := width2_
+													/*line kernels.go:285*/ k_ := int64(0)
+													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1199,51 +1199,54 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											if l_ < count_ {
 												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
 											}
+											if (p_ < int32(0)) || (p_ >= int32(n_)) {
+												p_ = int32(i3_)
+											}
 											gpu_swap(scratch_, l_, x_all[w], p_, i3_, width_)
 										}
 									}
 									{
-										/*line kernels.go:232*/ t11_ := n_
-										/*line kernels.go:232*/ i4_ := int64(0)
-										/*line kernels.go:232*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
+										/*line kernels.go:235*/ t11_ := n_
+										/*line kernels.go:235*/ i4_ := int64(0)
+										/*line kernels.go:235*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
 										}
 									}
 									{
-										/*line kernels.go:235*/ t12_ := n_
-										/*line kernels.go:235*/ r_ := int64(0)
-										/*line kernels.go:235*/ for ; r_ < t12_; r_ = r_ + int64(1) {
+										/*line kernels.go:238*/ t12_ := n_
+										/*line kernels.go:238*/ r_ := int64(0)
+										/*line kernels.go:238*/ for ; r_ < t12_; r_ = r_ + int64(1) {
 											i5_ := (n_ - int64(1)) - r_
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 										}
 									}
-									/*line kernels.go:291*/ b3_all[w] = b_
-									/*line kernels.go:291*/ scratch4_all[w] = scratch_
-									/*line kernels.go:291*/ x3_all[w] = x_all[w]
+									/*line kernels.go:294*/ b3_all[w] = b_
+									/*line kernels.go:294*/ scratch4_all[w] = scratch_
+									/*line kernels.go:294*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:291*/ first4_ := first_
-						/*line kernels.go:291*/ count4_ := count_
-						/*line kernels.go:291*/ c3_ := c_
-						/*line kernels.go:291*/ n5_ := n_
-						/*line kernels.go:291*/ width3_ := width_
+						/*line kernels.go:294*/ first4_ := first_
+						/*line kernels.go:294*/ count4_ := count_
+						/*line kernels.go:294*/ c3_ := c_
+						/*line kernels.go:294*/ n5_ := n_
+						/*line kernels.go:294*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:292*/ l3_ := l0
+										/*line kernels.go:295*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:294*/ t13_ := n5_
-											/*line kernels.go:294*/ i6_ := int64(0)
-											/*line kernels.go:294*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
+											/*line kernels.go:297*/ t13_ := n5_
+											/*line kernels.go:297*/ i6_ := int64(0)
+											/*line kernels.go:297*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
 												{
-													/*line kernels.go:295*/ t14_ := width3_
-													/*line kernels.go:295*/ k2_ := int64(0)
-													/*line kernels.go:295*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:298*/ t14_ := width3_
+													/*line kernels.go:298*/ k2_ := int64(0)
+													/*line kernels.go:298*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 														}
@@ -1261,7 +1264,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line kernels.go:218*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1265
+//line kernels_tandem.go:1268
 	}
 	return nil
 }
@@ -1393,33 +1396,33 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:278*/ scratch3_all[w] = scratch_
-									/*line kernels.go:278*/ x2_all[w] = x_all[w]
-									/*line kernels.go:278*/ b2_all[w] = b_
+									/*line kernels.go:281*/ scratch3_all[w] = scratch_
+									/*line kernels.go:281*/ x2_all[w] = x_all[w]
+									/*line kernels.go:281*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:278*/ first3_ := first_
-						/*line kernels.go:278*/ count3_ := count_
-						/*line kernels.go:278*/ c2_ := c_
-						/*line kernels.go:278*/ n4_ := n_
-						/*line kernels.go:278*/ width2_ := width_
+						/*line kernels.go:281*/ first3_ := first_
+						/*line kernels.go:281*/ count3_ := count_
+						/*line kernels.go:281*/ c2_ := c_
+						/*line kernels.go:281*/ n4_ := n_
+						/*line kernels.go:281*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:279*/ l2_ := l0
+										/*line kernels.go:282*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:281*/ t8_ := n4_
-											/*line kernels.go:281*/ i2_ := int64(0)
-											/*line kernels.go:281*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:284*/ t8_ := n4_
+											/*line kernels.go:284*/ i2_ := int64(0)
+											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:282*/ t9_ := width2_
-													/*line kernels.go:282*/ k_ := int64(0)
-													/*line kernels.go:282*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:285*/ t9_ := width2_
+													/*line kernels.go:285*/ k_ := int64(0)
+													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1436,51 +1439,54 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 											if l_ < count_ {
 												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
 											}
+											if (p_ < int32(0)) || (p_ >= int32(n_)) {
+												p_ = int32(i3_)
+											}
 											gpu_swap_(scratch_, l_, x_all[w], p_, i3_, width_)
 										}
 									}
 									{
-										/*line kernels.go:232*/ t11_ := n_
-										/*line kernels.go:232*/ i4_ := int64(0)
-										/*line kernels.go:232*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
+										/*line kernels.go:235*/ t11_ := n_
+										/*line kernels.go:235*/ i4_ := int64(0)
+										/*line kernels.go:235*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
 										}
 									}
 									{
-										/*line kernels.go:235*/ t12_ := n_
-										/*line kernels.go:235*/ r_ := int64(0)
-										/*line kernels.go:235*/ for ; r_ < t12_; r_ = r_ + int64(1) {
+										/*line kernels.go:238*/ t12_ := n_
+										/*line kernels.go:238*/ r_ := int64(0)
+										/*line kernels.go:238*/ for ; r_ < t12_; r_ = r_ + int64(1) {
 											i5_ := (n_ - int64(1)) - r_
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 										}
 									}
-									/*line kernels.go:291*/ b3_all[w] = b_
-									/*line kernels.go:291*/ scratch4_all[w] = scratch_
-									/*line kernels.go:291*/ x3_all[w] = x_all[w]
+									/*line kernels.go:294*/ b3_all[w] = b_
+									/*line kernels.go:294*/ scratch4_all[w] = scratch_
+									/*line kernels.go:294*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:291*/ first4_ := first_
-						/*line kernels.go:291*/ count4_ := count_
-						/*line kernels.go:291*/ c3_ := c_
-						/*line kernels.go:291*/ n5_ := n_
-						/*line kernels.go:291*/ width3_ := width_
+						/*line kernels.go:294*/ first4_ := first_
+						/*line kernels.go:294*/ count4_ := count_
+						/*line kernels.go:294*/ c3_ := c_
+						/*line kernels.go:294*/ n5_ := n_
+						/*line kernels.go:294*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:292*/ l3_ := l0
+										/*line kernels.go:295*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:294*/ t13_ := n5_
-											/*line kernels.go:294*/ i6_ := int64(0)
-											/*line kernels.go:294*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
+											/*line kernels.go:297*/ t13_ := n5_
+											/*line kernels.go:297*/ i6_ := int64(0)
+											/*line kernels.go:297*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
 												{
-													/*line kernels.go:295*/ t14_ := width3_
-													/*line kernels.go:295*/ k2_ := int64(0)
-													/*line kernels.go:295*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:298*/ t14_ := width3_
+													/*line kernels.go:298*/ k2_ := int64(0)
+													/*line kernels.go:298*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 														}
@@ -1498,7 +1504,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line kernels.go:218*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1502
+//line kernels_tandem.go:1508
 	}
 	return nil
 }
@@ -1550,20 +1556,20 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:251*/ var t_ gpu_tile
+					/*line kernels.go:254*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:251*/ t3_all[w] = t_
+					/*line kernels.go:254*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:253*/ first_ := g0 * n0
-			/*line kernels.go:253*/ for first_ < all_ {
+			/*line kernels.go:256*/ first_ := g0 * n0
+			/*line kernels.go:256*/ for first_ < all_ {
 				count_ := min(n0, all_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
@@ -1620,40 +1626,40 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					}
 				}
 				{
-					/*line kernels.go:257*/ c_ := int64(0)
-					/*line kernels.go:257*/ for c_ < b_.Cols_ {
+					/*line kernels.go:260*/ c_ := int64(0)
+					/*line kernels.go:260*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:278*/ scratch3_all[w] = scratch_
-									/*line kernels.go:278*/ x2_all[w] = x_all[w]
-									/*line kernels.go:278*/ b2_all[w] = b_
+									/*line kernels.go:281*/ scratch3_all[w] = scratch_
+									/*line kernels.go:281*/ x2_all[w] = x_all[w]
+									/*line kernels.go:281*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:278*/ first3_ := first_
-						/*line kernels.go:278*/ count3_ := count_
-						/*line kernels.go:278*/ c2_ := c_
-						/*line kernels.go:278*/ n4_ := n_
-						/*line kernels.go:278*/ width2_ := width_
+						/*line kernels.go:281*/ first3_ := first_
+						/*line kernels.go:281*/ count3_ := count_
+						/*line kernels.go:281*/ c2_ := c_
+						/*line kernels.go:281*/ n4_ := n_
+						/*line kernels.go:281*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:279*/ l2_ := l0
+										/*line kernels.go:282*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:281*/ t8_ := n4_
-											/*line kernels.go:281*/ i2_ := int64(0)
-											/*line kernels.go:281*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:284*/ t8_ := n4_
+											/*line kernels.go:284*/ i2_ := int64(0)
+											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:282*/ t9_ := width2_
-													/*line kernels.go:282*/ k_ := int64(0)
-													/*line kernels.go:282*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:285*/ t9_ := width2_
+													/*line kernels.go:285*/ k_ := int64(0)
+													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1663,48 +1669,48 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 										}
 									}
 									{
-										/*line kernels.go:260*/ t10_ := n_
-										/*line kernels.go:260*/ i3_ := int64(0)
-										/*line kernels.go:260*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:263*/ t10_ := n_
+										/*line kernels.go:263*/ i3_ := int64(0)
+										/*line kernels.go:263*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 										}
 									}
 									{
-										/*line kernels.go:264*/ t11_ := n_
-										/*line kernels.go:264*/ r_ := int64(0)
-										/*line kernels.go:264*/ for ; r_ < t11_; r_ = r_ + int64(1) {
+										/*line kernels.go:267*/ t11_ := n_
+										/*line kernels.go:267*/ r_ := int64(0)
+										/*line kernels.go:267*/ for ; r_ < t11_; r_ = r_ + int64(1) {
 											i4_ := (n_ - int64(1)) - r_
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 										}
 									}
-									/*line kernels.go:291*/ b3_all[w] = b_
-									/*line kernels.go:291*/ scratch4_all[w] = scratch_
-									/*line kernels.go:291*/ x3_all[w] = x_all[w]
+									/*line kernels.go:294*/ b3_all[w] = b_
+									/*line kernels.go:294*/ scratch4_all[w] = scratch_
+									/*line kernels.go:294*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:291*/ first4_ := first_
-						/*line kernels.go:291*/ count4_ := count_
-						/*line kernels.go:291*/ c3_ := c_
-						/*line kernels.go:291*/ n5_ := n_
-						/*line kernels.go:291*/ width3_ := width_
+						/*line kernels.go:294*/ first4_ := first_
+						/*line kernels.go:294*/ count4_ := count_
+						/*line kernels.go:294*/ c3_ := c_
+						/*line kernels.go:294*/ n5_ := n_
+						/*line kernels.go:294*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:292*/ l3_ := l0
+										/*line kernels.go:295*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:294*/ t12_ := n5_
-											/*line kernels.go:294*/ i5_ := int64(0)
-											/*line kernels.go:294*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
+											/*line kernels.go:297*/ t12_ := n5_
+											/*line kernels.go:297*/ i5_ := int64(0)
+											/*line kernels.go:297*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
 												{
-													/*line kernels.go:295*/ t13_ := width3_
-													/*line kernels.go:295*/ k2_ := int64(0)
-													/*line kernels.go:295*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:298*/ t13_ := width3_
+													/*line kernels.go:298*/ k2_ := int64(0)
+													/*line kernels.go:298*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 														}
@@ -1716,13 +1722,13 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								}
 							}
 						}
-						/*line kernels.go:257*/ c_ = c_ + int64(4)
+						/*line kernels.go:260*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:253*/ first_ = first_ + s0
+				/*line kernels.go:256*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1726
+//line kernels_tandem.go:1732
 	}
 	return nil
 }
@@ -1774,20 +1780,20 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:251*/ var t_ gpu_tile
+					/*line kernels.go:254*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:251*/ t3_all[w] = t_
+					/*line kernels.go:254*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:253*/ first_ := g0 * n0
-			/*line kernels.go:253*/ for first_ < all_ {
+			/*line kernels.go:256*/ first_ := g0 * n0
+			/*line kernels.go:256*/ for first_ < all_ {
 				count_ := min(n0, all_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
@@ -1844,40 +1850,40 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					}
 				}
 				{
-					/*line kernels.go:257*/ c_ := int64(0)
-					/*line kernels.go:257*/ for c_ < b_.Cols_ {
+					/*line kernels.go:260*/ c_ := int64(0)
+					/*line kernels.go:260*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:278*/ scratch3_all[w] = scratch_
-									/*line kernels.go:278*/ x2_all[w] = x_all[w]
-									/*line kernels.go:278*/ b2_all[w] = b_
+									/*line kernels.go:281*/ scratch3_all[w] = scratch_
+									/*line kernels.go:281*/ x2_all[w] = x_all[w]
+									/*line kernels.go:281*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:278*/ first3_ := first_
-						/*line kernels.go:278*/ count3_ := count_
-						/*line kernels.go:278*/ c2_ := c_
-						/*line kernels.go:278*/ n4_ := n_
-						/*line kernels.go:278*/ width2_ := width_
+						/*line kernels.go:281*/ first3_ := first_
+						/*line kernels.go:281*/ count3_ := count_
+						/*line kernels.go:281*/ c2_ := c_
+						/*line kernels.go:281*/ n4_ := n_
+						/*line kernels.go:281*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:279*/ l2_ := l0
+										/*line kernels.go:282*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:281*/ t8_ := n4_
-											/*line kernels.go:281*/ i2_ := int64(0)
-											/*line kernels.go:281*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:284*/ t8_ := n4_
+											/*line kernels.go:284*/ i2_ := int64(0)
+											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:282*/ t9_ := width2_
-													/*line kernels.go:282*/ k_ := int64(0)
-													/*line kernels.go:282*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:285*/ t9_ := width2_
+													/*line kernels.go:285*/ k_ := int64(0)
+													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1887,48 +1893,48 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 										}
 									}
 									{
-										/*line kernels.go:260*/ t10_ := n_
-										/*line kernels.go:260*/ i3_ := int64(0)
-										/*line kernels.go:260*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:263*/ t10_ := n_
+										/*line kernels.go:263*/ i3_ := int64(0)
+										/*line kernels.go:263*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 										}
 									}
 									{
-										/*line kernels.go:264*/ t11_ := n_
-										/*line kernels.go:264*/ r_ := int64(0)
-										/*line kernels.go:264*/ for ; r_ < t11_; r_ = r_ + int64(1) {
+										/*line kernels.go:267*/ t11_ := n_
+										/*line kernels.go:267*/ r_ := int64(0)
+										/*line kernels.go:267*/ for ; r_ < t11_; r_ = r_ + int64(1) {
 											i4_ := (n_ - int64(1)) - r_
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 										}
 									}
-									/*line kernels.go:291*/ b3_all[w] = b_
-									/*line kernels.go:291*/ scratch4_all[w] = scratch_
-									/*line kernels.go:291*/ x3_all[w] = x_all[w]
+									/*line kernels.go:294*/ b3_all[w] = b_
+									/*line kernels.go:294*/ scratch4_all[w] = scratch_
+									/*line kernels.go:294*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:291*/ first4_ := first_
-						/*line kernels.go:291*/ count4_ := count_
-						/*line kernels.go:291*/ c3_ := c_
-						/*line kernels.go:291*/ n5_ := n_
-						/*line kernels.go:291*/ width3_ := width_
+						/*line kernels.go:294*/ first4_ := first_
+						/*line kernels.go:294*/ count4_ := count_
+						/*line kernels.go:294*/ c3_ := c_
+						/*line kernels.go:294*/ n5_ := n_
+						/*line kernels.go:294*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:292*/ l3_ := l0
+										/*line kernels.go:295*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:294*/ t12_ := n5_
-											/*line kernels.go:294*/ i5_ := int64(0)
-											/*line kernels.go:294*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
+											/*line kernels.go:297*/ t12_ := n5_
+											/*line kernels.go:297*/ i5_ := int64(0)
+											/*line kernels.go:297*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
 												{
-													/*line kernels.go:295*/ t13_ := width3_
-													/*line kernels.go:295*/ k2_ := int64(0)
-													/*line kernels.go:295*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:298*/ t13_ := width3_
+													/*line kernels.go:298*/ k2_ := int64(0)
+													/*line kernels.go:298*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 														}
@@ -1940,20 +1946,20 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								}
 							}
 						}
-						/*line kernels.go:257*/ c_ = c_ + int64(4)
+						/*line kernels.go:260*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:253*/ first_ = first_ + s0
+				/*line kernels.go:256*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1950
+//line kernels_tandem.go:1956
 	}
 	return nil
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1957
+//line kernels_tandem.go:1963
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -2010,7 +2016,7 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 			f_ = f_ + dz_
 		}
 	}
-//line kernels_tandem.go:2014
+//line kernels_tandem.go:2020
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -2029,7 +2035,7 @@ func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) in
 		}
 	}
 	/*line kernels.go:148*/ return p_
-//line kernels_tandem.go:2033
+//line kernels_tandem.go:2039
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -2046,7 +2052,7 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			}
 		}
 	}
-//line kernels_tandem.go:2050
+//line kernels_tandem.go:2056
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -2103,7 +2109,7 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 			f_ = f_ + dz_
 		}
 	}
-//line kernels_tandem.go:2107
+//line kernels_tandem.go:2113
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -2122,7 +2128,7 @@ func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) i
 		}
 	}
 	/*line kernels.go:148*/ return p_
-//line kernels_tandem.go:2126
+//line kernels_tandem.go:2132
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -2139,24 +2145,24 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			}
 		}
 	}
-//line kernels_tandem.go:2143
+//line kernels_tandem.go:2149
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:2149
+//line kernels_tandem.go:2155
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:306*/ a_ := x_[z_+l_]
-	/*line kernels.go:306*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:306*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:306*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:309*/ a_ := x_[z_+l_]
+	/*line kernels.go:309*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:309*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:309*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	{
-		/*line kernels.go:307*/ t_ := steps_
-		/*line kernels.go:307*/ t2_ := int64(0)
-		/*line kernels.go:307*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+		/*line kernels.go:310*/ t_ := steps_
+		/*line kernels.go:310*/ t2_ := int64(0)
+		/*line kernels.go:310*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[f_+l_]
 			a_ = support.FMA32(y_, x_[g_+l_], a_)
 			b_ = support.FMA32(y_, x_[(g_+dz_)+l_], b_)
@@ -2166,40 +2172,40 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 			g_ = g_ + dg_
 		}
 	}
-	/*line kernels.go:316*/ t3_ := z_ + l_
-	/*line kernels.go:316*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:316*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:316*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:316*/ t7_ := a_
-	/*line kernels.go:316*/ t8_ := b_
-	/*line kernels.go:316*/ t9_ := c_
-	/*line kernels.go:316*/ t10_ := d_
-	/*line kernels.go:316*/ x_[t3_] = t7_
-	/*line kernels.go:316*/ x_[t4_] = t8_
-	/*line kernels.go:316*/ x_[t5_] = t9_
-	/*line kernels.go:316*/ x_[t6_] = t10_
-//line kernels_tandem.go:2182
+	/*line kernels.go:319*/ t3_ := z_ + l_
+	/*line kernels.go:319*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:319*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:319*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:319*/ t7_ := a_
+	/*line kernels.go:319*/ t8_ := b_
+	/*line kernels.go:319*/ t9_ := c_
+	/*line kernels.go:319*/ t10_ := d_
+	/*line kernels.go:319*/ x_[t3_] = t7_
+	/*line kernels.go:319*/ x_[t4_] = t8_
+	/*line kernels.go:319*/ x_[t5_] = t9_
+	/*line kernels.go:319*/ x_[t6_] = t10_
+//line kernels_tandem.go:2188
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	{
-		/*line kernels.go:320*/ i_ := int64(0)
-		/*line kernels.go:320*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
+		/*line kernels.go:323*/ i_ := int64(0)
+		/*line kernels.go:323*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
 			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 		}
 	}
-//line kernels_tandem.go:2192
+//line kernels_tandem.go:2198
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:306*/ a_ := x_[z_+l_]
-	/*line kernels.go:306*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:306*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:306*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:309*/ a_ := x_[z_+l_]
+	/*line kernels.go:309*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:309*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:309*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	{
-		/*line kernels.go:307*/ t_ := steps_
-		/*line kernels.go:307*/ t2_ := int64(0)
-		/*line kernels.go:307*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+		/*line kernels.go:310*/ t_ := steps_
+		/*line kernels.go:310*/ t2_ := int64(0)
+		/*line kernels.go:310*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[f_+l_]
 			a_ = math.FMA(y_, x_[g_+l_], a_)
 			b_ = math.FMA(y_, x_[(g_+dz_)+l_], b_)
@@ -2209,29 +2215,29 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 			g_ = g_ + dg_
 		}
 	}
-	/*line kernels.go:316*/ t3_ := z_ + l_
-	/*line kernels.go:316*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:316*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:316*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:316*/ t7_ := a_
-	/*line kernels.go:316*/ t8_ := b_
-	/*line kernels.go:316*/ t9_ := c_
-	/*line kernels.go:316*/ t10_ := d_
-	/*line kernels.go:316*/ x_[t3_] = t7_
-	/*line kernels.go:316*/ x_[t4_] = t8_
-	/*line kernels.go:316*/ x_[t5_] = t9_
-	/*line kernels.go:316*/ x_[t6_] = t10_
-//line kernels_tandem.go:2225
+	/*line kernels.go:319*/ t3_ := z_ + l_
+	/*line kernels.go:319*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:319*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:319*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:319*/ t7_ := a_
+	/*line kernels.go:319*/ t8_ := b_
+	/*line kernels.go:319*/ t9_ := c_
+	/*line kernels.go:319*/ t10_ := d_
+	/*line kernels.go:319*/ x_[t3_] = t7_
+	/*line kernels.go:319*/ x_[t4_] = t8_
+	/*line kernels.go:319*/ x_[t5_] = t9_
+	/*line kernels.go:319*/ x_[t6_] = t10_
+//line kernels_tandem.go:2231
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	{
-		/*line kernels.go:320*/ i_ := int64(0)
-		/*line kernels.go:320*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
+		/*line kernels.go:323*/ i_ := int64(0)
+		/*line kernels.go:323*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
 			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 		}
 	}
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2241
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -2239,7 +2245,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2243
+//line kernels_tandem.go:2249
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -2247,5 +2253,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2251
+//line kernels_tandem.go:2257
 }

@@ -17,8 +17,8 @@ var Kernels = support.Natives{
 	"lu_float64":            {Key: "2b36c568fc2f29a33e183c1ab715f788", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
 	"cholesky_float32":      {Key: "3aa56dc404bbafa2ea96546cf8f0851b", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
 	"cholesky_float64":      {Key: "955e75533a54b53f6e4e1c5416a4ed67", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "cd1a8324ebc03953c62169db4e6b3697", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "a4fc8d77f817efaf778ecb9246eb9a07", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "085d3f13762ea22350442168c108d36d", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "5ee4d75f4f666fc0176e11d8e33b6482", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveLU_float32":       {Key: "2b0deb24e0c924ed4c1b4c1d25fb8e11", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "37d1658019a7b14ad2eb0b1bcb0382be", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "036756714e3ed4c168b7fcb295d482fe", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "b3bccf316a3541350d0372c1afefc2b5", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }
