@@ -243,7 +243,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "df7d0f974f370a9c19864fc4e4b4745d"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "38faefc66f409b4170d95fc256419ed9"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -329,7 +329,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "9dc07d4d6696b2e1396183bcdbbe47d2"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "0a433f700e3b491cd498d6eb508f9e87"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -403,7 +403,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "09f8e9b085e205a8343c5e9cde4313ab"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "e0ffce855000aa1608b1a8639d2550a0"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -519,7 +519,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "8dda8bfebfa1f76f1508120c231d2842"),
+	Native: nativecode.Kernels.Of("life_kernel", "0328f0322c0556bf680e25633383c78b"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -594,7 +594,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "ab2458f47177eeb616e0a161a100adf4"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "67456f2bda553ea2fdf7a36cbb346bd5"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -675,7 +675,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "bf76e0b6272fad274ff60707258f5171"),
+	Native: nativecode.Kernels.Of("matmul_float32", "fecf0b6e322556ba3f10b37ccc2e14f1"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -741,7 +741,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "b8cd9dd8f4740604306d44a7855bfd31"),
+	Native: nativecode.Kernels.Of("matmul_float64", "9e8dd35d07a760059fa0073e7988c086"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -806,7 +806,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "445657d17c07ea82ccec538a4f3c34a1"),
+	Native: nativecode.Kernels.Of("matmul_int32", "dbbaa6028bb478734681acdb2cb35ff2"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -913,7 +913,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "a71863ba5e3ba8ecac7a5db1ab3ad3c7"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "f47d5065828f3bb900d0f3907ec38c05"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -971,7 +971,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "273408734cc6ccf2118bce06317e5283"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "6e972a81328376617e5bc9fa27ff0c92"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1008,7 +1008,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "6f25b6bf6911b9831203413742f36c2c"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "ddf6371b2bef51e68e0e3872eb7a1bb3"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1159,7 +1159,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "0bb080f97bed0afdba15eb13970f3ef9"),
+	Native: nativecode.Kernels.Of("hash_kernel", "66980c14831c34ca83ed25ba42c8570d"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1264,7 +1264,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "57c33f7dc26da9c462b1a8df4e6a475f"),
+	Native: nativecode.Kernels.Of("paths_kernel", "b745516101a5f6439ad7fabd66a4a914"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1371,7 +1371,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "528991ba6dea01644137e1256b07a942"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "2d1e3f1e2264e869972862d6854b6dd3"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1463,7 +1463,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "87ae2b9d01f9bec8bf13b3f824392200"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "0612c1f7b6865360f0d965d7a3f856c4"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1522,7 +1522,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "1f79adcd0e9787a0057d94afdb9dbf53"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "139abd02614936d61f1d45eba396c0cc"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1582,7 +1582,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "c5ea3653e62dfa895e50af7036c51f3c"),
+	Native: nativecode.Kernels.Of("sum_float32", "fe081dedb4f497a0f3e84827f2f438a0"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1628,7 +1628,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "cdb9c300444c8862133cc51580e60c55"),
+	Native: nativecode.Kernels.Of("sum_int32", "c55e7e4c84879d0d6fc2f7087f95da0b"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1702,7 +1702,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "bfae9006366b6a27f4de3f98d2543241"),
+	Native: nativecode.Kernels.Of("wave_float32", "6e2154b240dfc4710be706dcce7d4282"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1761,7 +1761,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "912d4b6ce23b59e2503cf9d354a22d8b"),
+	Native: nativecode.Kernels.Of("wave_float64", "846e51553e66790ad210c5ff347a7535"),
 }
 
 //go:embed kernels_tandem.zip

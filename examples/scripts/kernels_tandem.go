@@ -145,7 +145,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "d04599117159e7c27d790501046493ac"),
+	Native: nativecode.Kernels.Of("bell_kernel", "32e533a21f23e74dcdf860b680816cef"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as linalg.MapCall has it.
@@ -229,7 +229,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "7c7a38f7fe2d56a0acde07a19d78e91f"),
+	Native: nativecode.Kernels.Of("flow_kernel", "096e16733314987effb8c4f21e683bd8"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as linalg.MapCall has it.
@@ -385,7 +385,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "828a96cd1ae3973a5c9d4cb982d135d5"),
+	Native: nativecode.Kernels.Of("residual_kernel", "51563206acab7ceb89998293107ae86e"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as linalg.MapCall has it.
@@ -516,7 +516,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "f4c88ab834c15cb7de63cd86276dc8bf"),
+	Native: nativecode.Kernels.Of("gain_kernel", "773a982242aae69f3858e46f08f9be03"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as linalg.MapCall has it.
@@ -585,7 +585,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "6c6d6b28598ac31ea9397aea95e794d3"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "1b7d581fd4b9a745c3a2375f46803664"),
 }
 
 //go:embed kernels_tandem.zip

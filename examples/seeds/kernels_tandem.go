@@ -46,7 +46,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "b7f602b13eabddf0f47dcb803c9da179"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "f910f0c4a892c38659b64e17d3c20d6b"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -72,7 +72,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "7877e1d66676906260872d9ec4ca8054"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "9d27a1b3b90baf74db19b7d7bc214c32"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -123,7 +123,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "84397e8d4134e284328452642947f325"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "4f3db375a297bc7827a30129c16917ca"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -159,7 +159,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "ac764c51007c97d6da550b341e25e245"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "caba867581cd6469193e2f763b6aa227"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -194,7 +194,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "b4a1db8899d0634c2dc4b2653b399ca8"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "4027015d891a84fd001918dcd4d37835"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -272,7 +272,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "46baa912e5d4750b8db07d8189b6bfcc"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "dcbf7432448421815622b009816be59d"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -335,7 +335,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "437088b83582e325fb92dc1373177c7e"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "0d04549fb1c182d63716a20840059beb"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -397,7 +397,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "94f9726a22d902194c0a43f4b7dd898a"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "1a1a3737ddb172d9e84966681777bfab"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -432,7 +432,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "7758f5a4ef43af55293c87cac7c95bac"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "fd6fc596600e7e6e324b5e7668bf6f52"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -468,7 +468,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "f4a5120c1679aa85005a5b375ff394ae"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "dc9e53268117e81afab65d99eb379cac"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -510,7 +510,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "58a4b2913e35bd11c9330bf1cbd669ee"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "7e3f2be0f1bc49f216699d15cbff6ae7"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -538,7 +538,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "b9e4635c02c49fd6cc573a6105925a96"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "3771b000b9380504c91cc2a78572c089"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -603,7 +603,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "018237f35e7ad2dda19e089f64eb1b9d"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "c469ac646bc8e010091daed0bcf266b3"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -654,7 +654,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "55f3121cd9186fc8ef4b146f164dae2a"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "0eb0c3bd40b0e50ddd479b9d3c9caae6"),
 }
 
 //go:embed kernels_tandem.zip

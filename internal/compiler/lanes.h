@@ -170,18 +170,21 @@ FAIL_LANES(u8) FAIL_LANES(u16) FAIL_LANES(u32) FAIL_LANES(u64)
 COLD void fail_many(call *c, mask bad, i64v i, i64v n, i64 kind, i64 place) {
   SOME(bad) fail(c, kind, place, i[q], n[q]);
 }
-OVER void check_many(call *c, mask m, i64v i, i64v n, i64 kind, i64 place) {
+OVER void check_many(call *c, mask m, i64v i, i64v n, i64 place) {
   m &= as_mask(i < 0) | as_mask(i >= n);
+  if (UNLIKELY(any(m))) fail_many(c, m, i, n, FAIL_INDEX, place);
+}
+OVER void check_cut(call *c, mask m, i64v i, i64v n, i64 kind, i64 place) {
+  m &= as_mask(i < 0) | as_mask(i > n);
   if (UNLIKELY(any(m))) fail_many(c, m, i, n, kind, place);
 }
-OVER void check_many(call *c, mask m, i64v i, i64v n, i64 place) { check_many(c, m, i, n, FAIL_INDEX, place); }
 #define SLICES(S, V) \
   typedef struct { u64v p; i64v n; } V; \
   OVER V vec_##S(S x) { V r; r.p = vec((u64)x.p); r.n = vec(x.n); return r; } \
   OVER V sel(mask m, V x, V y) { V r; r.p = sel(m, x.p, y.p); r.n = sel(m, x.n, y.n); return r; } \
   OVER V cut_##V(call *c, mask m, V x, i64v low, i64v high, i64 place) { \
-    check_many(c, m, high, x.n + 1, FAIL_SLICE, place); \
-    check_many(c, m, low, high + 1, FAIL_ORDER, place); \
+    check_cut(c, m, high, x.n, FAIL_SLICE, place); \
+    check_cut(c, m, low, high, FAIL_ORDER, place); \
     V r; \
     r.p = x.p + (u64v)low * sizeof(*((S *)0)->p); \
     r.n = high - low; \

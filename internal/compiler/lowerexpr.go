@@ -420,7 +420,13 @@ func (f *frame) logical(e *ast.BinaryExpr) *expr {
 	return t
 }
 
-// shift is x << y or x >> y.
+// mayFail tells whether x has an index that may be out of range.
+func mayFail(x *expr) (found bool) {
+	x.walk(func(x *expr) { found = found || x.op == opIndex })
+	return found
+}
+
+// shift is x << y or x >> y. Where nothing of x is left it is computed still, if it may fail.
 func (f *frame) shift(pos token.Pos, tok token.Token, x, y *expr) *expr {
 	bits := int64(x.typ.bits())
 	if y.op == opConst {
@@ -430,7 +436,11 @@ func (f *frame) shift(pos token.Pos, tok token.Token, x, y *expr) *expr {
 		case tok == token.SHR && x.typ.signed():
 			n = uint64(bits - 1)
 		default:
-			return f.constantOf(pos, constant.MakeInt64(0), x.typ)
+			zero := f.constantOf(pos, constant.MakeInt64(0), x.typ)
+			if !mayFail(x) {
+				return zero
+			}
+			return &expr{op: opBinary, typ: x.typ, pos: pos, tok: token.AND, x: x, y: zero}
 		}
 		y = f.intConst(pos, int64(n))
 		y.typ = f.types.basic(kindUint64)

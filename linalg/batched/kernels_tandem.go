@@ -30,9 +30,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "7c6580af03bfaa732e8bceed46f16af8", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "5732977a73619b6776b314ad3e15e478", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "2b36c568fc2f29a33e183c1ab715f788", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "bc684ad6ff01a98d88c3948cda0eef70", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -51,9 +51,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "3aa56dc404bbafa2ea96546cf8f0851b", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "dc6298efe9b8fe772c1bef32b6d6399e", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "955e75533a54b53f6e4e1c5416a4ed67", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "e709e3c25c2e8f6ec8216a969e6da075", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -73,9 +73,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "2b0deb24e0c924ed4c1b4c1d25fb8e11", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "4ac989a7cc9834811ae9a75dd8943b24", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "37d1658019a7b14ad2eb0b1bcb0382be", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "717f555f2bfd811727f2e9005ecc16de", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -95,9 +95,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "036756714e3ed4c168b7fcb295d482fe", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "10c0e5cd60fdee6af5750cd045e2a863", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "b3bccf316a3541350d0372c1afefc2b5", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "2aef55e3cd0917f5ca8bf7ebfb490879", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

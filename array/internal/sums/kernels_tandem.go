@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "e8b08c81cc39ffb6241907943e784fad", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "ad320f59469b0968afe7edfbafeb4019", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "107228c2c8b54310d2e8047c134291a1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "b97e7a6a79d7d5461e021c76de21d735", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "e3928e296ff05857f35bf7f466c42ca7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "88d26b65dec09a4a94242b85ae83f6b9", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "dfa7ca56e848677e0f61759ad1e48d45", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "37d2f33eaf886b44d9674917d402607d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,13 +64,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "2828830cc18439fa4068fdec30d1f375", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "ee6e008a760abc7b21262aeae9b2c944", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "c90f54632d0bf4b7b1d35f6611ddfefd", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "58b9a1e4715409754415db54b0d1b0e4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "254ea2bcdf4bf0dff9d21eb33255bbc0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "c1d629f7c4405953bde29cba138d5a0b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "dee24fd0ce7c0aeea97fe3ee61313aaa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "d13038585a55625c1592ab157f742819", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,13 +96,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "0f6c934b04ae9fb1fc05fa9651dec896", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "ba385fa69cc46308a59bda4339db657f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "eae1daf1e8c7744259e5f72bfe575276", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "f036214bd0e2aa2e48dca49c7074c4c3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "685d5ba6a7c4e118767aaf26dcdb21eb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "a5a85ef442458e0f69771b4589ec4df9", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "ffb5565b8b4e8c382980d1272d1308d8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "c0dca1d787117210c86b4e70851755f9", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -130,15 +130,15 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "149f41e579cb6219e13c58e30da203c4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "9f6cd12bca63c5fddaa84a8fc07d7c1a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "d884c246f94aa67f5554c68996f386a0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "be15655bb7d7a75e09bf86cfa9a430e0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "42ccfa306813ba6e19a296b35e1fd68b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "97e2f3376e8266482636562e8afd0ff7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "1a85727d2ec6e5a45cc488c8cbe2388d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "696020fd7f363dd4123fd3dad9777faf", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "07a6e4c4e7e163b6390b9c226b8f9184", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "ccfdb6a30777741963baed3f5db4dc0c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
 
 // LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -163,15 +163,15 @@ var FoldAcrossKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
 }
 
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "7a2a8f2d9247c7bf6750fe6809887d52", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
+var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "413a038f94fdc3c4eddbb1417c99c256", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
 
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "73cfabb0aec6900a896a193a092cfed2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
+var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "7b7f313c11202087b3a8bd807eac509c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
 
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "ef187cdb5f77eae52a558dad3657070f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
+var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "fa2087fe0a75d461148c186f8252470e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
 
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "9cd794526924a6b07f583a6f90830059", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
+var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "4e69959648633fa61282a6e7fb5860af", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
 
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "69ca3690cd4f1ef5214d333bad888092", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
+var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "f62657941b80571d55fe8093c9090265", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
 
 // LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -205,23 +205,23 @@ var FoldFewKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "85b2be80fcd9cb22be03bbc569c30e86", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "cbe431eb8c8acb029acb3819778bb911", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "8e0f796956a707928ae444b4735cae76", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "1e3fedb2077d954dc0a78b2ffc482236", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "8e896edb5fdb6297e6e4b1913955eacd", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "c7632992191f4bb276583b7e39e546a5", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "0693cf34fc743c6c9db3fb5c7d6ea6dd", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "5ee81a79bb0d1e4834a4c1c6a14ed3e6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "563b98ea20fbcd0fb97313d2722b0872", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "04ff9eee0b4015a0afa26ae88d3d4933", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "bda58e214c5fa8040713dfd70a6c823e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "8277cb700d351d5812d4d062ab416db6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "36773ac1573835b78067d9b517a82d4c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "2142bc96f1b8443f5989175c30fc01f6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "39ec16edb8b0264081238498fa7bf6f1", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "0957c99df633facbe63ab772817845c0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "c704a4aa1ddccdcd94b200ba161bd216", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "18504a80e32a14bfccedef4d41ec8798", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -248,17 +248,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "63636bcb610fe8febcf7d9713dc1f19b", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "30e8cf2dd498a43dcad4aa994ff3c8c8", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "cddaa76e0027090195d510eb9211491f", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "070c819fa6c0cb274da0dd63d8f3f8b9", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "c06d096a0581d1285c3b80ee38772436", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "200de813c59892bf1d763828504dd455", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "6423eda3bf77cf7e0e36b1b145bc33bb", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "d54bacd4375e9696bc57b2face4562e4", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "2a7f78b2796f62973bb893414d053d61", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "165558c7b79f210518eff2780c537229", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "fb73908a8b7329214617154d544e87ca", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "93c976b4663fc00b499d67f37b6f96bb", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -273,7 +273,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "7d72456f5ece6167d2e57e9b5d901f66", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "c5dc6ec7688a8a47b127521e48098698", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -292,7 +292,7 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "4fe8f27f01b8d97a86799030cd531854", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "032b2a96f5fc9b1010f92e2ba6bccc0c", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -311,11 +311,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "00d4bb4eaf99e6e6481119a0a8778f4d", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "3fc2083b8cb5fafa05b4409f2d2ffa3a", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "d4882517a2f2280e9096fd17181e070e", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "f900ce81e6034fc4fac1ee2114c5ba0a", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "df60d966ff68843569170795f2973306", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "3c3604774f86b2556cf1191b0fce9cbc", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -328,7 +328,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "e006fa125630974132fced4a79396b67", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "ce71f87c341efb9659fc95ef648b7121", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -348,11 +348,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "b503a1ecc1737edaff2e03c8cc5fc896", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "ecaa306a3915b0afc5b9082627f6f98c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "4f7c5eb9cc922146a14a27d26328b9cf", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "68e172e882199bc3efb09c4174ec1c96", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "1c1abeb6de2a7358831051f0fec63ce1", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "62ce2de7c85c79a5f6072f0ab9a400d8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -373,11 +373,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "c6d863a9db4b6f0a6d5f34057ef14d36", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "39dddefdde2db298783b8a226eac9747", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "e26adaf60c8858fa9d494e9c0a75a994", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "e675728cb52849bb5e59d71fd47016c4", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "a533a76d6c282cdd7bb20957bdfe5aac", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "2ffc6d471478fe60112b6af2f38f7902", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -398,9 +398,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "d1a372ab2686a6118e82800cd1098aab", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "a0dae6ab94a12dd6d0af6edbdffa99c0", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "81048f047c39d68774ebee46af0d5034", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "778bf3fe01610845c8e0b7ddab798a55", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "d04599117159e7c27d790501046493ac", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "7c7a38f7fe2d56a0acde07a19d78e91f", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "828a96cd1ae3973a5c9d4cb982d135d5", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "f4c88ab834c15cb7de63cd86276dc8bf", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "6c6d6b28598ac31ea9397aea95e794d3", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "32e533a21f23e74dcdf860b680816cef", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "096e16733314987effb8c4f21e683bd8", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "51563206acab7ceb89998293107ae86e", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "773a982242aae69f3858e46f08f9be03", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "1b7d581fd4b9a745c3a2375f46803664", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }

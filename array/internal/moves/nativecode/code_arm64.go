@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "48085b685e0783533b1ee9597b39850c", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "39f58c94fb1ab29de1c5496530450826", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "c4d90bae8ea1f5116b9ef185a51d40cf", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "2400bee5470e15eb032a97eb2c3cd89d", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "a30283abfdf32a3178460387cc5fa65c", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "a3adabc5df2766f4a8c480065c6cad2f", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "2fe33ef0b3858f7ce03ab4ac0c287bb4", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "8a32cd5c8805f4d6d5dbcc219cc7d156", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "0fabb3808096972cbd24cccf0c12ace0", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "8806c1e20bf5d24e4358f6adf04eccf7", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

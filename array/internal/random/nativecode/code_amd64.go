@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Fill_float32_Uniform32": {Key: "256c277e0a6c8492f849973016a15b23", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Uniform64": {Key: "d5084552b234be95262bfd6621e90bbd", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "f712be43527af2b388a2f334cc89b438", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Normal64":  {Key: "a7ecd0ed4284b6dbea9f36669b79ff3e", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_int32_Integers":    {Key: "f2c785dc47fc5c24713d933fc0774855", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Uniform32": {Key: "caf85076e9f10341f9c7726ee133af74", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Uniform64": {Key: "35950bc56a084dd4268dce32f4fb142c", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "db89db753d8d1053b0a0cdad3d0fa51b", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Normal64":  {Key: "aaac9f8039c72cb034de48aa4b814d6d", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_int32_Integers":    {Key: "88d7c980b2fca200894896f4a08f3f0a", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }
