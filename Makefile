@@ -57,10 +57,10 @@ test: setup
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
 # written, no wrong call. The built-in ones at reduced shapes, then the suite of drivers without the
 # cases that make mistakes on purpose, nor products once more, then the examples of kernels in Go.
-# Its exit code tells nothing: what it prints must name no kernel and no function, and each part must
-# have launched kernels and executed instructions. Its check of what was written first takes vectors
-# whose parts were shuffled for unwritten (Oclgrind's issue 126): it is left out where kernels
-# shuffle. It runs on one thread of its own: with more its heap was once found corrupted.
+# Its exit code tells nothing: what it prints must name no kernel and no function, and each part
+# must have launched kernels and executed instructions. Its check of what was written first takes
+# vectors whose parts were shuffled for unwritten (Oclgrind's issue 126): it is left out where
+# kernels shuffle. It runs on one thread of its own: with more its heap was once found corrupted.
 OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
 	OCLGRIND_INST_COUNTS=1 OCLGRIND_NUM_THREADS=1 TANDEM_CACHE=off TANDEM_REQUIRE=opencl
 
@@ -91,9 +91,9 @@ oclgrind-others:
 	$(call under_oclgrind,batched,,-run '/opencl/.*/(7_of_3|40_of_2|7_of_5)[^0-9]' ./linalg/batched)
 
 # What runs on OpenCL, once more on Intel's: the drivers' suite, package cl, the kernels, linalg,
-# conformance, the examples. -count=1, as go test does not know that the driver is another. The probe
-# and the examples of kernels once more as on a processor without AVX-512. At last both drivers in
-# one process. Only x86-64 processors have it.
+# conformance, the examples. -count=1, as go test does not know that the driver is another. The
+# probe and the examples of kernels once more as on a processor without AVX-512. At last both
+# drivers in one process. Only x86-64 processors have it.
 ON_INTEL  = TANDEM_REQUIRE=opencl,intel-opencl OCL_ICD_VENDORS=$(INTELSO) $(GOTEST) -count=1 -short
 EXAMPLES  = $$(go list ./examples/... | grep -v /internal)
 
