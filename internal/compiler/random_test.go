@@ -35,8 +35,9 @@ func TestRandom(t *testing.T) {
 }
 
 // Where slices are shorter than random kernels take them for, the cpu device gives one of the
-// errors that plain Go has, with its index, length and line, as machine code and as Go. Seeds 5350,
-// 5550 and 5600 have kernels with an error of another line: an argument of gpu.Uniform is computed
+// errors that plain Go has, with its index, length and line, as machine code and as Go. Of 800
+// programs from seed 5000 on all that have an error in plain Go have one, five of them of another
+// line, in the batches of seeds 5000, 5350, 5550 and 5600: an argument of gpu.Uniform is computed
 // for the first work-item alone, for one.
 func TestRandomErrors(t *testing.T) {
 	if testing.Short() {
