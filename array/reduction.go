@@ -59,8 +59,8 @@ const (
 	OverColumns
 )
 
-// dims is the shape of the result.
-func (o Over) dims(rows, cols int) (m, n int) {
+// Dims is the shape of the result for rows by cols elements.
+func (o Over) Dims(rows, cols int) (m, n int) {
 	switch o {
 	case OverRows:
 		return 1, cols
@@ -104,9 +104,7 @@ func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Red
 			linalg.ErrShape, op.Name, a, c, a.Cols, a.Rows)
 	}
 	r := reducer[T]{op: op, over: over, rows: a.Rows, cols: a.Cols}
-	r.read = func(_ context.Context, _ *[]T, t tile) (linalg.Matrix[T], error) {
-		return a.Slice(t.row, t.row+t.rows, t.col, t.col+t.cols), nil
-	}
+	r.read = tilesOf(a)
 	return reduceTo(ctx, s, &r, 0, func(part linalg.Matrix[D], row, col int) error {
 		for i := range part.Rows {
 			copy(c.Row(row + i)[col:], part.Row(i))
@@ -145,7 +143,7 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 	if err := r.check(); err != nil {
 		return err
 	}
-	rows, cols := over.dims(r.rows, r.cols)
+	rows, cols := over.Dims(r.rows, r.cols)
 	out, err := linalg.CreateNPY[D](c, rows, cols, o.Fortran)
 	if err != nil {
 		return err
@@ -191,11 +189,18 @@ type reducer[T Element] struct {
 	width, height int // of a tile
 }
 
+// tilesOf reads tiles of a matrix in host memory.
+func tilesOf[T Element](m linalg.Matrix[T]) func(context.Context, *[]T, tile) (linalg.Matrix[T], error) {
+	return func(_ context.Context, _ *[]T, t tile) (linalg.Matrix[T], error) {
+		return m.Slice(t.row, t.row+t.rows, t.col, t.col+t.cols), nil
+	}
+}
+
 // check says what does not fit together.
 func (r *reducer[T]) check() error {
 	_, isInt := any(*new(T)).(int32)
 	terms := r.over.terms(r.rows, r.cols)
-	switch m, n := r.over.dims(r.rows, r.cols); {
+	switch m, n := r.over.Dims(r.rows, r.cols); {
 	case r.op.floats && isInt:
 		return fmt.Errorf("array: %s of int32: %w: it is for floating-point numbers", r.op.Name, backend.ErrUnsupported)
 	case r.op.kind.Most && terms == 0 && m*n > 0:
@@ -279,7 +284,7 @@ func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T
 	if err != nil {
 		return err
 	}
-	rows, cols := r.over.dims(r.rows, r.cols)
+	rows, cols := r.over.Dims(r.rows, r.cols)
 	switch r.over {
 	case OverRows:
 		for j := 0; j < cols && err == nil; j += r.width {
@@ -306,21 +311,24 @@ func reduceRegion[D, T Element](ctx context.Context, r *reducer[T], region tile,
 	if err != nil {
 		return err
 	}
-	m, err := result[D](r, rows, cols, partials)
+	m, err := result(r, rows, cols, func(c *linalg.Array[D], terms int) error {
+		return sums.Result(c, terms, partials)
+	})
 	if err != nil {
 		return err
 	}
 	return write(m, region.row, region.col)
 }
 
-// result is what all partials have together.
-func result[D, T Element](r *reducer[T], rows, cols int, partials []*sums.Partial[T]) (m linalg.Matrix[D], err error) {
+// result is what finish makes of an array on the first device, for results of so many terms each.
+func result[D, T Element](r *reducer[T], rows, cols int, finish func(c *linalg.Array[D], terms int) error,
+) (m linalg.Matrix[D], err error) {
 	c, err := linalg.NewArray[D](r.devices[0], rows, cols)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = cmp.Or(err, c.Free()) }()
-	if err := sums.Result(c, r.over.terms(r.rows, r.cols), partials); err != nil {
+	if err := finish(c, r.over.terms(r.rows, r.cols)); err != nil {
 		return m, err
 	}
 	return c.Download()

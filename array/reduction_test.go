@@ -111,7 +111,7 @@ func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction,
 	a, err := linalg.Upload(s, m)
 	try(t, err)
 	defer a.Free()
-	rows, cols := over.dims(m.Rows, m.Cols)
+	rows, cols := over.Dims(m.Rows, m.Cols)
 	c, err := linalg.NewArray[D](s, rows, cols)
 	try(t, err)
 	defer c.Free()

@@ -20,11 +20,9 @@ type Share[T Element] struct {
 
 // reducer reduces a share, or what shares come to.
 func (p Share[T]) reducer(op *Reduction, over Over) reducer[T] {
-	r := reducer[T]{op: op, over: over, rows: p.Rows, cols: p.Cols, share: p.Place, block: p.Block}
-	r.read = func(_ context.Context, _ *[]T, t tile) (linalg.Matrix[T], error) {
-		return p.Local.Slice(t.row, t.row+t.rows, t.col, t.col+t.cols), nil
+	return reducer[T]{
+		op: op, over: over, rows: p.Rows, cols: p.Cols, share: p.Place, block: p.Block, read: tilesOf(p.Local),
 	}
-	return r
 }
 
 // ReduceShare reduces the elements of a share that belong to results lo to hi-1 of those that Local
@@ -62,18 +60,14 @@ func ReduceShare[T Element](ctx context.Context, s *linalg.Session, op *Reductio
 // MergeShares makes c the results that shares of the whole come to: states has what [ReduceShare]
 // gave of all of them for these results, one after the other, in any order. Of p the dimensions of
 // the whole count alone. It works on session s, or on the default device where s is nil.
-func MergeShares[D, T Element](s *linalg.Session, op *Reduction, over Over, p Share[T], states []int64, c []D,
-) (err error) {
+func MergeShares[D, T Element](s *linalg.Session, op *Reduction, over Over, p Share[T], states []int64, c []D) error {
 	r := p.reducer(op, over)
 	if err := cmp.Or(checkResult[D, T](op), r.begin(s, 0)); err != nil || len(c) == 0 {
 		return err
 	}
-	partials, err := sums.NewPartialsOf[T](r.devices[0], op.kind, len(c), states)
-	defer func() { err = cmp.Or(err, free(partials)) }()
-	if err != nil {
-		return err
-	}
-	m, err := result[D](&r, 1, len(c), partials)
+	m, err := result(&r, 1, len(c), func(c *linalg.Array[D], terms int) error {
+		return sums.ResultOf[D, T](c, terms, op.kind, states)
+	})
 	copy(c, m.Data)
 	return err
 }

@@ -21,14 +21,15 @@ var mostResults = 1 << 11
 func Reduce[D, T linalg.Element](ctx context.Context, s *linalg.Session, op *array.Reduction, over array.Over,
 	a *Matrix[T],
 ) (*Matrix[D], error) {
-	m := group{g: a.g, size: 1, members: a.g.all()}
-	rows, cols := 1, 1
+	row, col := a.g.place(a.g.c.rank)
+	m := group{a.g, 1, every(a.g.c.size, 0, 1)}
 	switch over {
-	case array.OverRows:
-		cols, m.size, m.members = a.cols, a.local.Cols, a.g.column()
+	case array.OverRows: // results lie on the first row of ranks
+		m.size, m.members = a.local.Cols, every(a.g.rows, col, a.g.cols)
 	case array.OverColumns:
-		rows, m.size, m.members = a.rows, a.local.Rows, a.g.line()
+		m.size, m.members = a.local.Rows, every(a.g.cols, row*a.g.cols, 1)
 	}
+	rows, cols := over.Dims(a.rows, a.cols)
 	c, err := New[D](a.g, rows, cols)
 	if err != nil {
 		return nil, err
@@ -74,26 +75,10 @@ type group struct {
 	members []int
 }
 
-// all, column and line are the ranks of the grid, of this rank's column and of its row.
-func (g *Grid) all() (ranks []int) {
-	for r := range g.c.size {
-		ranks = append(ranks, r)
-	}
-	return ranks
-}
-
-func (g *Grid) column() (ranks []int) {
-	_, col := g.place(g.c.rank)
-	for r := range g.rows {
-		ranks = append(ranks, r*g.cols+col)
-	}
-	return ranks
-}
-
-func (g *Grid) line() (ranks []int) {
-	row, _ := g.place(g.c.rank)
-	for c := range g.cols {
-		ranks = append(ranks, row*g.cols+c)
+// every is n ranks: first, first+step and so on.
+func every(n, first, step int) (ranks []int) {
+	for i := range n {
+		ranks = append(ranks, first+i*step)
 	}
 	return ranks
 }

@@ -48,13 +48,7 @@ func TestReduce(t *testing.T) {
 func compareReduced[D linalg.Element](ctx context.Context, s *linalg.Session, op *array.Reduction, over array.Over,
 	a linalg.Matrix[float32], da *Matrix[float32],
 ) error {
-	rows, cols := 1, 1
-	switch over {
-	case array.OverRows:
-		cols = a.Cols
-	case array.OverColumns:
-		rows = a.Rows
-	}
+	rows, cols := over.Dims(a.Rows, a.Cols)
 	want := linalg.NewMatrix[D](rows, cols, nil)
 	what := fmt.Sprintf("%s of %s over %d", op.Name, a, over)
 	errHere := array.ReduceContext(ctx, s, op, want, a)

@@ -65,14 +65,8 @@ func newReducer[T linalg.Element](op *array.Reduction, over array.Over) executor
 
 // shape is that of the result.
 func (r reducer[D, T]) shape(in operand) []int {
-	rows, cols := in.Dims()
-	switch r.over {
-	case array.OverRows:
-		return []int{1, cols}
-	case array.OverColumns:
-		return []int{rows, 1}
-	}
-	return []int{1, 1}
+	rows, cols := r.over.Dims(in.Dims())
+	return []int{rows, cols}
 }
 
 func (r reducer[D, T]) execute(ctx context.Context, a *app, in []operand, out *output, bar *progress,

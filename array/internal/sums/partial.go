@@ -28,7 +28,7 @@ type Partial[T linalg.Element] struct {
 // NewPartial is reductions of nothing.
 func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*Partial[T], error) {
 	p := &Partial[T]{kind: kind, outputs: outputs}
-	if !p.folds() {
+	if !folds[T](kind) {
 		var err error
 		p.state, err = linalg.NewArray[int64](s, Words, outputs)
 		return p, err
@@ -46,35 +46,16 @@ func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*P
 // Free releases the memory, once the commands that use it are done.
 func (p *Partial[T]) Free() error { return p.state.Free() }
 
-// State waits for the parts, and returns what they come to, for NewPartialsOf on any device.
+// State waits for the parts, and returns what they come to, for ResultOf on any device.
 func (p *Partial[T]) State() ([]int64, error) {
 	m, err := p.state.Download()
 	return m.Data, err
 }
 
-// NewPartialsOf is reductions that have come to so much: states of as many outputs, one after the
-// other.
-func NewPartialsOf[T linalg.Element](s *linalg.Session, kind Kind, outputs int, states []int64,
-) (partials []*Partial[T], err error) {
-	for len(states) > 0 {
-		p, err := NewPartial[T](s, kind, outputs)
-		if err != nil {
-			return partials, err
-		}
-		partials = append(partials, p)
-		rows, cols := p.state.Dims()
-		if err := p.state.CopyFrom(linalg.NewMatrix(rows, cols, states[:rows*cols])); err != nil {
-			return partials, err
-		}
-		states = states[rows*cols:]
-	}
-	return partials, nil
-}
-
 // folds tells whether integers are folded: all but sums of floats.
-func (p *Partial[T]) folds() bool {
+func folds[T linalg.Element](kind Kind) bool {
 	_, isInt := any(*new(T)).(int32)
-	return p.kind.Most || isInt
+	return kind.Most || isInt
 }
 
 // A Part is a part of the terms: those of X, reduced to Rows by Cols of the outputs, from the First
@@ -157,42 +138,65 @@ func addFolded[T float32 | float64 | int32, F folders](state *linalg.Array[int64
 // up the first: over is the number of terms of each element, of which c has as many as there are
 // outputs.
 func Result[D, T linalg.Element](c *linalg.Array[D], over int, partials []*Partial[T]) (err error) {
-	p := partials[0]
-	s, all := p.state.Session(), p.state
+	all := partials[0].state
 	if len(partials) > 1 {
 		if all, err = together(partials); err != nil {
 			return err
 		}
 		defer func() { err = cmp.Or(err, all.Free()) }()
 	}
-	grid, n, flip, sum := backend.GridFor(p.outputs), len(partials), p.kind.flip(), !p.kind.Most
+	return finish(c, over, partials[0].kind, all, len(partials))
+}
+
+// ResultOf is Result of what parts of terms T have come to elsewhere, [Partial.State], one after
+// the other.
+func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, states []int64) (err error) {
+	rows, cols := c.Dims()
+	outputs, height := rows*cols, Words
+	if folds[T](kind) {
+		height = 2
+	}
+	n := len(states) / (height * outputs)
+	all, err := linalg.Upload(c.Session(), linalg.NewMatrix(n*height, outputs, states))
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, all.Free()) }()
+	return finish(c, over, kind, all, n)
+}
+
+// finish makes c of n states, one below the other.
+func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *linalg.Array[int64], n int) error {
+	s := all.Session()
+	_, outputs := all.Dims()
+	grid, flip, sum := backend.GridFor(outputs), kind.flip(), !kind.Most
 	if out, ok := any(c).(*linalg.Array[int32]); ok {
 		switch {
-		case p.kind.Index:
+		case kind.Index:
 			return LaunchFinish[int32](s, grid, index{}, out, all, n, sum, flip)
-		case p.kind.Most:
+		case kind.Most:
 			return LaunchFinish[int32](s, grid, valueInt{}, out, all, n, sum, flip)
 		}
 		return LaunchFinish[int32](s, grid, total{}, out, all, n, sum, 0)
 	}
 	divisor := uint64(1)
-	if p.kind.Mean {
+	if kind.Mean {
 		divisor = uint64(over)
 	}
 	switch out := any(c).(type) {
 	case *linalg.Array[float32]:
 		switch {
-		case p.kind.Most:
+		case kind.Most:
 			return LaunchFinish[float32](s, grid, value32{}, out, all, n, sum, flip)
-		case p.kind.Squares:
+		case kind.Squares:
 			return round(s, grid, single{}, out, all, n, double{}, divisor, true)
 		}
 		return round(s, grid, single{}, out, all, n, single{}, divisor, false)
 	case *linalg.Array[float64]:
-		if p.kind.Most {
+		if kind.Most {
 			return LaunchFinish[float64](s, grid, value64{}, out, all, n, sum, flip)
 		}
-		return round(s, grid, double{}, out, all, n, double{}, divisor, p.kind.Squares)
+		return round(s, grid, double{}, out, all, n, double{}, divisor, kind.Squares)
 	}
 	return nil
 }
