@@ -99,14 +99,14 @@ func transposeContenders[T linalg.Element](r *runner, n int) (list []*contender,
 		return nil, err
 	}
 	typ := element.TypeOf[T]()
-	first := t.contender(nameNaive, true, t.launch(kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n)))
+	first := t.contender(nameNaive, t.transposed, t.launch(kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n)))
 	first.close = t.free
 	list = []*contender{
 		first,
-		t.contender(nameTiled, true,
+		t.contender(nameTiled, t.transposed,
 			t.launch(kernels.TransposeTiled(typ), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
-		t.contender(nameFast, true, func() error { return t.c.Transpose(t.a) }),
-		t.contender(nameCopy, false,
+		t.contender(nameFast, t.transposed, func() error { return t.c.Transpose(t.a) }),
+		t.contender(nameCopy, t.copied,
 			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
 	}
 	for _, o := range r.others() {
@@ -117,7 +117,7 @@ func transposeContenders[T linalg.Element](r *runner, n int) (list []*contender,
 		if err != nil {
 			return list, err
 		}
-		c := x.contender(o.name, true, func() error { return x.c.Transpose(x.a) })
+		c := x.contender(o.name, x.transposed, func() error { return x.c.Transpose(x.a) })
 		c.close = x.free
 		list = append(list, c)
 	}
@@ -159,8 +159,8 @@ func (t *transposition[T]) enqueue(k *backend.Kernel, g backend.Grid) error {
 	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, operand(t.a), operand(t.c))...)
 }
 
-// contender runs on the device. Its result is the transpose, or a copy.
-func (t *transposition[T]) contender(name string, transposed bool, enqueue func() error) *contender {
+// contender runs on the device. Its result has want(i, j) in row i and column j.
+func (t *transposition[T]) contender(name string, want func(i, j int) T, enqueue func() error) *contender {
 	run := func(runs int) error {
 		for range runs {
 			if err := enqueue(); err != nil {
@@ -181,7 +181,7 @@ func (t *transposition[T]) contender(name string, transposed bool, enqueue func(
 		}
 		fill(t.dst, poison[T]())
 		err := t.c.CopyTo(m)
-		return t.verify(transposed), err
+		return t.verify(want), err
 	}
 	return &contender{name: name, place: "device", check: check, run: run}
 }
@@ -194,21 +194,21 @@ func (t *transposition[T]) memcpy(workers int) *contender {
 		check: func() (Check, error) {
 			fill(t.dst, poison[T]())
 			once()
-			return t.verify(false), nil
+			return t.verify(t.copied), nil
 		},
 	}
 }
 
+// copied and transposed are the elements of a copy and of the transpose.
+func (t *transposition[T]) copied(i, j int) T     { return valueAt[T](i*t.n + j) }
+func (t *transposition[T]) transposed(i, j int) T { return t.copied(j, i) }
+
 // verify compares t.dst with what it should be, every element.
-func (t *transposition[T]) verify(transposed bool) Check {
+func (t *transposition[T]) verify(want func(i, j int) T) Check {
 	c := Check{Elements: len(t.dst)}
 	for i := range t.n {
 		for j, v := range t.dst[i*t.n:][:t.n] {
-			at := i*t.n + j
-			if transposed {
-				at = j*t.n + i
-			}
-			if v != valueAt[T](at) {
+			if v != want(i, j) {
 				c.Wrong++
 			}
 		}

@@ -283,7 +283,9 @@ func tuneTranspose[T linalg.Element](r *tuneRun, n int, until time.Time) error {
 	}
 	defer odd.free()
 	launch := func(x *transposition[T], k *backend.Kernel, p kernels.TransposeParams) *contender {
-		return x.contender(nameFast, true, func() error { return x.enqueue(k, kernels.TransposeGrid(p, x.n, x.n)) })
+		return x.contender(nameFast, x.transposed, func() error {
+			return x.enqueue(k, kernels.TransposeGrid(p, x.n, x.n))
+		})
 	}
 	won, before, err := search(r, space[kernels.TransposeParams]{
 		seeds: tuning.TransposeSeeds(&info, t, n),
