@@ -67,13 +67,18 @@ func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int
 	}
 }
 
-// gather brings count matrices of a, from matrix first on, to a tile: a work-item has columns, or,
-// where neither has gaps between rows, elements.
-func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], first, count, n int) {
-	rows, cols := n, n
-	if a.Stride == n && t.row == n*t.step {
-		rows, cols = 1, n*n
+// lines is how often, and how many elements of a matrix, work-items move side by side: its rows,
+// or, where neither it nor the tile has gaps between them, all of it.
+func lines(t tile, n, stride int) (rows, cols int) {
+	if stride == n && t.row == n*t.step {
+		return 1, n * n
 	}
+	return n, n
+}
+
+// gather brings count matrices of a, from matrix first on, to a tile.
+func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], first, count, n int) {
+	rows, cols := lines(t, n, a.Stride)
 	for q := range count {
 		for i := range rows {
 			from, to := ((first+q)*n+i)*a.Stride, t.index(i, 0)+q
@@ -88,10 +93,7 @@ func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], firs
 
 // scatter brings them back.
 func scatter[T gpu.Float](it gpu.Item, a gpu.Matrix[T], scratch []T, t tile, first, count, n int) {
-	rows, cols := n, n
-	if a.Stride == n && t.row == n*t.step {
-		rows, cols = 1, n*n
-	}
+	rows, cols := lines(t, n, a.Stride)
 	for q := range count {
 		for i := range rows {
 			to, from := ((first+q)*n+i)*a.Stride, t.index(i, 0)+q

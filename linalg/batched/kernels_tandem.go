@@ -30,9 +30,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "5732977a73619b6776b314ad3e15e478", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "9a440cd4ff8d6ffb0df0f2799b949db6", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "bc684ad6ff01a98d88c3948cda0eef70", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "c3729ccd2a0fde5d8cb806bf03b14796", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -51,9 +51,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "dc6298efe9b8fe772c1bef32b6d6399e", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "b098d934afba13e88f2989e3ca7d798f", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "e709e3c25c2e8f6ec8216a969e6da075", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "19dbe8e23d9ff3dd280333e21e854b68", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -73,9 +73,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "4ac989a7cc9834811ae9a75dd8943b24", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "4705a4e91d2e1f8959f040bbc64a6cba", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "717f555f2bfd811727f2e9005ecc16de", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "89c0e48184dea955fdee363b92482e13", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -95,9 +95,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "10c0e5cd60fdee6af5750cd045e2a863", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "0b3f9f21c50d58d381361d3b1cdfeabe", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "2aef55e3cd0917f5ca8bf7ebfb490879", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "a1f5a586d67d95490860d83de7d46570", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -116,8 +116,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func tileOf(it gpu.Item, n, ld, rest int) tile {", Hash: "9aeb98c8048ee60d03fb5aa2a6f2c4752d16901512184667a25a309007f2de26"},
 	{File: "kernels.go", Head: "func sidesOf(t tile, n int) tile { return tile{at: t.at + n*t.row, row: sides * t.step, step: t.step} }", Hash: "37554210d06271366e392c589e56a83078027af49408bc7c8a8f9ac565be6f51"},
 	{File: "kernels.go", Head: "func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "f3ca5a7013fa9090b1453eec46309bce90e3f5d517b4f22fc84c6d78ccee3a04"},
-	{File: "kernels.go", Head: "func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], first, count, n int) {", Hash: "1937ab16b7c14862be5a92c67360075525f9937d88d67afb878cc909fa78b214"},
-	{File: "kernels.go", Head: "func scatter[T gpu.Float](it gpu.Item, a gpu.Matrix[T], scratch []T, t tile, first, count, n int) {", Hash: "59c2c45548b578810784a34c64a8ab95c2b554d17e303e7e66a9087008ff3ed1"},
+	{File: "kernels.go", Head: "func lines(t tile, n, stride int) (rows, cols int) {", Hash: "0b8739048657612f88af2c939abc8e6f9beb0569e699c7bb94380086587ff612"},
+	{File: "kernels.go", Head: "func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], first, count, n int) {", Hash: "00e59347fde23d2e319e0af6350bd1d8b710354ec8b06f325478c42846f1dd54"},
+	{File: "kernels.go", Head: "func scatter[T gpu.Float](it gpu.Item, a gpu.Matrix[T], scratch []T, t tile, first, count, n int) {", Hash: "be5d4c75e07072e839ae4fcb4f2833f9f38f20b04f22857cc26d98218d43d488"},
 	{File: "kernels.go", Head: "func chains[T gpu.Float](x []T, l, z, f, g, dz, df, dg, count, steps int) {", Hash: "96dc0cb1e1b4867975c4891d68b654bc32340fa74ae1190106f150a6d9fb4954"},
 	{File: "kernels.go", Head: "func pivot[T gpu.Float](scratch []T, l int, t tile, j, n int) int32 {", Hash: "fd40806a277beba3e1fd4b9c9b643c9eb20f4de2bba1f04b4b1ddabfc6181c2c"},
 	{File: "kernels.go", Head: "func magnitude[T gpu.Float](v T) T {", Hash: "b072c371faef40c1aa1373fb8bec3d2ae0b08d44dfd1e761649e1d84e40111c9"},
@@ -192,7 +193,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all [1024]gpu_Matrix
 	var a3_all [1024]gpu_Matrix
 	var scratch3_all [1024][]float32
-	var t10_all [1024]gpu_tile
+	var t11_all [1024]gpu_tile
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -224,43 +225,41 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -281,12 +280,12 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							l_ := l0
 							/*line kernels.go:41*/ singular_ := int32(-1)
 							{
-								/*line kernels.go:42*/ t8_ := n_
+								/*line kernels.go:42*/ t9_ := n_
 								/*line kernels.go:42*/ j2_ := int64(0)
-								/*line kernels.go:42*/ for ; j2_ < t8_; j2_ = j2_ + int64(1) {
+								/*line kernels.go:42*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
 									gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
-									t9_ := gpu_pivot(scratch_, l_, t3_all[w], j2_, n_)
-									/*line kernels.go:44*/ p_ := t9_
+									t10_ := gpu_pivot(scratch_, l_, t3_all[w], j2_, n_)
+									/*line kernels.go:44*/ p_ := t10_
 									if l_ < count_ {
 										pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
 									}
@@ -318,45 +317,43 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:90*/ a3_all[w] = a_
-							/*line kernels.go:90*/ scratch3_all[w] = scratch_
-							/*line kernels.go:90*/ t10_all[w] = t3_all[w]
+							/*line kernels.go:95*/ a3_all[w] = a_
+							/*line kernels.go:95*/ scratch3_all[w] = scratch_
+							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
 						}
 					}
 				}
-				/*line kernels.go:90*/ first3_ := first_
-				/*line kernels.go:90*/ count3_ := count_
-				/*line kernels.go:90*/ n4_ := n_
+				/*line kernels.go:95*/ first3_ := first_
+				/*line kernels.go:95*/ count3_ := count_
+				/*line kernels.go:95*/ n4_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:91*/ rows2_ := n4_
-								/*line kernels.go:91*/ cols2_ := n4_
-								if (a3_all[w].Stride_ == n4_) && (t10_all[w].row_ == (n4_ * t10_all[w].step_)) {
-									t11_ := n4_ * n4_
-									/*line kernels.go:93*/ rows2_ = int64(1)
-									/*line kernels.go:93*/ cols2_ = t11_
-								}
+								/*line kernels.go:96*/ var t12_ int64
+								/*line kernels.go:96*/ var t13_ int64
+								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+								/*line kernels.go:96*/ rows2_ := t12_
+								/*line kernels.go:96*/ cols2_ := t13_
 								{
-									/*line kernels.go:95*/ t12_ := count3_
-									/*line kernels.go:95*/ q2_ := int64(0)
-									/*line kernels.go:95*/ for ; q2_ < t12_; q2_ = q2_ + int64(1) {
+									/*line kernels.go:97*/ t14_ := count3_
+									/*line kernels.go:97*/ q2_ := int64(0)
+									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
 										{
-											/*line kernels.go:96*/ t13_ := rows2_
-											/*line kernels.go:96*/ i3_ := int64(0)
-											/*line kernels.go:96*/ for ; i3_ < t13_; i3_ = i3_ + int64(1) {
+											/*line kernels.go:98*/ t15_ := rows2_
+											/*line kernels.go:98*/ i3_ := int64(0)
+											/*line kernels.go:98*/ for ; i3_ < t15_; i3_ = i3_ + int64(1) {
 												to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-//line kernels.go:97
-												from2_ := gpu_index(t10_all[w], i3_, int64(0)) + q2_
+//line kernels.go:99
+												from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
 												{
-													/*line kernels.go:98*/ j02_ := int64(0)
-													/*line kernels.go:98*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
+													/*line kernels.go:100*/ j02_ := int64(0)
+													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
 														{
-															/*line kernels.go:99*/ j3_ := j02_ + l0
-															/*line kernels.go:99*/ if j3_ < cols2_ {
-																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t10_all[w].step_)]
+															/*line kernels.go:101*/ j3_ := j02_ + l0
+															/*line kernels.go:101*/ if j3_ < cols2_ {
+																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
 															}
 														}
 													}
@@ -372,7 +369,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line kernels.go:37*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:376
+//line kernels_tandem.go:373
 	}
 	return nil
 }
@@ -410,7 +407,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all [1024]gpu_Matrix__
 	var a3_all [1024]gpu_Matrix__
 	var scratch3_all [1024][]float64
-	var t10_all [1024]gpu_tile
+	var t11_all [1024]gpu_tile
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -442,43 +439,41 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -499,12 +494,12 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							l_ := l0
 							/*line kernels.go:41*/ singular_ := int32(-1)
 							{
-								/*line kernels.go:42*/ t8_ := n_
+								/*line kernels.go:42*/ t9_ := n_
 								/*line kernels.go:42*/ j2_ := int64(0)
-								/*line kernels.go:42*/ for ; j2_ < t8_; j2_ = j2_ + int64(1) {
+								/*line kernels.go:42*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
 									gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
-									t9_ := gpu_pivot_(scratch_, l_, t3_all[w], j2_, n_)
-									/*line kernels.go:44*/ p_ := t9_
+									t10_ := gpu_pivot_(scratch_, l_, t3_all[w], j2_, n_)
+									/*line kernels.go:44*/ p_ := t10_
 									if l_ < count_ {
 										pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
 									}
@@ -536,45 +531,43 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:90*/ a3_all[w] = a_
-							/*line kernels.go:90*/ scratch3_all[w] = scratch_
-							/*line kernels.go:90*/ t10_all[w] = t3_all[w]
+							/*line kernels.go:95*/ a3_all[w] = a_
+							/*line kernels.go:95*/ scratch3_all[w] = scratch_
+							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
 						}
 					}
 				}
-				/*line kernels.go:90*/ first3_ := first_
-				/*line kernels.go:90*/ count3_ := count_
-				/*line kernels.go:90*/ n4_ := n_
+				/*line kernels.go:95*/ first3_ := first_
+				/*line kernels.go:95*/ count3_ := count_
+				/*line kernels.go:95*/ n4_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:91*/ rows2_ := n4_
-								/*line kernels.go:91*/ cols2_ := n4_
-								if (a3_all[w].Stride_ == n4_) && (t10_all[w].row_ == (n4_ * t10_all[w].step_)) {
-									t11_ := n4_ * n4_
-									/*line kernels.go:93*/ rows2_ = int64(1)
-									/*line kernels.go:93*/ cols2_ = t11_
-								}
+								/*line kernels.go:96*/ var t12_ int64
+								/*line kernels.go:96*/ var t13_ int64
+								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+								/*line kernels.go:96*/ rows2_ := t12_
+								/*line kernels.go:96*/ cols2_ := t13_
 								{
-									/*line kernels.go:95*/ t12_ := count3_
-									/*line kernels.go:95*/ q2_ := int64(0)
-									/*line kernels.go:95*/ for ; q2_ < t12_; q2_ = q2_ + int64(1) {
+									/*line kernels.go:97*/ t14_ := count3_
+									/*line kernels.go:97*/ q2_ := int64(0)
+									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
 										{
-											/*line kernels.go:96*/ t13_ := rows2_
-											/*line kernels.go:96*/ i3_ := int64(0)
-											/*line kernels.go:96*/ for ; i3_ < t13_; i3_ = i3_ + int64(1) {
+											/*line kernels.go:98*/ t15_ := rows2_
+											/*line kernels.go:98*/ i3_ := int64(0)
+											/*line kernels.go:98*/ for ; i3_ < t15_; i3_ = i3_ + int64(1) {
 												to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-//line kernels.go:97
-												from2_ := gpu_index(t10_all[w], i3_, int64(0)) + q2_
+//line kernels.go:99
+												from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
 												{
-													/*line kernels.go:98*/ j02_ := int64(0)
-													/*line kernels.go:98*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
+													/*line kernels.go:100*/ j02_ := int64(0)
+													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
 														{
-															/*line kernels.go:99*/ j3_ := j02_ + l0
-															/*line kernels.go:99*/ if j3_ < cols2_ {
-																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t10_all[w].step_)]
+															/*line kernels.go:101*/ j3_ := j02_ + l0
+															/*line kernels.go:101*/ if j3_ < cols2_ {
+																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
 															}
 														}
 													}
@@ -590,7 +583,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line kernels.go:37*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:594
+//line kernels_tandem.go:587
 	}
 	return nil
 }
@@ -624,7 +617,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var a2_all [1024]gpu_Matrix
 	var a3_all [1024]gpu_Matrix
 	var scratch3_all [1024][]float32
-	var t10_all [1024]gpu_tile
+	var t11_all [1024]gpu_tile
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -637,62 +630,60 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:176*/ var t_ gpu_tile
+					/*line kernels.go:178*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:176*/ t3_all[w] = t_
-//line kernels.go:176
+					/*line kernels.go:178*/ t3_all[w] = t_
+//line kernels.go:178
 				}
 			}
 		}
 		{
-			/*line kernels.go:177*/ first_ := g0 * n0
-			/*line kernels.go:177*/ for first_ < status_.Rows_ {
+			/*line kernels.go:179*/ first_ := g0 * n0
+			/*line kernels.go:179*/ for first_ < status_.Rows_ {
 				count_ := min(n0, status_.Rows_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -711,11 +702,11 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-							/*line kernels.go:181*/ bad_ := int32(-1)
+							/*line kernels.go:183*/ bad_ := int32(-1)
 							{
-								/*line kernels.go:182*/ t8_ := n_
-								/*line kernels.go:182*/ j2_ := int64(0)
-								/*line kernels.go:182*/ for ; j2_ < t8_; j2_ = j2_ + int64(1) {
+								/*line kernels.go:184*/ t9_ := n_
+								/*line kernels.go:184*/ j2_ := int64(0)
+								/*line kernels.go:184*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
 									gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
 									v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
 									if (!(v_ > float32(0))) && (bad_ < int32(0)) {
@@ -724,26 +715,26 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 									d_ := float32(math.Sqrt(float64(v_)))
 									scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
 									{
-										/*line kernels.go:190*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:190*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
+										/*line kernels.go:192*/ i2_ := j2_ + int64(1)
+										/*line kernels.go:192*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
 											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
 										}
 									}
 								}
 							}
 							{
-								/*line kernels.go:194*/ t9_ := n_
-								/*line kernels.go:194*/ i3_ := int64(0)
-								/*line kernels.go:194*/ for ; i3_ < t9_; i3_ = i3_ + int64(1) {
+								/*line kernels.go:196*/ t10_ := n_
+								/*line kernels.go:196*/ i3_ := int64(0)
+								/*line kernels.go:196*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
 									{
-										/*line kernels.go:195*/ j3_ := i3_ + int64(1)
-										/*line kernels.go:195*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
+										/*line kernels.go:197*/ j3_ := i3_ + int64(1)
+										/*line kernels.go:197*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
 											scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float32(0)
 										}
 									}
 								}
 							}
-							/*line kernels.go:199*/ if l_ < count_ {
+							/*line kernels.go:201*/ if l_ < count_ {
 								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
 							}
 						}
@@ -753,45 +744,43 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:90*/ a3_all[w] = a_
-							/*line kernels.go:90*/ scratch3_all[w] = scratch_
-							/*line kernels.go:90*/ t10_all[w] = t3_all[w]
+							/*line kernels.go:95*/ a3_all[w] = a_
+							/*line kernels.go:95*/ scratch3_all[w] = scratch_
+							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
 						}
 					}
 				}
-				/*line kernels.go:90*/ first3_ := first_
-				/*line kernels.go:90*/ count3_ := count_
-				/*line kernels.go:90*/ n4_ := n_
+				/*line kernels.go:95*/ first3_ := first_
+				/*line kernels.go:95*/ count3_ := count_
+				/*line kernels.go:95*/ n4_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:91*/ rows2_ := n4_
-								/*line kernels.go:91*/ cols2_ := n4_
-								if (a3_all[w].Stride_ == n4_) && (t10_all[w].row_ == (n4_ * t10_all[w].step_)) {
-									t11_ := n4_ * n4_
-									/*line kernels.go:93*/ rows2_ = int64(1)
-									/*line kernels.go:93*/ cols2_ = t11_
-								}
+								/*line kernels.go:96*/ var t12_ int64
+								/*line kernels.go:96*/ var t13_ int64
+								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+								/*line kernels.go:96*/ rows2_ := t12_
+								/*line kernels.go:96*/ cols2_ := t13_
 								{
-									/*line kernels.go:95*/ t12_ := count3_
-									/*line kernels.go:95*/ q2_ := int64(0)
-									/*line kernels.go:95*/ for ; q2_ < t12_; q2_ = q2_ + int64(1) {
+									/*line kernels.go:97*/ t14_ := count3_
+									/*line kernels.go:97*/ q2_ := int64(0)
+									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
 										{
-											/*line kernels.go:96*/ t13_ := rows2_
-											/*line kernels.go:96*/ i4_ := int64(0)
-											/*line kernels.go:96*/ for ; i4_ < t13_; i4_ = i4_ + int64(1) {
+											/*line kernels.go:98*/ t15_ := rows2_
+											/*line kernels.go:98*/ i4_ := int64(0)
+											/*line kernels.go:98*/ for ; i4_ < t15_; i4_ = i4_ + int64(1) {
 												to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-//line kernels.go:97
-												from2_ := gpu_index(t10_all[w], i4_, int64(0)) + q2_
+//line kernels.go:99
+												from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
 												{
-													/*line kernels.go:98*/ j02_ := int64(0)
-													/*line kernels.go:98*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
+													/*line kernels.go:100*/ j02_ := int64(0)
+													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
 														{
-															/*line kernels.go:99*/ j4_ := j02_ + l0
-															/*line kernels.go:99*/ if j4_ < cols2_ {
-																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t10_all[w].step_)]
+															/*line kernels.go:101*/ j4_ := j02_ + l0
+															/*line kernels.go:101*/ if j4_ < cols2_ {
+																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
 															}
 														}
 													}
@@ -804,10 +793,10 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 						}
 					}
 				}
-				/*line kernels.go:177*/ first_ = first_ + s0
+				/*line kernels.go:179*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:811
+//line kernels_tandem.go:800
 	}
 	return nil
 }
@@ -841,7 +830,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var a2_all [1024]gpu_Matrix__
 	var a3_all [1024]gpu_Matrix__
 	var scratch3_all [1024][]float64
-	var t10_all [1024]gpu_tile
+	var t11_all [1024]gpu_tile
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -854,62 +843,60 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:176*/ var t_ gpu_tile
+					/*line kernels.go:178*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:176*/ t3_all[w] = t_
-//line kernels.go:176
+					/*line kernels.go:178*/ t3_all[w] = t_
+//line kernels.go:178
 				}
 			}
 		}
 		{
-			/*line kernels.go:177*/ first_ := g0 * n0
-			/*line kernels.go:177*/ for first_ < status_.Rows_ {
+			/*line kernels.go:179*/ first_ := g0 * n0
+			/*line kernels.go:179*/ for first_ < status_.Rows_ {
 				count_ := min(n0, status_.Rows_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -928,11 +915,11 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							l_ := l0
-							/*line kernels.go:181*/ bad_ := int32(-1)
+							/*line kernels.go:183*/ bad_ := int32(-1)
 							{
-								/*line kernels.go:182*/ t8_ := n_
-								/*line kernels.go:182*/ j2_ := int64(0)
-								/*line kernels.go:182*/ for ; j2_ < t8_; j2_ = j2_ + int64(1) {
+								/*line kernels.go:184*/ t9_ := n_
+								/*line kernels.go:184*/ j2_ := int64(0)
+								/*line kernels.go:184*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
 									gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
 									v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
 									if (!(v_ > float64(0))) && (bad_ < int32(0)) {
@@ -941,26 +928,26 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 									d_ := math.Sqrt(v_)
 									scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
 									{
-										/*line kernels.go:190*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:190*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
+										/*line kernels.go:192*/ i2_ := j2_ + int64(1)
+										/*line kernels.go:192*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
 											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
 										}
 									}
 								}
 							}
 							{
-								/*line kernels.go:194*/ t9_ := n_
-								/*line kernels.go:194*/ i3_ := int64(0)
-								/*line kernels.go:194*/ for ; i3_ < t9_; i3_ = i3_ + int64(1) {
+								/*line kernels.go:196*/ t10_ := n_
+								/*line kernels.go:196*/ i3_ := int64(0)
+								/*line kernels.go:196*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
 									{
-										/*line kernels.go:195*/ j3_ := i3_ + int64(1)
-										/*line kernels.go:195*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
+										/*line kernels.go:197*/ j3_ := i3_ + int64(1)
+										/*line kernels.go:197*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
 											scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float64(0)
 										}
 									}
 								}
 							}
-							/*line kernels.go:199*/ if l_ < count_ {
+							/*line kernels.go:201*/ if l_ < count_ {
 								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
 							}
 						}
@@ -970,45 +957,43 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:90*/ a3_all[w] = a_
-							/*line kernels.go:90*/ scratch3_all[w] = scratch_
-							/*line kernels.go:90*/ t10_all[w] = t3_all[w]
+							/*line kernels.go:95*/ a3_all[w] = a_
+							/*line kernels.go:95*/ scratch3_all[w] = scratch_
+							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
 						}
 					}
 				}
-				/*line kernels.go:90*/ first3_ := first_
-				/*line kernels.go:90*/ count3_ := count_
-				/*line kernels.go:90*/ n4_ := n_
+				/*line kernels.go:95*/ first3_ := first_
+				/*line kernels.go:95*/ count3_ := count_
+				/*line kernels.go:95*/ n4_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:91*/ rows2_ := n4_
-								/*line kernels.go:91*/ cols2_ := n4_
-								if (a3_all[w].Stride_ == n4_) && (t10_all[w].row_ == (n4_ * t10_all[w].step_)) {
-									t11_ := n4_ * n4_
-									/*line kernels.go:93*/ rows2_ = int64(1)
-									/*line kernels.go:93*/ cols2_ = t11_
-								}
+								/*line kernels.go:96*/ var t12_ int64
+								/*line kernels.go:96*/ var t13_ int64
+								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+								/*line kernels.go:96*/ rows2_ := t12_
+								/*line kernels.go:96*/ cols2_ := t13_
 								{
-									/*line kernels.go:95*/ t12_ := count3_
-									/*line kernels.go:95*/ q2_ := int64(0)
-									/*line kernels.go:95*/ for ; q2_ < t12_; q2_ = q2_ + int64(1) {
+									/*line kernels.go:97*/ t14_ := count3_
+									/*line kernels.go:97*/ q2_ := int64(0)
+									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
 										{
-											/*line kernels.go:96*/ t13_ := rows2_
-											/*line kernels.go:96*/ i4_ := int64(0)
-											/*line kernels.go:96*/ for ; i4_ < t13_; i4_ = i4_ + int64(1) {
+											/*line kernels.go:98*/ t15_ := rows2_
+											/*line kernels.go:98*/ i4_ := int64(0)
+											/*line kernels.go:98*/ for ; i4_ < t15_; i4_ = i4_ + int64(1) {
 												to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-//line kernels.go:97
-												from2_ := gpu_index(t10_all[w], i4_, int64(0)) + q2_
+//line kernels.go:99
+												from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
 												{
-													/*line kernels.go:98*/ j02_ := int64(0)
-													/*line kernels.go:98*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
+													/*line kernels.go:100*/ j02_ := int64(0)
+													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
 														{
-															/*line kernels.go:99*/ j4_ := j02_ + l0
-															/*line kernels.go:99*/ if j4_ < cols2_ {
-																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t10_all[w].step_)]
+															/*line kernels.go:101*/ j4_ := j02_ + l0
+															/*line kernels.go:101*/ if j4_ < cols2_ {
+																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
 															}
 														}
 													}
@@ -1021,10 +1006,10 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 						}
 					}
 				}
-				/*line kernels.go:177*/ first_ = first_ + s0
+				/*line kernels.go:179*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1028
+//line kernels_tandem.go:1013
 	}
 	return nil
 }
@@ -1079,62 +1064,60 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:216*/ var t_ gpu_tile
+					/*line kernels.go:218*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:216*/ t3_all[w] = t_
+					/*line kernels.go:218*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:218*/ first_ := g0 * n0
-			/*line kernels.go:218*/ for first_ < pivots_.Rows_ {
+			/*line kernels.go:220*/ first_ := g0 * n0
+			/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
 				count_ := min(n0, pivots_.Rows_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -1149,40 +1132,40 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					}
 				}
 				{
-					/*line kernels.go:222*/ c_ := int64(0)
-					/*line kernels.go:222*/ for c_ < b_.Cols_ {
+					/*line kernels.go:224*/ c_ := int64(0)
+					/*line kernels.go:224*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:281*/ scratch3_all[w] = scratch_
-									/*line kernels.go:281*/ x2_all[w] = x_all[w]
-									/*line kernels.go:281*/ b2_all[w] = b_
+									/*line kernels.go:283*/ scratch3_all[w] = scratch_
+									/*line kernels.go:283*/ x2_all[w] = x_all[w]
+									/*line kernels.go:283*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:281*/ first3_ := first_
-						/*line kernels.go:281*/ count3_ := count_
-						/*line kernels.go:281*/ c2_ := c_
-						/*line kernels.go:281*/ n4_ := n_
-						/*line kernels.go:281*/ width2_ := width_
+						/*line kernels.go:283*/ first3_ := first_
+						/*line kernels.go:283*/ count3_ := count_
+						/*line kernels.go:283*/ c2_ := c_
+						/*line kernels.go:283*/ n4_ := n_
+						/*line kernels.go:283*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:282*/ l2_ := l0
+										/*line kernels.go:284*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:284*/ t8_ := n4_
-											/*line kernels.go:284*/ i2_ := int64(0)
-											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:286*/ t9_ := n4_
+											/*line kernels.go:286*/ i2_ := int64(0)
+											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:285*/ t9_ := width2_
-													/*line kernels.go:285*/ k_ := int64(0)
-													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:287*/ t10_ := width2_
+													/*line kernels.go:287*/ k_ := int64(0)
+													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1192,9 +1175,9 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										}
 									}
 									{
-										/*line kernels.go:225*/ t10_ := n_
-										/*line kernels.go:225*/ i3_ := int64(0)
-										/*line kernels.go:225*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:227*/ t11_ := n_
+										/*line kernels.go:227*/ i3_ := int64(0)
+										/*line kernels.go:227*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
 											p_ := int32(i3_)
 											if l_ < count_ {
 												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
@@ -1206,47 +1189,47 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										}
 									}
 									{
-										/*line kernels.go:235*/ t11_ := n_
-										/*line kernels.go:235*/ i4_ := int64(0)
-										/*line kernels.go:235*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
+										/*line kernels.go:237*/ t12_ := n_
+										/*line kernels.go:237*/ i4_ := int64(0)
+										/*line kernels.go:237*/ for ; i4_ < t12_; i4_ = i4_ + int64(1) {
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
 										}
 									}
 									{
-										/*line kernels.go:238*/ t12_ := n_
-										/*line kernels.go:238*/ r_ := int64(0)
-										/*line kernels.go:238*/ for ; r_ < t12_; r_ = r_ + int64(1) {
+										/*line kernels.go:240*/ t13_ := n_
+										/*line kernels.go:240*/ r_ := int64(0)
+										/*line kernels.go:240*/ for ; r_ < t13_; r_ = r_ + int64(1) {
 											i5_ := (n_ - int64(1)) - r_
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 										}
 									}
-									/*line kernels.go:294*/ b3_all[w] = b_
-									/*line kernels.go:294*/ scratch4_all[w] = scratch_
-									/*line kernels.go:294*/ x3_all[w] = x_all[w]
+									/*line kernels.go:296*/ b3_all[w] = b_
+									/*line kernels.go:296*/ scratch4_all[w] = scratch_
+									/*line kernels.go:296*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:294*/ first4_ := first_
-						/*line kernels.go:294*/ count4_ := count_
-						/*line kernels.go:294*/ c3_ := c_
-						/*line kernels.go:294*/ n5_ := n_
-						/*line kernels.go:294*/ width3_ := width_
+						/*line kernels.go:296*/ first4_ := first_
+						/*line kernels.go:296*/ count4_ := count_
+						/*line kernels.go:296*/ c3_ := c_
+						/*line kernels.go:296*/ n5_ := n_
+						/*line kernels.go:296*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:295*/ l3_ := l0
+										/*line kernels.go:297*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:297*/ t13_ := n5_
-											/*line kernels.go:297*/ i6_ := int64(0)
-											/*line kernels.go:297*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
+											/*line kernels.go:299*/ t14_ := n5_
+											/*line kernels.go:299*/ i6_ := int64(0)
+											/*line kernels.go:299*/ for ; i6_ < t14_; i6_ = i6_ + int64(1) {
 												{
-													/*line kernels.go:298*/ t14_ := width3_
-													/*line kernels.go:298*/ k2_ := int64(0)
-													/*line kernels.go:298*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:300*/ t15_ := width3_
+													/*line kernels.go:300*/ k2_ := int64(0)
+													/*line kernels.go:300*/ for ; k2_ < t15_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 														}
@@ -1258,13 +1241,13 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								}
 							}
 						}
-						/*line kernels.go:222*/ c_ = c_ + int64(4)
+						/*line kernels.go:224*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:218*/ first_ = first_ + s0
+				/*line kernels.go:220*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1268
+//line kernels_tandem.go:1251
 	}
 	return nil
 }
@@ -1319,62 +1302,60 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:216*/ var t_ gpu_tile
+					/*line kernels.go:218*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:216*/ t3_all[w] = t_
+					/*line kernels.go:218*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:218*/ first_ := g0 * n0
-			/*line kernels.go:218*/ for first_ < pivots_.Rows_ {
+			/*line kernels.go:220*/ first_ := g0 * n0
+			/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
 				count_ := min(n0, pivots_.Rows_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -1389,40 +1370,40 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					}
 				}
 				{
-					/*line kernels.go:222*/ c_ := int64(0)
-					/*line kernels.go:222*/ for c_ < b_.Cols_ {
+					/*line kernels.go:224*/ c_ := int64(0)
+					/*line kernels.go:224*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:281*/ scratch3_all[w] = scratch_
-									/*line kernels.go:281*/ x2_all[w] = x_all[w]
-									/*line kernels.go:281*/ b2_all[w] = b_
+									/*line kernels.go:283*/ scratch3_all[w] = scratch_
+									/*line kernels.go:283*/ x2_all[w] = x_all[w]
+									/*line kernels.go:283*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:281*/ first3_ := first_
-						/*line kernels.go:281*/ count3_ := count_
-						/*line kernels.go:281*/ c2_ := c_
-						/*line kernels.go:281*/ n4_ := n_
-						/*line kernels.go:281*/ width2_ := width_
+						/*line kernels.go:283*/ first3_ := first_
+						/*line kernels.go:283*/ count3_ := count_
+						/*line kernels.go:283*/ c2_ := c_
+						/*line kernels.go:283*/ n4_ := n_
+						/*line kernels.go:283*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:282*/ l2_ := l0
+										/*line kernels.go:284*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:284*/ t8_ := n4_
-											/*line kernels.go:284*/ i2_ := int64(0)
-											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:286*/ t9_ := n4_
+											/*line kernels.go:286*/ i2_ := int64(0)
+											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:285*/ t9_ := width2_
-													/*line kernels.go:285*/ k_ := int64(0)
-													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:287*/ t10_ := width2_
+													/*line kernels.go:287*/ k_ := int64(0)
+													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1432,9 +1413,9 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										}
 									}
 									{
-										/*line kernels.go:225*/ t10_ := n_
-										/*line kernels.go:225*/ i3_ := int64(0)
-										/*line kernels.go:225*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:227*/ t11_ := n_
+										/*line kernels.go:227*/ i3_ := int64(0)
+										/*line kernels.go:227*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
 											p_ := int32(i3_)
 											if l_ < count_ {
 												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
@@ -1446,47 +1427,47 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 										}
 									}
 									{
-										/*line kernels.go:235*/ t11_ := n_
-										/*line kernels.go:235*/ i4_ := int64(0)
-										/*line kernels.go:235*/ for ; i4_ < t11_; i4_ = i4_ + int64(1) {
+										/*line kernels.go:237*/ t12_ := n_
+										/*line kernels.go:237*/ i4_ := int64(0)
+										/*line kernels.go:237*/ for ; i4_ < t12_; i4_ = i4_ + int64(1) {
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
 										}
 									}
 									{
-										/*line kernels.go:238*/ t12_ := n_
-										/*line kernels.go:238*/ r_ := int64(0)
-										/*line kernels.go:238*/ for ; r_ < t12_; r_ = r_ + int64(1) {
+										/*line kernels.go:240*/ t13_ := n_
+										/*line kernels.go:240*/ r_ := int64(0)
+										/*line kernels.go:240*/ for ; r_ < t13_; r_ = r_ + int64(1) {
 											i5_ := (n_ - int64(1)) - r_
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 										}
 									}
-									/*line kernels.go:294*/ b3_all[w] = b_
-									/*line kernels.go:294*/ scratch4_all[w] = scratch_
-									/*line kernels.go:294*/ x3_all[w] = x_all[w]
+									/*line kernels.go:296*/ b3_all[w] = b_
+									/*line kernels.go:296*/ scratch4_all[w] = scratch_
+									/*line kernels.go:296*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:294*/ first4_ := first_
-						/*line kernels.go:294*/ count4_ := count_
-						/*line kernels.go:294*/ c3_ := c_
-						/*line kernels.go:294*/ n5_ := n_
-						/*line kernels.go:294*/ width3_ := width_
+						/*line kernels.go:296*/ first4_ := first_
+						/*line kernels.go:296*/ count4_ := count_
+						/*line kernels.go:296*/ c3_ := c_
+						/*line kernels.go:296*/ n5_ := n_
+						/*line kernels.go:296*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:295*/ l3_ := l0
+										/*line kernels.go:297*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:297*/ t13_ := n5_
-											/*line kernels.go:297*/ i6_ := int64(0)
-											/*line kernels.go:297*/ for ; i6_ < t13_; i6_ = i6_ + int64(1) {
+											/*line kernels.go:299*/ t14_ := n5_
+											/*line kernels.go:299*/ i6_ := int64(0)
+											/*line kernels.go:299*/ for ; i6_ < t14_; i6_ = i6_ + int64(1) {
 												{
-													/*line kernels.go:298*/ t14_ := width3_
-													/*line kernels.go:298*/ k2_ := int64(0)
-													/*line kernels.go:298*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:300*/ t15_ := width3_
+													/*line kernels.go:300*/ k2_ := int64(0)
+													/*line kernels.go:300*/ for ; k2_ < t15_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 														}
@@ -1498,13 +1479,13 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								}
 							}
 						}
-						/*line kernels.go:222*/ c_ = c_ + int64(4)
+						/*line kernels.go:224*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:218*/ first_ = first_ + s0
+				/*line kernels.go:220*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1508
+//line kernels_tandem.go:1489
 	}
 	return nil
 }
@@ -1556,62 +1537,60 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:254*/ var t_ gpu_tile
+					/*line kernels.go:256*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:254*/ t3_all[w] = t_
+					/*line kernels.go:256*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:256*/ first_ := g0 * n0
-			/*line kernels.go:256*/ for first_ < all_ {
+			/*line kernels.go:258*/ first_ := g0 * n0
+			/*line kernels.go:258*/ for first_ < all_ {
 				count_ := min(n0, all_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -1626,40 +1605,40 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					}
 				}
 				{
-					/*line kernels.go:260*/ c_ := int64(0)
-					/*line kernels.go:260*/ for c_ < b_.Cols_ {
+					/*line kernels.go:262*/ c_ := int64(0)
+					/*line kernels.go:262*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:281*/ scratch3_all[w] = scratch_
-									/*line kernels.go:281*/ x2_all[w] = x_all[w]
-									/*line kernels.go:281*/ b2_all[w] = b_
+									/*line kernels.go:283*/ scratch3_all[w] = scratch_
+									/*line kernels.go:283*/ x2_all[w] = x_all[w]
+									/*line kernels.go:283*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:281*/ first3_ := first_
-						/*line kernels.go:281*/ count3_ := count_
-						/*line kernels.go:281*/ c2_ := c_
-						/*line kernels.go:281*/ n4_ := n_
-						/*line kernels.go:281*/ width2_ := width_
+						/*line kernels.go:283*/ first3_ := first_
+						/*line kernels.go:283*/ count3_ := count_
+						/*line kernels.go:283*/ c2_ := c_
+						/*line kernels.go:283*/ n4_ := n_
+						/*line kernels.go:283*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:282*/ l2_ := l0
+										/*line kernels.go:284*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:284*/ t8_ := n4_
-											/*line kernels.go:284*/ i2_ := int64(0)
-											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:286*/ t9_ := n4_
+											/*line kernels.go:286*/ i2_ := int64(0)
+											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:285*/ t9_ := width2_
-													/*line kernels.go:285*/ k_ := int64(0)
-													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:287*/ t10_ := width2_
+													/*line kernels.go:287*/ k_ := int64(0)
+													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1669,48 +1648,48 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 										}
 									}
 									{
-										/*line kernels.go:263*/ t10_ := n_
-										/*line kernels.go:263*/ i3_ := int64(0)
-										/*line kernels.go:263*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:265*/ t11_ := n_
+										/*line kernels.go:265*/ i3_ := int64(0)
+										/*line kernels.go:265*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 										}
 									}
 									{
-										/*line kernels.go:267*/ t11_ := n_
-										/*line kernels.go:267*/ r_ := int64(0)
-										/*line kernels.go:267*/ for ; r_ < t11_; r_ = r_ + int64(1) {
+										/*line kernels.go:269*/ t12_ := n_
+										/*line kernels.go:269*/ r_ := int64(0)
+										/*line kernels.go:269*/ for ; r_ < t12_; r_ = r_ + int64(1) {
 											i4_ := (n_ - int64(1)) - r_
 											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 										}
 									}
-									/*line kernels.go:294*/ b3_all[w] = b_
-									/*line kernels.go:294*/ scratch4_all[w] = scratch_
-									/*line kernels.go:294*/ x3_all[w] = x_all[w]
+									/*line kernels.go:296*/ b3_all[w] = b_
+									/*line kernels.go:296*/ scratch4_all[w] = scratch_
+									/*line kernels.go:296*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:294*/ first4_ := first_
-						/*line kernels.go:294*/ count4_ := count_
-						/*line kernels.go:294*/ c3_ := c_
-						/*line kernels.go:294*/ n5_ := n_
-						/*line kernels.go:294*/ width3_ := width_
+						/*line kernels.go:296*/ first4_ := first_
+						/*line kernels.go:296*/ count4_ := count_
+						/*line kernels.go:296*/ c3_ := c_
+						/*line kernels.go:296*/ n5_ := n_
+						/*line kernels.go:296*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:295*/ l3_ := l0
+										/*line kernels.go:297*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:297*/ t12_ := n5_
-											/*line kernels.go:297*/ i5_ := int64(0)
-											/*line kernels.go:297*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
+											/*line kernels.go:299*/ t13_ := n5_
+											/*line kernels.go:299*/ i5_ := int64(0)
+											/*line kernels.go:299*/ for ; i5_ < t13_; i5_ = i5_ + int64(1) {
 												{
-													/*line kernels.go:298*/ t13_ := width3_
-													/*line kernels.go:298*/ k2_ := int64(0)
-													/*line kernels.go:298*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:300*/ t14_ := width3_
+													/*line kernels.go:300*/ k2_ := int64(0)
+													/*line kernels.go:300*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 														}
@@ -1722,13 +1701,13 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								}
 							}
 						}
-						/*line kernels.go:260*/ c_ = c_ + int64(4)
+						/*line kernels.go:262*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:256*/ first_ = first_ + s0
+				/*line kernels.go:258*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1732
+//line kernels_tandem.go:1711
 	}
 	return nil
 }
@@ -1780,62 +1759,60 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
 					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:254*/ var t_ gpu_tile
+					/*line kernels.go:256*/ var t_ gpu_tile
 					{
 						/*line kernels.go:25*/ w_ := n0
 						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 						/*line kernels.go:26*/ t_ = t2_
 					}
-					/*line kernels.go:254*/ t3_all[w] = t_
+					/*line kernels.go:256*/ t3_all[w] = t_
 					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
 		}
 		{
-			/*line kernels.go:256*/ first_ := g0 * n0
-			/*line kernels.go:256*/ for first_ < all_ {
+			/*line kernels.go:258*/ first_ := g0 * n0
+			/*line kernels.go:258*/ for first_ < all_ {
 				count_ := min(n0, all_-first_)
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:72*/ scratch2_all[w] = scratch_
-							/*line kernels.go:72*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:72*/ a2_all[w] = a_
+							/*line kernels.go:80*/ scratch2_all[w] = scratch_
+							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+							/*line kernels.go:80*/ a2_all[w] = a_
 						}
 					}
 				}
-				/*line kernels.go:72*/ first2_ := first_
-				/*line kernels.go:72*/ count2_ := count_
-				/*line kernels.go:72*/ n3_ := n_
+				/*line kernels.go:80*/ first2_ := first_
+				/*line kernels.go:80*/ count2_ := count_
+				/*line kernels.go:80*/ n3_ := n_
 				for l2 := int64(0); l2 < n2; l2++ {
 					for l1 := int64(0); l1 < n1; l1++ {
 						for l0 := int64(0); l0 < n0; l0++ {
 							w := (l2*n1+l1)*n0 + l0
 							{
-								/*line kernels.go:73*/ rows_ := n3_
-								/*line kernels.go:73*/ cols_ := n3_
-								if (a2_all[w].Stride_ == n3_) && (t4_all[w].row_ == (n3_ * t4_all[w].step_)) {
-									t5_ := n3_ * n3_
-									/*line kernels.go:75*/ rows_ = int64(1)
-									/*line kernels.go:75*/ cols_ = t5_
-								}
+								/*line kernels.go:81*/ var t5_ int64
+								/*line kernels.go:81*/ var t6_ int64
+								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+								/*line kernels.go:81*/ rows_ := t5_
+								/*line kernels.go:81*/ cols_ := t6_
 								{
-									/*line kernels.go:77*/ t6_ := count2_
-									/*line kernels.go:77*/ q_ := int64(0)
-									/*line kernels.go:77*/ for ; q_ < t6_; q_ = q_ + int64(1) {
+									/*line kernels.go:82*/ t7_ := count2_
+									/*line kernels.go:82*/ q_ := int64(0)
+									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
 										{
-											/*line kernels.go:78*/ t7_ := rows_
-											/*line kernels.go:78*/ i_ := int64(0)
-											/*line kernels.go:78*/ for ; i_ < t7_; i_ = i_ + int64(1) {
+											/*line kernels.go:83*/ t8_ := rows_
+											/*line kernels.go:83*/ i_ := int64(0)
+											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
 												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:79*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 												{
-													/*line kernels.go:80*/ j0_ := int64(0)
-													/*line kernels.go:80*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
+													/*line kernels.go:85*/ j0_ := int64(0)
+													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
 														{
-															/*line kernels.go:81*/ j_ := j0_ + l0
-															/*line kernels.go:81*/ if j_ < cols_ {
+															/*line kernels.go:86*/ j_ := j0_ + l0
+															/*line kernels.go:86*/ if j_ < cols_ {
 																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 															}
 														}
@@ -1850,40 +1827,40 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					}
 				}
 				{
-					/*line kernels.go:260*/ c_ := int64(0)
-					/*line kernels.go:260*/ for c_ < b_.Cols_ {
+					/*line kernels.go:262*/ c_ := int64(0)
+					/*line kernels.go:262*/ for c_ < b_.Cols_ {
 						width_ := min(int64(4), b_.Cols_-c_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:281*/ scratch3_all[w] = scratch_
-									/*line kernels.go:281*/ x2_all[w] = x_all[w]
-									/*line kernels.go:281*/ b2_all[w] = b_
+									/*line kernels.go:283*/ scratch3_all[w] = scratch_
+									/*line kernels.go:283*/ x2_all[w] = x_all[w]
+									/*line kernels.go:283*/ b2_all[w] = b_
 								}
 							}
 						}
-						/*line kernels.go:281*/ first3_ := first_
-						/*line kernels.go:281*/ count3_ := count_
-						/*line kernels.go:281*/ c2_ := c_
-						/*line kernels.go:281*/ n4_ := n_
-						/*line kernels.go:281*/ width2_ := width_
+						/*line kernels.go:283*/ first3_ := first_
+						/*line kernels.go:283*/ count3_ := count_
+						/*line kernels.go:283*/ c2_ := c_
+						/*line kernels.go:283*/ n4_ := n_
+						/*line kernels.go:283*/ width2_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									l_ := l0
 									{
-										/*line kernels.go:282*/ l2_ := l0
+										/*line kernels.go:284*/ l2_ := l0
 										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 										{
-											/*line kernels.go:284*/ t8_ := n4_
-											/*line kernels.go:284*/ i2_ := int64(0)
-											/*line kernels.go:284*/ for ; i2_ < t8_; i2_ = i2_ + int64(1) {
+											/*line kernels.go:286*/ t9_ := n4_
+											/*line kernels.go:286*/ i2_ := int64(0)
+											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
 												{
-													/*line kernels.go:285*/ t9_ := width2_
-													/*line kernels.go:285*/ k_ := int64(0)
-													/*line kernels.go:285*/ for ; k_ < t9_; k_ = k_ + int64(1) {
+													/*line kernels.go:287*/ t10_ := width2_
+													/*line kernels.go:287*/ k_ := int64(0)
+													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
 														if l2_ < count3_ {
 															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 														}
@@ -1893,48 +1870,48 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 										}
 									}
 									{
-										/*line kernels.go:263*/ t10_ := n_
-										/*line kernels.go:263*/ i3_ := int64(0)
-										/*line kernels.go:263*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
+										/*line kernels.go:265*/ t11_ := n_
+										/*line kernels.go:265*/ i3_ := int64(0)
+										/*line kernels.go:265*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 										}
 									}
 									{
-										/*line kernels.go:267*/ t11_ := n_
-										/*line kernels.go:267*/ r_ := int64(0)
-										/*line kernels.go:267*/ for ; r_ < t11_; r_ = r_ + int64(1) {
+										/*line kernels.go:269*/ t12_ := n_
+										/*line kernels.go:269*/ r_ := int64(0)
+										/*line kernels.go:269*/ for ; r_ < t12_; r_ = r_ + int64(1) {
 											i4_ := (n_ - int64(1)) - r_
 											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 										}
 									}
-									/*line kernels.go:294*/ b3_all[w] = b_
-									/*line kernels.go:294*/ scratch4_all[w] = scratch_
-									/*line kernels.go:294*/ x3_all[w] = x_all[w]
+									/*line kernels.go:296*/ b3_all[w] = b_
+									/*line kernels.go:296*/ scratch4_all[w] = scratch_
+									/*line kernels.go:296*/ x3_all[w] = x_all[w]
 								}
 							}
 						}
-						/*line kernels.go:294*/ first4_ := first_
-						/*line kernels.go:294*/ count4_ := count_
-						/*line kernels.go:294*/ c3_ := c_
-						/*line kernels.go:294*/ n5_ := n_
-						/*line kernels.go:294*/ width3_ := width_
+						/*line kernels.go:296*/ first4_ := first_
+						/*line kernels.go:296*/ count4_ := count_
+						/*line kernels.go:296*/ c3_ := c_
+						/*line kernels.go:296*/ n5_ := n_
+						/*line kernels.go:296*/ width3_ := width_
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
 									{
-										/*line kernels.go:295*/ l3_ := l0
+										/*line kernels.go:297*/ l3_ := l0
 										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 										{
-											/*line kernels.go:297*/ t12_ := n5_
-											/*line kernels.go:297*/ i5_ := int64(0)
-											/*line kernels.go:297*/ for ; i5_ < t12_; i5_ = i5_ + int64(1) {
+											/*line kernels.go:299*/ t13_ := n5_
+											/*line kernels.go:299*/ i5_ := int64(0)
+											/*line kernels.go:299*/ for ; i5_ < t13_; i5_ = i5_ + int64(1) {
 												{
-													/*line kernels.go:298*/ t13_ := width3_
-													/*line kernels.go:298*/ k2_ := int64(0)
-													/*line kernels.go:298*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+													/*line kernels.go:300*/ t14_ := width3_
+													/*line kernels.go:300*/ k2_ := int64(0)
+													/*line kernels.go:300*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
 														if l3_ < count4_ {
 															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 														}
@@ -1946,34 +1923,46 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 								}
 							}
 						}
-						/*line kernels.go:260*/ c_ = c_ + int64(4)
+						/*line kernels.go:262*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:256*/ first_ = first_ + s0
+				/*line kernels.go:258*/ first_ = first_ + s0
 			}
 		}
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:1933
 	}
 	return nil
 }
 
+func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
+	/*line kernels.go:72*/ var rows_ int64
+	_ = rows_
+	/*line kernels.go:72*/ var cols_ int64
+	_ = cols_
+	/*line kernels.go:73*/ if (stride_ == n_) && (t_.row_ == (n_ * t_.step_)) {
+		return int64(1), n_ * n_
+	}
+	return n_, n_
+//line kernels_tandem.go:1947
+}
+
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1963
+//line kernels_tandem.go:1952
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
-	/*line kernels.go:110*/ for count_ >= int64(4) {
+	/*line kernels.go:112*/ for count_ >= int64(4) {
 		a_ := x_[z_+l_]
-		/*line kernels.go:111*/ b_ := x_[(z_+dz_)+l_]
-		/*line kernels.go:111*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-		/*line kernels.go:111*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+		/*line kernels.go:113*/ b_ := x_[(z_+dz_)+l_]
+		/*line kernels.go:113*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
-		/*line kernels.go:112*/ h_ := g_
+		/*line kernels.go:114*/ h_ := g_
 		{
-			/*line kernels.go:113*/ t_ := steps_
-			/*line kernels.go:113*/ t2_ := int64(0)
-			/*line kernels.go:113*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+			/*line kernels.go:115*/ t_ := steps_
+			/*line kernels.go:115*/ t2_ := int64(0)
+			/*line kernels.go:115*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 				y_ := -x_[h_+l_]
 				a_ = support.FMA32(x_[at_+l_], y_, a_)
 				b_ = support.FMA32(x_[(at_+dz_)+l_], y_, b_)
@@ -1983,67 +1972,67 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 				h_ = h_ + dg_
 			}
 		}
-		/*line kernels.go:122*/ t3_ := z_ + l_
-		/*line kernels.go:122*/ t4_ := (z_ + dz_) + l_
-		/*line kernels.go:122*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-		/*line kernels.go:122*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-		/*line kernels.go:122*/ t7_ := a_
-		/*line kernels.go:122*/ t8_ := b_
-		/*line kernels.go:122*/ t9_ := c_
-		/*line kernels.go:122*/ t10_ := d_
-		/*line kernels.go:122*/ x_[t3_] = t7_
-		/*line kernels.go:122*/ x_[t4_] = t8_
-		/*line kernels.go:122*/ x_[t5_] = t9_
-		/*line kernels.go:122*/ x_[t6_] = t10_
+		/*line kernels.go:124*/ t3_ := z_ + l_
+		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
+		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+		/*line kernels.go:124*/ t7_ := a_
+		/*line kernels.go:124*/ t8_ := b_
+		/*line kernels.go:124*/ t9_ := c_
+		/*line kernels.go:124*/ t10_ := d_
+		/*line kernels.go:124*/ x_[t3_] = t7_
+		/*line kernels.go:124*/ x_[t4_] = t8_
+		/*line kernels.go:124*/ x_[t5_] = t9_
+		/*line kernels.go:124*/ x_[t6_] = t10_
 		z_ = z_ + (int64(4) * dz_)
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
 	}
 	{
-		/*line kernels.go:127*/ t11_ := count_
-		/*line kernels.go:127*/ t12_ := int64(0)
-		/*line kernels.go:127*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
+		/*line kernels.go:129*/ t11_ := count_
+		/*line kernels.go:129*/ t12_ := int64(0)
+		/*line kernels.go:129*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
 			a2_ := x_[z_+l_]
 			{
-				/*line kernels.go:129*/ t13_ := steps_
-				/*line kernels.go:129*/ k_ := int64(0)
-				/*line kernels.go:129*/ for ; k_ < t13_; k_ = k_ + int64(1) {
+				/*line kernels.go:131*/ t13_ := steps_
+				/*line kernels.go:131*/ k_ := int64(0)
+				/*line kernels.go:131*/ for ; k_ < t13_; k_ = k_ + int64(1) {
 					a2_ = support.FMA32(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
 				}
 			}
-			/*line kernels.go:132*/ x_[z_+l_] = a2_
+			/*line kernels.go:134*/ x_[z_+l_] = a2_
 			z_ = z_ + dz_
 			f_ = f_ + dz_
 		}
 	}
-//line kernels_tandem.go:2020
+//line kernels_tandem.go:2009
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
-	/*line kernels.go:141*/ p_ := int32(j_)
-	/*line kernels.go:141*/ most_ := gpu_magnitude(scratch_[gpu_index(t_, j_, j_)+l_])
+	/*line kernels.go:143*/ p_ := int32(j_)
+	/*line kernels.go:143*/ most_ := gpu_magnitude(scratch_[gpu_index(t_, j_, j_)+l_])
 	{
-		/*line kernels.go:142*/ i_ := j_ + int64(1)
-		/*line kernels.go:142*/ for ; i_ < n_; i_ = i_ + int64(1) {
+		/*line kernels.go:144*/ i_ := j_ + int64(1)
+		/*line kernels.go:144*/ for ; i_ < n_; i_ = i_ + int64(1) {
 			v_ := gpu_magnitude(scratch_[gpu_index(t_, i_, j_)+l_])
 			if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
 				t2_ := int32(i_)
-				/*line kernels.go:145*/ t3_ := v_
-				/*line kernels.go:145*/ p_ = t2_
-				/*line kernels.go:145*/ most_ = t3_
+				/*line kernels.go:147*/ t3_ := v_
+				/*line kernels.go:147*/ p_ = t2_
+				/*line kernels.go:147*/ most_ = t3_
 			}
 		}
 	}
-	/*line kernels.go:148*/ return p_
-//line kernels_tandem.go:2039
+	/*line kernels.go:150*/ return p_
+//line kernels_tandem.go:2028
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
-	/*line kernels.go:160*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
+	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
 	{
-		/*line kernels.go:161*/ t2_ := n_
-		/*line kernels.go:161*/ j_ := int64(0)
-		/*line kernels.go:161*/ for ; j_ < t2_; j_ = j_ + int64(1) {
+		/*line kernels.go:163*/ t2_ := n_
+		/*line kernels.go:163*/ j_ := int64(0)
+		/*line kernels.go:163*/ for ; j_ < t2_; j_ = j_ + int64(1) {
 			if p_ != int32(i_) {
 				at_ := gpu_index(t_, i_, j_) + l_
 				v_ := scratch_[at_]
@@ -2052,21 +2041,21 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			}
 		}
 	}
-//line kernels_tandem.go:2056
+//line kernels_tandem.go:2045
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
-	/*line kernels.go:110*/ for count_ >= int64(4) {
+	/*line kernels.go:112*/ for count_ >= int64(4) {
 		a_ := x_[z_+l_]
-		/*line kernels.go:111*/ b_ := x_[(z_+dz_)+l_]
-		/*line kernels.go:111*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-		/*line kernels.go:111*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+		/*line kernels.go:113*/ b_ := x_[(z_+dz_)+l_]
+		/*line kernels.go:113*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
-		/*line kernels.go:112*/ h_ := g_
+		/*line kernels.go:114*/ h_ := g_
 		{
-			/*line kernels.go:113*/ t_ := steps_
-			/*line kernels.go:113*/ t2_ := int64(0)
-			/*line kernels.go:113*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+			/*line kernels.go:115*/ t_ := steps_
+			/*line kernels.go:115*/ t2_ := int64(0)
+			/*line kernels.go:115*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 				y_ := -x_[h_+l_]
 				a_ = math.FMA(x_[at_+l_], y_, a_)
 				b_ = math.FMA(x_[(at_+dz_)+l_], y_, b_)
@@ -2076,67 +2065,67 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 				h_ = h_ + dg_
 			}
 		}
-		/*line kernels.go:122*/ t3_ := z_ + l_
-		/*line kernels.go:122*/ t4_ := (z_ + dz_) + l_
-		/*line kernels.go:122*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-		/*line kernels.go:122*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-		/*line kernels.go:122*/ t7_ := a_
-		/*line kernels.go:122*/ t8_ := b_
-		/*line kernels.go:122*/ t9_ := c_
-		/*line kernels.go:122*/ t10_ := d_
-		/*line kernels.go:122*/ x_[t3_] = t7_
-		/*line kernels.go:122*/ x_[t4_] = t8_
-		/*line kernels.go:122*/ x_[t5_] = t9_
-		/*line kernels.go:122*/ x_[t6_] = t10_
+		/*line kernels.go:124*/ t3_ := z_ + l_
+		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
+		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+		/*line kernels.go:124*/ t7_ := a_
+		/*line kernels.go:124*/ t8_ := b_
+		/*line kernels.go:124*/ t9_ := c_
+		/*line kernels.go:124*/ t10_ := d_
+		/*line kernels.go:124*/ x_[t3_] = t7_
+		/*line kernels.go:124*/ x_[t4_] = t8_
+		/*line kernels.go:124*/ x_[t5_] = t9_
+		/*line kernels.go:124*/ x_[t6_] = t10_
 		z_ = z_ + (int64(4) * dz_)
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
 	}
 	{
-		/*line kernels.go:127*/ t11_ := count_
-		/*line kernels.go:127*/ t12_ := int64(0)
-		/*line kernels.go:127*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
+		/*line kernels.go:129*/ t11_ := count_
+		/*line kernels.go:129*/ t12_ := int64(0)
+		/*line kernels.go:129*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
 			a2_ := x_[z_+l_]
 			{
-				/*line kernels.go:129*/ t13_ := steps_
-				/*line kernels.go:129*/ k_ := int64(0)
-				/*line kernels.go:129*/ for ; k_ < t13_; k_ = k_ + int64(1) {
+				/*line kernels.go:131*/ t13_ := steps_
+				/*line kernels.go:131*/ k_ := int64(0)
+				/*line kernels.go:131*/ for ; k_ < t13_; k_ = k_ + int64(1) {
 					a2_ = math.FMA(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
 				}
 			}
-			/*line kernels.go:132*/ x_[z_+l_] = a2_
+			/*line kernels.go:134*/ x_[z_+l_] = a2_
 			z_ = z_ + dz_
 			f_ = f_ + dz_
 		}
 	}
-//line kernels_tandem.go:2113
+//line kernels_tandem.go:2102
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
-	/*line kernels.go:141*/ p_ := int32(j_)
-	/*line kernels.go:141*/ most_ := gpu_magnitude_(scratch_[gpu_index(t_, j_, j_)+l_])
+	/*line kernels.go:143*/ p_ := int32(j_)
+	/*line kernels.go:143*/ most_ := gpu_magnitude_(scratch_[gpu_index(t_, j_, j_)+l_])
 	{
-		/*line kernels.go:142*/ i_ := j_ + int64(1)
-		/*line kernels.go:142*/ for ; i_ < n_; i_ = i_ + int64(1) {
+		/*line kernels.go:144*/ i_ := j_ + int64(1)
+		/*line kernels.go:144*/ for ; i_ < n_; i_ = i_ + int64(1) {
 			v_ := gpu_magnitude_(scratch_[gpu_index(t_, i_, j_)+l_])
 			if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
 				t2_ := int32(i_)
-				/*line kernels.go:145*/ t3_ := v_
-				/*line kernels.go:145*/ p_ = t2_
-				/*line kernels.go:145*/ most_ = t3_
+				/*line kernels.go:147*/ t3_ := v_
+				/*line kernels.go:147*/ p_ = t2_
+				/*line kernels.go:147*/ most_ = t3_
 			}
 		}
 	}
-	/*line kernels.go:148*/ return p_
-//line kernels_tandem.go:2132
+	/*line kernels.go:150*/ return p_
+//line kernels_tandem.go:2121
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
-	/*line kernels.go:160*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
+	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
 	{
-		/*line kernels.go:161*/ t2_ := n_
-		/*line kernels.go:161*/ j_ := int64(0)
-		/*line kernels.go:161*/ for ; j_ < t2_; j_ = j_ + int64(1) {
+		/*line kernels.go:163*/ t2_ := n_
+		/*line kernels.go:163*/ j_ := int64(0)
+		/*line kernels.go:163*/ for ; j_ < t2_; j_ = j_ + int64(1) {
 			if p_ != int32(i_) {
 				at_ := gpu_index(t_, i_, j_) + l_
 				v_ := scratch_[at_]
@@ -2145,24 +2134,24 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			}
 		}
 	}
-//line kernels_tandem.go:2149
+//line kernels_tandem.go:2138
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:2155
+//line kernels_tandem.go:2144
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:309*/ a_ := x_[z_+l_]
-	/*line kernels.go:309*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:309*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:309*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:311*/ a_ := x_[z_+l_]
+	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	{
-		/*line kernels.go:310*/ t_ := steps_
-		/*line kernels.go:310*/ t2_ := int64(0)
-		/*line kernels.go:310*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+		/*line kernels.go:312*/ t_ := steps_
+		/*line kernels.go:312*/ t2_ := int64(0)
+		/*line kernels.go:312*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[f_+l_]
 			a_ = support.FMA32(y_, x_[g_+l_], a_)
 			b_ = support.FMA32(y_, x_[(g_+dz_)+l_], b_)
@@ -2172,40 +2161,40 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 			g_ = g_ + dg_
 		}
 	}
-	/*line kernels.go:319*/ t3_ := z_ + l_
-	/*line kernels.go:319*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:319*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:319*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:319*/ t7_ := a_
-	/*line kernels.go:319*/ t8_ := b_
-	/*line kernels.go:319*/ t9_ := c_
-	/*line kernels.go:319*/ t10_ := d_
-	/*line kernels.go:319*/ x_[t3_] = t7_
-	/*line kernels.go:319*/ x_[t4_] = t8_
-	/*line kernels.go:319*/ x_[t5_] = t9_
-	/*line kernels.go:319*/ x_[t6_] = t10_
-//line kernels_tandem.go:2188
+	/*line kernels.go:321*/ t3_ := z_ + l_
+	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:321*/ t7_ := a_
+	/*line kernels.go:321*/ t8_ := b_
+	/*line kernels.go:321*/ t9_ := c_
+	/*line kernels.go:321*/ t10_ := d_
+	/*line kernels.go:321*/ x_[t3_] = t7_
+	/*line kernels.go:321*/ x_[t4_] = t8_
+	/*line kernels.go:321*/ x_[t5_] = t9_
+	/*line kernels.go:321*/ x_[t6_] = t10_
+//line kernels_tandem.go:2177
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	{
-		/*line kernels.go:323*/ i_ := int64(0)
-		/*line kernels.go:323*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
+		/*line kernels.go:325*/ i_ := int64(0)
+		/*line kernels.go:325*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
 			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 		}
 	}
-//line kernels_tandem.go:2198
+//line kernels_tandem.go:2187
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:309*/ a_ := x_[z_+l_]
-	/*line kernels.go:309*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:309*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:309*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:311*/ a_ := x_[z_+l_]
+	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	{
-		/*line kernels.go:310*/ t_ := steps_
-		/*line kernels.go:310*/ t2_ := int64(0)
-		/*line kernels.go:310*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
+		/*line kernels.go:312*/ t_ := steps_
+		/*line kernels.go:312*/ t2_ := int64(0)
+		/*line kernels.go:312*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[f_+l_]
 			a_ = math.FMA(y_, x_[g_+l_], a_)
 			b_ = math.FMA(y_, x_[(g_+dz_)+l_], b_)
@@ -2215,43 +2204,43 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 			g_ = g_ + dg_
 		}
 	}
-	/*line kernels.go:319*/ t3_ := z_ + l_
-	/*line kernels.go:319*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:319*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:319*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:319*/ t7_ := a_
-	/*line kernels.go:319*/ t8_ := b_
-	/*line kernels.go:319*/ t9_ := c_
-	/*line kernels.go:319*/ t10_ := d_
-	/*line kernels.go:319*/ x_[t3_] = t7_
-	/*line kernels.go:319*/ x_[t4_] = t8_
-	/*line kernels.go:319*/ x_[t5_] = t9_
-	/*line kernels.go:319*/ x_[t6_] = t10_
-//line kernels_tandem.go:2231
+	/*line kernels.go:321*/ t3_ := z_ + l_
+	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:321*/ t7_ := a_
+	/*line kernels.go:321*/ t8_ := b_
+	/*line kernels.go:321*/ t9_ := c_
+	/*line kernels.go:321*/ t10_ := d_
+	/*line kernels.go:321*/ x_[t3_] = t7_
+	/*line kernels.go:321*/ x_[t4_] = t8_
+	/*line kernels.go:321*/ x_[t5_] = t9_
+	/*line kernels.go:321*/ x_[t6_] = t10_
+//line kernels_tandem.go:2220
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	{
-		/*line kernels.go:323*/ i_ := int64(0)
-		/*line kernels.go:323*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
+		/*line kernels.go:325*/ i_ := int64(0)
+		/*line kernels.go:325*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
 			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 		}
 	}
-//line kernels_tandem.go:2241
+//line kernels_tandem.go:2230
 }
 
 func gpu_magnitude(v_ float32) float32 {
-	/*line kernels.go:152*/ if v_ < float32(0) {
+	/*line kernels.go:154*/ if v_ < float32(0) {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2249
+//line kernels_tandem.go:2238
 }
 
 func gpu_magnitude_(v_ float64) float64 {
-	/*line kernels.go:152*/ if v_ < float64(0) {
+	/*line kernels.go:154*/ if v_ < float64(0) {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2246
 }

@@ -13,12 +13,12 @@ var entries [8]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "5732977a73619b6776b314ad3e15e478", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "bc684ad6ff01a98d88c3948cda0eef70", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "dc6298efe9b8fe772c1bef32b6d6399e", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "e709e3c25c2e8f6ec8216a969e6da075", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "4ac989a7cc9834811ae9a75dd8943b24", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "717f555f2bfd811727f2e9005ecc16de", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "10c0e5cd60fdee6af5750cd045e2a863", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "2aef55e3cd0917f5ca8bf7ebfb490879", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "9a440cd4ff8d6ffb0df0f2799b949db6", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "c3729ccd2a0fde5d8cb806bf03b14796", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "b098d934afba13e88f2989e3ca7d798f", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "19dbe8e23d9ff3dd280333e21e854b68", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "4705a4e91d2e1f8959f040bbc64a6cba", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "89c0e48184dea955fdee363b92482e13", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "0b3f9f21c50d58d381361d3b1cdfeabe", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "a1f5a586d67d95490860d83de7d46570", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }
