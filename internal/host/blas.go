@@ -7,8 +7,8 @@ import (
 )
 
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
-// results of which one triangle is kept. Where matrices have few elements, plain loops of small.go
-// compute them, with the same bits.
+// results of which one triangle is kept. Where matrices have few elements, small.go computes them,
+// with the same bits.
 
 // GemmTrans is [Gemm] with op(A) and op(B) in the place of A and B: with transA A is k by m in
 // memory, with transB B is n by k.
@@ -19,11 +19,7 @@ func GemmTrans[T element.Element](
 		Gemm(m, n, 0, alpha, nil, 0, nil, n, beta, c, ldc)
 		return
 	}
-	if isSmallProduct[T](transA || transB || beta != 0, m, n, k) {
-		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
-	if gemmVector(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if gemmFew(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
 	if transA || transB {
@@ -33,20 +29,20 @@ func GemmTrans[T element.Element](
 	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// gemmVector is [GemmTrans] for alpha and k not zero. It computes that, and tells so, where C is a
-// column or a row: by [Gemv], which takes a transposed matrix as it lies.
-func gemmVector[T element.Element](
+// gemmFew is [GemmTrans] for alpha and k not zero. It computes that, and tells so, where all
+// matrices are small, or C is a column or a row.
+func gemmFew[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) bool {
-	if m != 1 && n != 1 {
+	if m != 1 && n != 1 && max(m, n, k) > smallProduct {
 		return false
 	}
 	switch element.TypeOf[T]() {
 	case element.Float32:
-		gemmVectorOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
+		gemmFewOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
 			float32(beta), slice[float32](c), ldc)
 	case element.Float64:
-		gemmVectorOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
+		gemmFewOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
 			float64(beta), slice[float64](c), ldc)
 	default:
 		return false
@@ -59,16 +55,19 @@ func slice[U, T element.Element](x []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-func gemmVectorOf[T Float](
+func gemmFewOf[T Float](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	if n == 1 {
+	switch {
+	case max(m, n, k) <= smallProduct:
+		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	case n == 1:
 		step, _ := steps(transB, ldb)
 		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
-		return
+	default:
+		_, step := steps(transA, lda)
+		gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
 	}
-	_, step := steps(transA, lda)
-	gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
 }
 
 // gemvSteps is [Gemv] where op(A) is m by k, and the elements of x and y are so far apart.
@@ -258,8 +257,14 @@ const transposedColumns = 64
 func ApplyTriangle[T Float](
 	solve, left bool, n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int,
 ) {
-	if isFewColumns[T](left, n, cols) {
-		smallApplyTriangle(solve, left, n, cols, float64(alpha), float64s(e), eRow, eCol, upper, unit, float64s(b), ldb)
+	if n == 0 || cols == 0 {
+		return
+	}
+	if isFewColumns(left, n, cols) {
+		row, col := steps(!left, ldb)
+		for j := range cols {
+			TriangleSteps(solve, n, alpha, e, eRow, eCol, upper, unit, &b[j*col], row)
+		}
 		return
 	}
 	if left || cols == 1 {

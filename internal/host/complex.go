@@ -188,8 +188,8 @@ func smallComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, a
 				at, bt = at+2*aCol, bt+2*bRow
 			}
 			to := z[2*(i*ldc+j):][:2]
-			to[0] = finish64(float64(alpha), re, float64(beta), to[0])
-			to[1] = finish64(float64(alpha), im, float64(beta), to[1])
+			to[0] = finish(float64(alpha), re, float64(beta), to[0])
+			to[1] = finish(float64(alpha), im, float64(beta), to[1])
 		}
 	}
 	return true

@@ -31,7 +31,7 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 		kern.tiles(m, n, k, a, lda, b, ldb, c, ldc)
 		return
 	}
-	if gemmVector(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if gemmFew(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
 	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

@@ -19,10 +19,33 @@ const (
 // elements l, l+8, ... by fma. Then lanes l and l+4 are added, l and l+2, 0 and 1; and the pieces,
 // in order. Products of float32 are exact in float64.
 func Dot[T Float](x, y []T) float64 {
-	if y = y[:len(x)]; len(x) <= piece {
-		return dotPiece(x, y)
+	switch y = y[:len(x)]; {
+	case len(x) > piece:
+		return sumPieces(x, y)
+	case hasVectors: // dotPiece would be felt in small calls
+		return nativeDot(len(x), unsafe.SliceData(x), unsafe.SliceData(y))
 	}
-	return sumPieces(x, y)
+	return dotPiece(x, y)
+}
+
+// DotSteps is [Dot] of n elements that are incX and incY apart, from those that x and y point to
+// on, for at most a piece of 8192.
+func DotSteps[T Float](n int, x *T, incX int, y *T, incY int) float64 {
+	var s [lanes]float64
+	for i := range n {
+		l := i % lanes
+		s[l] = math.FMA(float64(*elementAt(x, i*incX)), float64(*elementAt(y, i*incY)), s[l])
+	}
+	return addLanes(&s)
+}
+
+// AsumSteps is [Asum] in the same way.
+func AsumSteps[T Float](n int, x *T, inc int) float64 {
+	var s [lanes]float64
+	for i := range n {
+		s[i%lanes] += math.Abs(float64(*elementAt(x, i*inc)))
+	}
+	return addLanes(&s)
 }
 
 // Asum is the sum of magnitudes, in the same order, in float64.
@@ -57,6 +80,20 @@ func Nrm2[T Float](x []T) float64 {
 		scaled[i] = math.Ldexp(float64(v), -exp)
 	}
 	return math.Ldexp(math.Sqrt(Dot(scaled, scaled)), exp)
+}
+
+// Nrm2Steps is [Nrm2] of n elements that are inc apart, from the one that x points to on, for at
+// most a piece of 8192.
+func Nrm2Steps[T Float](n int, x *T, inc int) float64 {
+	if s := DotSteps(n, x, inc, x, inc); s >= smallSquares && s <= largeSquares {
+		return math.Sqrt(s)
+	}
+	memory, side := Take[T](n)
+	defer memory.Give()
+	for i := range side {
+		side[i] = *elementAt(x, i*inc)
+	}
+	return Nrm2(side)
 }
 
 // Between these a sum of squares has lost nothing that counts below the range of float64, and not
@@ -101,16 +138,14 @@ func addPieces[T Float](x, y []T, sums []float64, first int) {
 }
 
 func dotPiece[T Float](x, y []T) float64 {
+	if hasVectors {
+		return nativeDot(len(x), unsafe.SliceData(x), unsafe.SliceData(y))
+	}
 	var s [lanes]float64
-	if n := len(x) &^ (lanes - 1); n > 0 {
-		if !addProducts(n, &x[0], &y[0], &s) {
-			for i := 0; i < n; i += lanes {
-				for l, v := range x[i:][:lanes] {
-					s[l] = math.FMA(float64(v), float64(y[i+l]), s[l])
-				}
-			}
+	for ; len(x) >= lanes; x, y = x[lanes:], y[lanes:] {
+		for l, v := range x[:lanes] {
+			s[l] = math.FMA(float64(v), float64(y[l]), s[l])
 		}
-		x, y = x[n:], y[n:]
 	}
 	for l, v := range x {
 		s[l] = math.FMA(float64(v), float64(y[l]), s[l])
@@ -119,6 +154,9 @@ func dotPiece[T Float](x, y []T) float64 {
 }
 
 func asumPiece[T Float](x []T) float64 {
+	if hasVectors {
+		return nativeAsum(len(x), unsafe.SliceData(x))
+	}
 	var s [lanes]float64
 	for ; len(x) >= lanes; x = x[lanes:] {
 		for l, v := range x[:lanes] {
@@ -140,10 +178,6 @@ func Axpy[T Float](alpha T, x, y []T) {
 	if len(x) == 0 {
 		return
 	}
-	if isFloat64[T]() && len(x) <= shortVector {
-		axpyF64(float64(alpha), float64s(x), float64s(y))
-		return
-	}
 	if isSmall[T](2, len(x)) {
 		addScaled(alpha, x, y)
 		return
@@ -151,11 +185,27 @@ func Axpy[T Float](alpha T, x, y []T) {
 	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:]) })
 }
 
+// AxpySteps is [Axpy] of n elements that are incX and incY apart, from those that x and y point to
+// on, in this goroutine.
+func AxpySteps[T Float](n int, alpha T, x *T, incX int, y *T, incY int) {
+	chains(n, 1, x, incX, 0, &alpha, 0, y, incY)
+}
+
+// ScalSteps is [Scal] of n elements that are inc apart.
+func ScalSteps[T Float](n int, alpha T, x *T, inc int) {
+	for i := range n {
+		*elementAt(x, i*inc) *= alpha
+	}
+}
+
+// addScaled is Axpy in this goroutine, for at least one element.
+func addScaled[T Float](alpha T, x, y []T) {
+	one := T(1)
+	addOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[0], 0)
+}
+
 // Scal is x = alpha*x.
 func Scal[T Float](alpha T, x []T) {
-	if len(x) == 0 {
-		return
-	}
 	if isSmall[T](2, len(x)) {
 		scaleVector(alpha, x)
 		return
@@ -166,11 +216,10 @@ func Scal[T Float](alpha T, x []T) {
 // shortVector is the elements up to which a plain loop is the fastest.
 const shortVector = 16
 
-// scaleVector is Scal in this goroutine, for at least one element.
+// scaleVector is Scal in this goroutine.
 func scaleVector[T Float](alpha T, x []T) {
-	if set := vectorsOf[T](); set != nil && len(x) > shortVector {
-		n := len(x)
-		set.finish(1, n, alpha, &x[0], n, 0, &x[0], n, false)
+	if n := len(x); hasVectors && n > shortVector {
+		kernels[T]()[0].finish(1, n, alpha, &x[0], n, 0, &x[0], n, false)
 		return
 	}
 	scaleRow(alpha, x)
@@ -184,26 +233,26 @@ func spreadVector[T Float](n int, f func(lo, hi int)) {
 
 // Iamax is the index of the element of the largest magnitude: the first of equals, and the first
 // NaN before all numbers. It is -1 where there is no element.
-func Iamax[T Float](x []T) int {
-	at := -1
-	if isFloat64[T]() {
-		largest := int64(-1)
-		for i, v := range float64s(x) {
-			if u := int64(math.Float64bits(v) &^ (1 << 63)); u > largest {
-				if at, largest = i, u; v != v {
-					return at
-				}
-			}
-		}
-		return at
-	}
-	largest := int32(-1)
-	for i, v := range float32s(x) {
-		if u := int32(math.Float32bits(v) &^ (1 << 31)); u > largest {
+func Iamax[T Float](x []T) int { return IamaxSteps(len(x), unsafe.SliceData(x), 1) }
+
+// IamaxSteps is [Iamax] of n elements that are inc apart.
+func IamaxSteps[T Float](n int, x *T, inc int) int {
+	at, largest := -1, int64(-1)
+	for i := range n {
+		v := *elementAt(x, i*inc)
+		if u := magnitudeBits(v); u > largest {
 			if at, largest = i, u; v != v {
 				return at
 			}
 		}
 	}
 	return at
+}
+
+// magnitudeBits is the bits of |v|, which have the order of the magnitudes, NaN above all.
+func magnitudeBits[T Float](v T) int64 {
+	if isFloat64[T]() {
+		return int64(math.Float64bits(float64(v)) &^ (1 << 63))
+	}
+	return int64(math.Float32bits(float32(v)) &^ (1 << 31))
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -14,75 +15,28 @@ import (
 // row of the matrix, and addRow, in which it has a column. Vectors are contiguous, and overlap
 // nothing.
 
-// A vectorSet is the functions of an instruction set that products of a matrix and a vector are
-// made of.
-type vectorSet[T Float] struct {
-	name string // for tests
-
-	// columns goes on with the chains of columnRows rows by k steps, a multiple of long.
-	columns func(k int, a *T, lda int, x, acc *T)
-	long    int
-
-	// rows goes on with n chains, a multiple of wide, by rowsAtOnce rows.
-	rows func(n int, a *T, lda int, x, y *T)
-	wide int
-
-	// tile does what is left, tileRows chains of rows or tileCols of columns at a time.
-	tile               tileProduct[T]
-	tileRows, tileCols int
-
-	finish tileFinish[T]
-}
-
-// What the functions of a vectorSet take.
-const (
-	columnRows = 8
-	rowsAtOnce = 8
-)
-
-// The functions of this processor; nil where there is no assembly.
-var (
-	vectorsF32 = nativeVectorsF32()
-	vectorsF64 = nativeVectorsF64()
-)
-
-func vectorsOf[T Float]() *vectorSet[T] {
-	if isFloat64[T]() { // an interface would be felt in small products
-		return (*vectorSet[T])(unsafe.Pointer(vectorsF64))
-	}
-	return (*vectorSet[T])(unsafe.Pointer(vectorsF32))
-}
-
 // addColumn goes on with m chains of k steps: y[i] = fma(a[i,p], x[p], y[i]). Element (i, p) is
 // a[i*lda+p*step] from a on.
 func addColumn[T Float](m, k int, a *T, lda, step int, x, y []T) {
 	if m == 0 || k == 0 {
 		return
 	}
-	set := vectorsOf[T]()
-	if set == nil {
-		addColumnGo(m, k, a, lda, step, x, y)
+	if !hasVectors {
+		chains(m, k, a, lda, step, &x[0], 1, &y[0], 1)
 		return
 	}
-	i, full := 0, k&^(set.long-1)
+	i, full := 0, k&^(lineBytes/int(unsafe.Sizeof(*a))-1)
 	if step != 1 {
 		full = 0
 	}
 	for ; full > 0 && i+columnRows <= m; i += columnRows {
-		set.columns(full, elementAt(a, i*lda), lda, &x[0], &y[i])
+		nativeColumns(full, elementAt(a, i*lda), lda, &x[0], &y[i])
 	}
 	if i > 0 && k > full { // no pointer beyond the matrix
-		set.chains(i, k-full, elementAt(a, full*step), lda, step, x[full:], y)
+		chains(i, k-full, elementAt(a, full), lda, 1, &x[full], 1, &y[0], 1)
 	}
 	if m > i {
-		set.chains(m-i, k, elementAt(a, i*lda), lda, step, x, y[i:])
-	}
-}
-
-// chains is addColumn in small tiles.
-func (set *vectorSet[T]) chains(m, k int, a *T, lda, step int, x, y []T) {
-	for i := 0; i < m; i += set.tileRows {
-		set.tile(min(set.tileRows, m-i), 1, k, elementAt(a, i*lda), lda, step, &x[0], 1, &y[i], 1, false, &y[i])
+		chains(m-i, k, elementAt(a, i*lda), lda, step, &x[0], 1, &y[i], 1)
 	}
 }
 
@@ -92,44 +46,60 @@ func addRow[T Float](k, n int, a *T, lda int, x, y []T) {
 	if k == 0 || n == 0 {
 		return
 	}
-	set := vectorsOf[T]()
-	if set == nil {
+	if !hasVectors {
 		addRowGo(k, n, a, lda, x, y)
 		return
 	}
-	p, full := 0, n&^(set.wide-1)
+	p, full := 0, 0
+	if n > panelBytes/int(unsafe.Sizeof(*a)) {
+		full = n &^ (lineBytes/int(unsafe.Sizeof(*a)) - 1)
+	}
 	for ; full > 0 && p+rowsAtOnce <= k; p += rowsAtOnce {
-		set.rows(full, elementAt(a, p*lda), lda, &x[p], &y[0])
+		nativeRows(full, elementAt(a, p*lda), lda, &x[p], &y[0])
 	}
 	if p > 0 && n > full {
-		set.tiles(p, n-full, elementAt(a, full), lda, x, y[full:])
+		nativePanel(p, n-full, elementAt(a, full), lda, &x[0], &y[full])
 	}
 	if k > p {
-		set.tiles(k-p, n, elementAt(a, p*lda), lda, x[p:], y)
+		nativePanel(k-p, n, elementAt(a, p*lda), lda, &x[p], &y[0])
 	}
 }
 
-// tiles is addRow in small tiles.
-func (set *vectorSet[T]) tiles(k, n int, a *T, lda int, x, y []T) {
-	for j := 0; j < n; j += set.tileCols {
-		w := min(set.tileCols, n-j)
-		set.tile(1, w, k, &x[0], 0, 1, elementAt(a, j), lda, &y[j], w, false, &y[j])
-	}
-}
+// What the functions in assembly take.
+const (
+	columnRows = 16  // by nativeColumns
+	rowsAtOnce = 8   // by nativeRows
+	lineBytes  = 64  // of a row, of which both take a multiple
+	panelBytes = 128 // of a row, up to which nativePanel is the fastest
+)
 
 // elementAt is the element i elements behind p.
 func elementAt[T element.Element](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-func addColumnGo[T Float](m, k int, a *T, lda, step int, x, y []T) {
-	for i := range m {
-		acc := y[i]
-		for p, v := range x[:k] {
-			acc = FMA(*elementAt(a, i*lda+p*step), v, acc)
-		}
-		y[i] = acc
+// chains is addColumn for any m and k of at least one, an element at a time, and for vectors whose
+// elements are apart.
+func chains[T Float](m, k int, a *T, lda, step int, x *T, incX int, y *T, incY int) {
+	if hasVectors {
+		nativeChains(m, k, a, lda, step, x, incX, y, incY)
+		return
 	}
+	for i := range m {
+		acc := *elementAt(y, i*incY)
+		for p := range k {
+			acc = fma(*elementAt(a, i*lda+p*step), *elementAt(x, p*incX), acc)
+		}
+		*elementAt(y, i*incY) = acc
+	}
+}
+
+// fma is [FMA] of a floating type.
+func fma[T Float](a, b, c T) T {
+	if isFloat64[T]() {
+		return T(math.FMA(float64(a), float64(b), float64(c)))
+	}
+	return T(FMA32(float32(a), float32(b), float32(c)))
 }
 
 func addRowGo[T Float](k, n int, a *T, lda int, x, y []T) {
@@ -176,9 +146,6 @@ func Gemv[T Float](trans bool, m, n int, alpha T, a []T, lda int, x []T, beta T,
 		scaleC(1, len(y), beta, y, len(y))
 		return
 	}
-	if smallGemv(trans, m, n, alpha, a, lda, x, beta, y) {
-		return
-	}
 	acc, memory := startChains(alpha, beta, y)
 	if trans {
 		spreadRow(m, n, &a[0], lda, x, acc)
@@ -217,11 +184,13 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 		scaleC(1, n, beta, y, n)
 		return
 	}
-	if isFloat64[T]() && n <= smallSymv {
-		smallSymv64(lower, n, float64(alpha), float64s(a), lda, float64s(x), float64(beta), float64s(y))
+	acc, memory := startChains(alpha, beta, y)
+	if n <= smallSymv {
+		addSymmetric(lower, n, &a[0], lda, x, acc)
+		endChains(alpha, acc, beta, y)
+		memory.Give()
 		return
 	}
-	acc, memory := startChains(alpha, beta, y)
 	s := symmetric[T]{lower: lower, n: n, a: a, lda: lda, x: x, acc: acc}
 	if groups := (n + groupRows - 1) / groupRows; isSmall[T](n, n) {
 		for g := range groups {
@@ -326,68 +295,60 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 		return
 	}
 	if isSmall[T](m, n) {
-		addOuter(m, n, alpha, x, y, a, lda)
+		addOuter(m, n, 0, alpha, &x[0], &y[0], 0, &a[0], lda)
 		return
 	}
-	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, alpha, x[lo:], y, a[lo*lda:], lda) })
+	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, 0, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda) })
 }
 
-// addOuter is Ger in this goroutine. A row of few elements takes longer to call for than to add.
-func addOuter[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
-	set := vectorsOf[T]()
-	if set == nil || n > outerTiles {
-		for i := range m {
-			addScaled(alpha*x[i], y[:n], a[i*lda:])
-		}
+// addOuter adds alpha*x*yᵀ to m rows: the first has n elements, and each next one dn more; it
+// begins da elements behind the beginning of the one before, and dy elements later in y.
+func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
+	if hasVectors {
+		nativeOuter(m, n, dn, alpha, x, y, dy, a, da)
 		return
 	}
-	memory, ax := Take[T](m)
-	for i := range ax {
-		ax[i] = alpha * x[i]
+	for i := range m {
+		axpyGo(alpha**elementAt(x, i), at(y, i*dy, n+i*dn), at(a, i*da, n+i*dn))
 	}
-	for i := 0; i < m; i += set.tileRows {
-		for j := 0; j < n; j += set.tileCols {
-			c := &a[i*lda+j]
-			set.tile(min(set.tileRows, m-i), min(set.tileCols, n-j), 1, &ax[i], 1, 0, &y[j], 0, c, lda, false, c)
-		}
-	}
-	memory.Give()
-}
-
-// outerTiles is the columns up to which Ger takes tiles rather than rows.
-const outerTiles = 64
-
-// addScaled is y = fma(a, x, y) for x of at least one element.
-func addScaled[T Float](a T, x, y []T) {
-	n := len(x)
-	if set := vectorsOf[T](); set != nil {
-		set.finish(1, n, a, &x[0], n, 1, &y[0], n, true)
-		return
-	}
-	axpyGo(a, x, y)
 }
 
 // Syr adds alpha*x*xᵀ to the lower or upper triangle of A of n by n, element by element as [Ger].
 func Syr[T Float](lower bool, n int, alpha T, x, a []T, lda int) {
 	check("A", n, n, lda, len(a))
-	bands[T](n, n, 1, func(from, to int) {
-		for i := from; i < to; i++ {
-			lo, hi := triangleRow(lower, i, n)
-			addScaled(alpha*x[i], x[lo:hi], a[i*lda+lo:])
-		}
-	})
+	if n == 0 {
+		return
+	}
+	if isSmall[T](n, n) {
+		addTriangle(lower, 0, n, n, alpha, x, x, a, lda)
+		return
+	}
+	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, x, a, lda) })
 }
 
 // Syr2 adds alpha*x*yᵀ and then alpha*y*xᵀ to the lower or upper triangle of A of n by n, element
 // by element as [Ger] does twice.
 func Syr2[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
 	check("A", n, n, lda, len(a))
-	bands[T](n, n, 1, func(from, to int) {
-		for i := from; i < to; i++ {
-			lo, hi := triangleRow(lower, i, n)
-			row := a[i*lda+lo:]
-			addScaled(alpha*x[i], y[lo:hi], row)
-			addScaled(alpha*y[i], x[lo:hi], row)
-		}
+	if n == 0 {
+		return
+	}
+	if isSmall[T](n, n) {
+		addTriangle(lower, 0, n, n, alpha, x, y, a, lda)
+		addTriangle(lower, 0, n, n, alpha, y, x, a, lda)
+		return
+	}
+	bands[T](n, n, 1, func(lo, hi int) {
+		addTriangle(lower, lo, hi, n, alpha, x, y, a, lda)
+		addTriangle(lower, lo, hi, n, alpha, y, x, a, lda)
 	})
+}
+
+// addTriangle adds alpha*x*yᵀ to rows lo to hi-1 of a triangle.
+func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
+	if lower {
+		addOuter(hi-lo, lo+1, 1, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda)
+	} else {
+		addOuter(hi-lo, n-lo, -1, alpha, &x[lo], &y[lo], 1, &a[lo*(lda+1)], lda+1)
+	}
 }

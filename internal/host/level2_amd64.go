@@ -4,11 +4,20 @@ package host
 
 import "unsafe"
 
+// hasVectors tells whether the processor has what the functions below need.
+var hasVectors = hasAVX2
+
 //go:noescape
 func columnsF32AVX2(k int, a *float32, lda int, x, acc *float32)
 
 //go:noescape
 func columnsF64AVX2(k int, a *float64, lda int, x, acc *float64)
+
+//go:noescape
+func chainsF32AVX2(m, k int, a *float32, lda, step int, x *float32, incX int, y *float32, incY int)
+
+//go:noescape
+func chainsF64AVX2(m, k int, a *float64, lda, step int, x *float64, incX int, y *float64, incY int)
 
 //go:noescape
 func rowsF32AVX2(n int, a *float32, lda int, x, y *float32)
@@ -17,35 +26,138 @@ func rowsF32AVX2(n int, a *float32, lda int, x, y *float32)
 func rowsF64AVX2(n int, a *float64, lda int, x, y *float64)
 
 //go:noescape
-func dotF32AVX2(n int, x, y *float32, lanes *[8]float64)
+func panelF32AVX2(k, n int, a *float32, lda int, x, y *float32)
 
 //go:noescape
-func dotF64AVX2(n int, x, y *float64, lanes *[8]float64)
+func panelF64AVX2(k, n int, a *float64, lda int, x, y *float64)
 
-func nativeVectorsF32() *vectorSet[float32] {
-	if !hasAVX2 {
-		return nil
+//go:noescape
+func outerF32AVX2(m, n, dn int, alpha float32, x, y *float32, dy int, a *float32, da int)
+
+//go:noescape
+func outerF64AVX2(m, n, dn int, alpha float64, x, y *float64, dy int, a *float64, da int)
+
+//go:noescape
+func substituteF32AVX2(n int, e *float32, eRow, eCol int, b *float32, bRow int, unit bool)
+
+//go:noescape
+func substituteF64AVX2(n int, e *float64, eRow, eCol int, b *float64, bRow int, unit bool)
+
+//go:noescape
+func accumulateF32AVX2(upper, unit bool, n int, e *float32, eRow, eCol int, x *float32, incX int, acc *float32)
+
+//go:noescape
+func accumulateF64AVX2(upper, unit bool, n int, e *float64, eRow, eCol int, x *float64, incX int, acc *float64)
+
+//go:noescape
+func symmetricF32AVX2(lower bool, n int, a *float32, lda int, x, acc *float32)
+
+//go:noescape
+func symmetricF64AVX2(lower bool, n int, a *float64, lda int, x, acc *float64)
+
+//go:noescape
+func dotF32AVX2(n int, x, y *float32) (sum float64)
+
+//go:noescape
+func dotF64AVX2(n int, x, y *float64) (sum float64)
+
+//go:noescape
+func asumF32AVX2(n int, x *float32) (sum float64)
+
+//go:noescape
+func asumF64AVX2(n int, x *float64) (sum float64)
+
+// The functions of both types. One in a variable would be slower to call, and what it points to
+// would live on the heap.
+
+// nativeColumns goes on with the chains of so many rows, and by a multiple of so many steps, as
+// columnTile says.
+func nativeColumns[T Float](k int, a *T, lda int, x, acc *T) {
+	if isFloat64[T]() {
+		columnsF64AVX2(k, f64(a), lda, f64(x), f64(acc))
+	} else {
+		columnsF32AVX2(k, f32(a), lda, f32(x), f32(acc))
 	}
-	return &vectorSet[float32]{"avx2", columnsF32AVX2, 4, rowsF32AVX2, 16, gemmF32AVX2, 6, 16, finishF32AVX2}
 }
 
-func nativeVectorsF64() *vectorSet[float64] {
-	if !hasAVX2 {
-		return nil
+// nativeChains is chains.
+func nativeChains[T Float](m, k int, a *T, lda, step int, x *T, incX int, y *T, incY int) {
+	if isFloat64[T]() {
+		chainsF64AVX2(m, k, f64(a), lda, step, f64(x), incX, f64(y), incY)
+	} else {
+		chainsF32AVX2(m, k, f32(a), lda, step, f32(x), incX, f32(y), incY)
 	}
-	return &vectorSet[float64]{"avx2", columnsF64AVX2, 4, rowsF64AVX2, 8, gemmF64AVX2, 6, 8, finishF64AVX2}
 }
 
-// addProducts adds the products of n elements, a multiple of the lanes, to the lanes, and tells
-// whether the processor can. A function in a variable would make the lanes escape to the heap.
-func addProducts[T Float](n int, x, y *T, sums *[lanes]float64) bool {
-	switch {
-	case !hasAVX2:
-		return false
-	case isFloat64[T]():
-		dotF64AVX2(n, (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), sums)
-	default:
-		dotF32AVX2(n, (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), sums)
+// nativeRows goes on with n chains, a multiple of rowsWidth bytes, by rowsAtOnce rows.
+func nativeRows[T Float](n int, a *T, lda int, x, y *T) {
+	if isFloat64[T]() {
+		rowsF64AVX2(n, f64(a), lda, f64(x), f64(y))
+	} else {
+		rowsF32AVX2(n, f32(a), lda, f32(x), f32(y))
 	}
-	return true
 }
+
+// nativePanel is [addRow] for any k and n of at least one, which keeps the chains in registers.
+func nativePanel[T Float](k, n int, a *T, lda int, x, y *T) {
+	if isFloat64[T]() {
+		panelF64AVX2(k, n, f64(a), lda, f64(x), f64(y))
+	} else {
+		panelF32AVX2(k, n, f32(a), lda, f32(x), f32(y))
+	}
+}
+
+// nativeOuter is addOuter.
+func nativeOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
+	if isFloat64[T]() {
+		outerF64AVX2(m, n, dn, float64(alpha), f64(x), f64(y), dy, f64(a), da)
+	} else {
+		outerF32AVX2(m, n, dn, float32(alpha), f32(x), f32(y), dy, f32(a), da)
+	}
+}
+
+// nativeSubstitute is substitute.
+func nativeSubstitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+	if isFloat64[T]() {
+		substituteF64AVX2(n, f64(e), eRow, eCol, f64(b), bRow, unit)
+	} else {
+		substituteF32AVX2(n, f32(e), eRow, eCol, f32(b), bRow, unit)
+	}
+}
+
+// nativeMultiply is multiplyTriangle.
+func nativeMultiply[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x *T, incX int, acc *T) {
+	if isFloat64[T]() {
+		accumulateF64AVX2(upper, unit, n, f64(e), eRow, eCol, f64(x), incX, f64(acc))
+	} else {
+		accumulateF32AVX2(upper, unit, n, f32(e), eRow, eCol, f32(x), incX, f32(acc))
+	}
+}
+
+// nativeSymmetric is addSymmetric.
+func nativeSymmetric[T Float](lower bool, n int, a *T, lda int, x, acc *T) {
+	if isFloat64[T]() {
+		symmetricF64AVX2(lower, n, f64(a), lda, f64(x), f64(acc))
+	} else {
+		symmetricF32AVX2(lower, n, f32(a), lda, f32(x), f32(acc))
+	}
+}
+
+// nativeDot is dotPiece.
+func nativeDot[T Float](n int, x, y *T) float64 {
+	if isFloat64[T]() {
+		return dotF64AVX2(n, f64(x), f64(y))
+	}
+	return dotF32AVX2(n, f32(x), f32(y))
+}
+
+// nativeAsum is asumPiece.
+func nativeAsum[T Float](n int, x *T) float64 {
+	if isFloat64[T]() {
+		return asumF64AVX2(n, f64(x))
+	}
+	return asumF32AVX2(n, f32(x))
+}
+
+func f32[T Float](p *T) *float32 { return (*float32)(unsafe.Pointer(p)) }
+func f64[T Float](p *T) *float64 { return (*float64)(unsafe.Pointer(p)) }

@@ -3,8 +3,17 @@
 package host
 
 // There are no products with vectors in assembly.
+var hasVectors = false
 
-func nativeVectorsF32() *vectorSet[float32] { return nil }
-func nativeVectorsF64() *vectorSet[float64] { return nil }
+func nativeColumns[T Float](int, *T, int, *T, *T)                        { panic(noVectors) }
+func nativeChains[T Float](int, int, *T, int, int, *T, int, *T, int)     { panic(noVectors) }
+func nativeRows[T Float](int, *T, int, *T, *T)                           { panic(noVectors) }
+func nativePanel[T Float](int, int, *T, int, *T, *T)                     { panic(noVectors) }
+func nativeOuter[T Float](int, int, int, T, *T, *T, int, *T, int)        { panic(noVectors) }
+func nativeSubstitute[T Float](int, *T, int, int, *T, int, bool)         { panic(noVectors) }
+func nativeMultiply[T Float](bool, bool, int, *T, int, int, *T, int, *T) { panic(noVectors) }
+func nativeSymmetric[T Float](bool, int, *T, int, *T, *T)                { panic(noVectors) }
+func nativeDot[T Float](int, *T, *T) float64                             { panic(noVectors) }
+func nativeAsum[T Float](int, *T) float64                                { panic(noVectors) }
 
-func addProducts[T Float](int, *T, *T, *[lanes]float64) bool { return false }
+const noVectors = "host: no vector instructions"

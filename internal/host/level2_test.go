@@ -8,15 +8,17 @@ import (
 
 // Vectors have the bits of the definitions on every instruction set, and nothing else is written.
 func TestLevel2(t *testing.T) {
-	forceVectors(t, "float32", &vectorsF32, testLevel2[float32])
-	forceVectors(t, "float64", &vectorsF64, testLevel2[float64])
+	forceVectors(t, testLevel2[float32], testLevel2[float64])
 }
 
-func forceVectors[T Float](t *testing.T, typ string, set **vectorSet[T], f func(t *testing.T)) {
-	t.Run(typ+"/chosen", f)
-	defer func(old *vectorSet[T]) { *set = old }(*set)
-	*set = nil
-	t.Run(typ+"/go", f)
+// forceVectors runs tests with the functions in assembly, where there are any, and without.
+func forceVectors(t *testing.T, float32, float64 func(t *testing.T)) {
+	t.Run("float32/chosen", float32)
+	t.Run("float64/chosen", float64)
+	defer func(old bool) { hasVectors = old }(hasVectors)
+	hasVectors = false
+	t.Run("float32/go", float32)
+	t.Run("float64/go", float64)
 }
 
 // vectorSizes has what is left of every tile, and some matrices that all cores work on.

@@ -20,7 +20,7 @@ type vectorTriangle[T Float] struct {
 // The rows of a block, and of one that is not divided any more.
 const (
 	vectorBlock = 128
-	vectorLeaf  = columnRows
+	vectorLeaf  = 8
 )
 
 // Trmv computes x = op(A)*x for a triangular matrix A of n by n, of which it reads nothing but the
@@ -28,9 +28,12 @@ const (
 // op(A)[i,k]*x[k] by ascending k, from +0. x overlaps nothing.
 func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	check("A", n, n, lda, len(a))
+	if n == 0 {
+		return
+	}
 	if n <= MaxTriangle {
 		row, col := steps(trans, lda)
-		ApplyTriangle(false, true, n, 1, 1, a, row, col, lower == trans, unit, x, 1)
+		TriangleSteps(false, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
 	memory, old := Take[T](n)
@@ -46,9 +49,12 @@ func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 // it is divided by op(A)[i,i] unless unit is set. x overlaps nothing.
 func Trsv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	check("A", n, n, lda, len(a))
-	if n <= 2*vectorLeaf {
+	if n == 0 {
+		return
+	}
+	if n <= MaxTriangle {
 		row, col := steps(trans, lda)
-		ApplyTriangle(true, true, n, 1, 1, a, row, col, lower == trans, unit, x, 1)
+		TriangleSteps(true, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
 	memory, negated := Take[T](n)
@@ -162,7 +168,7 @@ func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
 		return
 	}
 	row, col := steps(t.trans, t.lda)
-	ApplyTriangle(true, true, end-i, 1, 1, t.a[i*(t.lda+1):], row, col, !t.forward(), t.unit, t.y[i:end], 1)
+	TriangleSteps(true, end-i, 1, t.a[i*(t.lda+1):], row, col, !t.forward(), t.unit, &t.y[i], 1)
 	for k := i; k < end; k++ {
 		at := k
 		if !t.forward() {

@@ -70,17 +70,13 @@
 //     vectors are others.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
-//   - Levels 1 and 2 of float64 with fewer than 16 rows, and of float32 with fewer than 32, take
-//     two to five times as long as gonum's, some ten nanoseconds more a call; syr and syr2 of up to
-//     4 rows up to ten times. Complex64 products of up to 4 rows take 0.2 microseconds, up to five
-//     times as long.
-//   - Some calls with few elements take longer than gonum's, up to 2.6 times as long: an element is
-//     one chain of fused multiply-adds, which the processor cannot begin in several places. Such
-//     are syrk of up to 6 rows with more columns than rows, syr2k of up to 8 rows, symm of up to 3
-//     rows, trmm and trsm with a single row of B at the right side, and those with a triangle of 2
-//     rows. What that means for package mat: SymOuterK takes up to 1.3 times as long for up to 6
-//     rows of 8 or 12 columns; factorizations, products and solutions take no longer, but for Solve
-//     with 2 rows, by a tenth.
+//   - With few elements the call counts. On amd64 levels 1 and 2 of up to 4 rows, syr2 of up to 8
+//     and gemv of float64 of up to 16 take 1.3 to 2 times as long as gonum's, syr2 up to 2.7 times,
+//     which is some ten nanoseconds; the others are as fast or faster. In level 3 symm and syrk of
+//     up to 3 rows take 1.1 to 1.9 times as long, trmm and trsm of up to 3 rows up to 2.6 times,
+//     syr2k of up to 8 rows up to 3.4 times, complex64 products of up to 4 rows up to five times.
+//     In package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
+//     factorizations, products and solutions take no longer, but for Solve with 2 rows, by a tenth.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, and symm copies A. The memory is used again.
 //

@@ -104,13 +104,7 @@ func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float6
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	k := order(s, m, n)
-	if i.e.keepsOnHost(m, n, k) &&
-		host.SmallSymm(s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
-	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta,
-		matrix(m, n, c, ldc))
+	symm(i.e, s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Dsyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
@@ -121,11 +115,7 @@ func (i *implementation) Dsyrk(
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	lower, trans := ul == blas.Lower, t != blas.NoTrans
-	if i.e.keepsOnHost(n, n, k) && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
-		return
-	}
-	syrk(i.e, lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
+	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 }
 
 // Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
@@ -136,11 +126,7 @@ func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	lower, trans := ul == blas.Lower, t != blas.NoTrans
-	if i.e.keepsOnHost(n, n, k) && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		host.SmallGemmTriangle(lower, trans, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
-		return
-	}
+	lower := ul == blas.Lower
 	syrk(i.e, lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	syrk(i.e, lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
@@ -190,9 +176,7 @@ func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float3
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	k := order(s, m, n)
-	symm(i.e, s == blas.Left, ul == blas.Lower, alpha, matrix(k, k, a, lda), matrix(m, n, b, ldb), beta,
-		matrix(m, n, c, ldc))
+	symm(i.e, s == blas.Left, ul == blas.Lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Ssyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.

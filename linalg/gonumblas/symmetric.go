@@ -10,16 +10,26 @@ import (
 
 // symm is C = alpha*A*B + beta*C, or with B*A, where A is the symmetric matrix that its triangle
 // stands for: one product with the whole of it.
-func symm[T float](e *engine, left, lower bool, alpha T, a, b linalg.Matrix[T], beta T, c linalg.Matrix[T]) {
-	whole, memory := scratch[T](a.Rows, a.Cols)
+func symm[T float](
+	e *engine, left, lower bool, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	k := n
+	if left {
+		k = m
+	}
+	if e.keepsOnHost(m, n, k) && host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
+	whole, memory := scratch[T](k, k)
 	defer memory.Give()
 	if alpha != 0 {
-		host.Mirror(lower, a.Rows, a.Data, a.Stride, whole.Data, whole.Stride)
+		host.Mirror(lower, k, a, lda, whole.Data, whole.Stride)
 	}
+	x, y := matrix(m, n, b, ldb), matrix(m, n, c, ldc)
 	if left {
-		gemm(e, alpha, blas.NoTrans, whole, blas.NoTrans, b, beta, c)
+		gemm(e, alpha, blas.NoTrans, whole, blas.NoTrans, x, beta, y)
 	} else {
-		gemm(e, alpha, blas.NoTrans, b, blas.NoTrans, whole, beta, c)
+		gemm(e, alpha, blas.NoTrans, x, blas.NoTrans, whole, beta, y)
 	}
 }
 
@@ -31,8 +41,11 @@ const symmetricBlock = 64
 func syrk[T float](
 	e *engine, lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	trans := t != blas.NoTrans
-	if e.keepsOnHost(n, n, k) || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
+	trans, small := t != blas.NoTrans, e.keepsOnHost(n, n, k)
+	if small && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
+	if small || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
 		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

@@ -66,13 +66,26 @@ func validTrmv(ul blas.Uplo, t blas.Transpose, d blas.Diag, n, a, lda, x, incX i
 	return isTranspose(t) && isDiag(d) && validSymv(ul, n, a, lda, x, incX, x, incX)
 }
 
+// fewSteps is the steps of chains up to which one element at a time is the fastest.
+const fewSteps = 8
+
 func gemv[T float](
 	t blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) {
+	trans := t != blas.NoTrans
 	rows, cols := stored(t, m, n)
+	side := incX == 1 && incY == 1
+	if rows <= host.FewRows && (!side || cols <= fewSteps) {
+		host.GemvSteps(trans, m, n, alpha, a, lda, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)], incY)
+		return
+	}
+	if side {
+		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
+		return
+	}
 	xs, memory := gather(cols, x, incX)
 	ys, result := gather(rows, y, incY)
-	host.Gemv(t != blas.NoTrans, m, n, alpha, a, lda, xs, beta, ys)
+	host.Gemv(trans, m, n, alpha, a, lda, xs, beta, ys)
 	scatter(ys, result, y, incY)
 	memory.Give()
 }
@@ -80,6 +93,10 @@ func gemv[T float](
 func symv[T float](
 	ul blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) {
+	if incX == 1 && incY == 1 {
+		host.Symv(ul == blas.Lower, n, alpha, a, lda, x, beta, y)
+		return
+	}
 	xs, memory := gather(n, x, incX)
 	ys, result := gather(n, y, incY)
 	host.Symv(ul == blas.Lower, n, alpha, a, lda, xs, beta, ys)
@@ -88,6 +105,10 @@ func symv[T float](
 }
 
 func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+	if incX == 1 && incY == 1 {
+		host.Ger(m, n, alpha, x, y, a, lda)
+		return
+	}
 	xs, memory := gather(m, x, incX)
 	ys, more := gather(n, y, incY)
 	host.Ger(m, n, alpha, xs, ys, a, lda)
@@ -96,12 +117,20 @@ func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, ld
 }
 
 func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) {
+	if incX == 1 {
+		host.Syr(ul == blas.Lower, n, alpha, x, a, lda)
+		return
+	}
 	xs, memory := gather(n, x, incX)
 	host.Syr(ul == blas.Lower, n, alpha, xs, a, lda)
 	memory.Give()
 }
 
 func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+	if incX == 1 && incY == 1 {
+		host.Syr2(ul == blas.Lower, n, alpha, x, y, a, lda)
+		return
+	}
 	xs, memory := gather(n, x, incX)
 	ys, more := gather(n, y, incY)
 	host.Syr2(ul == blas.Lower, n, alpha, xs, ys, a, lda)
@@ -113,8 +142,17 @@ func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY in
 func triangularVector[T float](
 	solve bool, ul blas.Uplo, t blas.Transpose, d blas.Diag, n int, a []T, lda int, x []T, incX int,
 ) {
+	lower, trans, unit := ul == blas.Lower, t != blas.NoTrans, d == blas.Unit
+	if n <= host.MaxTriangle {
+		row, col := lda, 1
+		if trans {
+			row, col = 1, lda
+		}
+		host.TriangleSteps(solve, n, 1, a, row, col, lower == trans, unit, &x[start(n, incX)], incX)
+		return
+	}
 	xs, memory := gather(n, x, incX)
-	if lower, trans, unit := ul == blas.Lower, t != blas.NoTrans, d == blas.Unit; solve {
+	if solve {
 		host.Trsv(lower, trans, unit, n, a, lda, xs)
 	} else {
 		host.Trmv(lower, trans, unit, n, a, lda, xs)
@@ -122,9 +160,15 @@ func triangularVector[T float](
 	scatter(xs, memory, x, incX)
 }
 
+// fewElements is the elements of vectors up to which a copy side by side does not pay.
+const fewElements = 32
+
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
 	if incX == 1 && incY == 1 {
 		return host.Dot(x[:n], y[:n])
+	}
+	if n <= fewElements {
+		return host.DotSteps(n, &x[start(n, incX)], incX, &y[start(n, incY)], incY)
 	}
 	xs, memory := gather(n, x, incX)
 	ys, more := gather(n, y, incY)
@@ -138,6 +182,9 @@ func asum[T float](n int, x []T, incX int) float64 {
 	if incX == 1 {
 		return host.Asum(x[:n])
 	}
+	if n <= fewElements {
+		return host.AsumSteps(n, &x[0], incX)
+	}
 	xs, memory := gather(n, x, incX)
 	sum := host.Asum(xs)
 	memory.Give()
@@ -145,6 +192,9 @@ func asum[T float](n int, x []T, incX int) float64 {
 }
 
 func nrm2[T float](n int, x []T, incX int) float64 {
+	if incX != 1 && n <= fewElements {
+		return host.Nrm2Steps(n, &x[0], incX)
+	}
 	xs, memory := gather(n, x, incX)
 	norm := host.Nrm2(xs)
 	memory.Give()
@@ -156,11 +206,7 @@ func axpy[T float](n int, alpha T, x []T, incX int, y []T, incY int) {
 		host.Axpy(alpha, x[:n], y[:n])
 		return
 	}
-	xs, memory := gather(n, x, incX)
-	ys, result := gather(n, y, incY)
-	host.Axpy(alpha, xs, ys)
-	scatter(ys, result, y, incY)
-	memory.Give()
+	host.AxpySteps(n, alpha, &x[start(n, incX)], incX, &y[start(n, incY)], incY)
 }
 
 func scal[T float](n int, alpha T, x []T, incX int) {
@@ -168,17 +214,7 @@ func scal[T float](n int, alpha T, x []T, incX int) {
 		host.Scal(alpha, x[:n])
 		return
 	}
-	xs, memory := gather(n, x, incX)
-	host.Scal(alpha, xs)
-	scatter(xs, memory, x, incX)
+	host.ScalSteps(n, alpha, &x[0], incX)
 }
 
-func iamax[T float](n int, x []T, incX int) int {
-	if incX == 1 {
-		return host.Iamax(x[:n])
-	}
-	xs, memory := gather(n, x, incX)
-	at := host.Iamax(xs)
-	memory.Give()
-	return at
-}
+func iamax[T float](n int, x []T, incX int) int { return host.IamaxSteps(n, &x[0], incX) }

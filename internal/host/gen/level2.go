@@ -6,18 +6,22 @@ import "fmt"
 // reads along the rows, few at a time. These kernels need AVX2 and no more: wider registers would
 // wait for the memory as well.
 
-// columnRows is the rows whose chains columns takes at a time, rowsAtOnce those that rows adds. The
-// nearest cache holds no more lines of rows that are a power of two apart.
-const (
-	columnRows = 8
-	rowsAtOnce = 8
-)
+// rowsAtOnce is the rows that rows adds. The nearest cache holds no more lines of rows that are a
+// power of two apart.
+const rowsAtOnce = 8
 
 // level2 writes the kernels of an element type.
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
+	w.chains(k)
 	w.rows(k)
-	w.dot(k)
+	w.panel(k)
+	w.outer(k)
+	w.substitute(k)
+	w.accumulate(k)
+	w.symmetric(k)
+	w.sum(k, "dot", true)
+	w.sum(k, "asum", false)
 }
 
 // rowPointers makes R8 a row's bytes, R9 three times as many, and each pointer after the first four
@@ -35,13 +39,16 @@ func rowAddr(at int, pointer string, row int) string {
 	return fmt.Sprintf("%d(%s)%s", at, pointer, [...]string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[row])
 }
 
-// columns writes the chains of eight rows with x, four steps at a time. Four elements of 4 bytes,
-// or two of 8, of each of four rows fill the lower half of a register each, those of the next four
-// rows, or of the next two, the upper half; transposed there, they are columns of 8 or 4 rows.
+// columns writes the chains of 16 rows with x, a line of the rows at a time. Four elements of 4
+// bytes, or two of 8, of each of four rows fill the lower half of a register each, those of the
+// next four rows, or of the next two, the upper half; transposed there, they are columns of 8 or 4
+// rows. Registers of rows go one after the other through the line, so that no more than eight lines
+// are in use at a time: the nearest cache keeps no more of rows that are a power of two apart.
+// Their chains do not wait for each other.
 func (w *writer) columns(k x86Kernel) {
-	const steps = 4
-	pointers := []string{"SI", "R10"}
-	groups := columnRows / k.lanes()
+	groups := 16 / k.lanes()
+	n, steps := 16/k.size, 64/k.size // columns that are gathered at a time, and of a line
+	pointers := []string{"SI", "R10", "R11", "R12"}
 	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
 	w.op("MOVQ k+0(FP), CX")
 	w.op("MOVQ a+8(FP), SI")
@@ -52,15 +59,17 @@ func (w *writer) columns(k x86Kernel) {
 	for g := range groups {
 		w.op("%s %d(DX), %s", k.load, g*k.width(), k.r(g))
 	}
-	splat := groups // registers of x, after those of the chains
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-	for i := range steps {
-		w.op("%s %d(DI), %s", k.splat, i*k.size, k.r(splat+i))
+	for r := range 16 {
+		w.op("PREFETCHT0 %s", rowAddr(512, pointers[r/4], r%4))
 	}
 	for g := range groups {
-		for i := 0; i < steps; i += 16 / k.size {
-			for j, column := range w.gatherColumns(k, pointers, g, i, splat+steps) {
-				w.op("%s %s, %s, %s", k.mulAdd, column, k.r(splat+i+j), k.r(g))
+		for i := 0; i < steps; i += n {
+			for j := range n {
+				w.op("%s %d(DI), %s", k.splat, (i+j)*k.size, k.r(groups+j))
+			}
+			for j, column := range w.gatherColumns(k, pointers, g, i, groups+n) {
+				w.op("%s %s, %s, %s", k.mulAdd, column, k.r(groups+j), k.r(g))
 			}
 		}
 	}
@@ -75,6 +84,234 @@ func (w *writer) columns(k x86Kernel) {
 	}
 	w.op("VZEROUPPER")
 	w.op("RET")
+}
+
+// chainRows is the rows that chains takes at a time: as many chains as keep two units busy.
+const chainRows = 8
+
+// chains writes the chains of any rows with x, one element at a time: what columns leaves, what is
+// small, and vectors whose elements are apart.
+func (w *writer) chains(k x86Kernel) {
+	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
+	args := fmt.Sprintf("m, k int, a *%s, lda, step int, x *%[1]s, incX int, y *%[1]s, incY int", k.elem)
+	w.text("chains"+k.name, args, 72)
+	w.op("MOVQ m+0(FP), BX")
+	w.op("MOVQ a+16(FP), SI")
+	w.strides(k, "lda+24", "R8", "step+32", "R11", "incX+48", "R13", "incY+64", "R14")
+	w.op("MOVQ y+56(FP), DX")
+	w.op("LEAQ (R8)(R8*2), R9")
+	w.label("next")
+	w.op("MOVQ k+8(FP), CX")
+	w.op("MOVQ x+40(FP), DI")
+	w.op("MOVQ SI, R12")
+	w.op("LEAQ (SI)(R8*4), R10")
+	w.op("MOVQ DX, AX")
+	for rows := chainRows; rows > 1; rows-- {
+		w.op("CMPQ BX, $%d", rows)
+		if rows == chainRows {
+			w.op("JGE rows%d", rows)
+		} else {
+			w.op("JEQ rows%d", rows)
+		}
+	}
+	for rows := 1; rows <= chainRows; rows++ {
+		w.label("rows%d", rows)
+		for r := range rows {
+			w.op("%s (AX), X%d", move, r)
+			w.op("ADDQ R14, AX")
+		}
+		w.label("loop%d", rows)
+		w.op("%s (DI), X%d", move, chainRows)
+		for r := range rows {
+			w.op("%s %s, X%d, X%d", mulAdd, rowAddr(0, []string{"SI", "R10"}[r/4], r%4), chainRows, r)
+		}
+		w.op("ADDQ R13, DI")
+		w.op("ADDQ R11, SI")
+		w.op("ADDQ R11, R10")
+		w.op("DECQ CX")
+		w.op("JNZ loop%d", rows)
+		for r := range rows {
+			w.op("%s X%d, (DX)", move, r)
+			w.op("ADDQ R14, DX")
+		}
+		if rows < chainRows {
+			w.op("RET")
+		}
+	}
+	w.op("LEAQ (R12)(R8*%d), SI", chainRows)
+	w.op("SUBQ $%d, BX", chainRows)
+	w.op("JNZ next")
+	w.op("RET")
+}
+
+// strides loads arguments that count elements, and makes bytes of them.
+func (w *writer) strides(k x86Kernel, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		w.op("MOVQ %s(FP), %s", pairs[i], pairs[i+1])
+		w.op("SHLQ $%d, %s", k.shift(), pairs[i+1])
+	}
+}
+
+// substitute writes the solution of a lower triangular system, one column after the other: as soon
+// as an unknown is known, the others take what it gives them.
+func (w *writer) substitute(k x86Kernel) {
+	move := k.scalar("VMOVS%s")
+	w.text("substitute"+k.name, fmt.Sprintf("n int, e *%s, eRow, eCol int, b *%[1]s, bRow int, unit bool", k.elem), 49)
+	w.op("MOVQ n+0(FP), BX")
+	w.op("MOVQ e+8(FP), SI")
+	w.strides(k, "eRow+16", "R8", "eCol+24", "R9", "bRow+40", "R10")
+	w.op("MOVQ b+32(FP), DX")
+	w.op("MOVBLZX unit+48(FP), R11")
+	w.op("ADDQ R8, R9")
+	w.label("column")
+	w.op("%s (DX), X0", move)
+	w.op("TESTL R11, R11")
+	w.op("JNZ known")
+	w.op("%s (SI), X0, X0", k.scalar("VDIVS%s"))
+	w.op("%s X0, (DX)", move)
+	w.label("known")
+	w.op("LEAQ (SI)(R8*1), DI")
+	w.op("LEAQ (DX)(R10*1), DX")
+	w.op("MOVQ DX, AX")
+	w.op("MOVQ BX, CX")
+	w.op("DECQ CX")
+	w.op("JZ done")
+	w.label("row")
+	w.op("%s (AX), X1", move)
+	w.op("%s (DI), X0, X1", k.scalar("VFNMADD231S%s"))
+	w.op("%s X1, (AX)", move)
+	w.op("ADDQ R8, DI")
+	w.op("ADDQ R10, AX")
+	w.op("DECQ CX")
+	w.op("JNZ row")
+	w.op("ADDQ R9, SI")
+	w.op("DECQ BX")
+	w.op("JMP column")
+	w.label("done")
+	w.op("RET")
+}
+
+// accumulate writes the chains of a triangle with x, one column after the other.
+func (w *writer) accumulate(k x86Kernel) {
+	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
+	args := fmt.Sprintf("upper, unit bool, n int, e *%s, eRow, eCol int, x *%[1]s, incX int, acc *%[1]s", k.elem)
+	w.text("accumulate"+k.name, args, 64)
+	w.op("MOVQ n+8(FP), BX")
+	w.op("MOVQ e+16(FP), SI")
+	w.strides(k, "eRow+24", "R8", "eCol+32", "R9", "incX+48", "R13")
+	w.op("MOVQ x+40(FP), R12")
+	w.op("MOVQ acc+56(FP), DX")
+	w.op("XORL R11, R11")
+	w.label("column")
+	w.op("%s (R12), X0", move)
+	w.op("ADDQ R13, R12")
+	w.op("LEAQ (SI)(R8*1), DI")
+	w.op("LEAQ %d(DX)(R11*%d), AX", k.size, k.size)
+	w.op("LEAQ -1(BX), CX")
+	w.op("MOVQ SI, R10")
+	w.op("CMPB upper+0(FP), $0")
+	w.op("JEQ beside")
+	w.op("MOVQ e+16(FP), DI")
+	w.op("MOVQ DX, AX")
+	w.op("MOVQ R11, CX")
+	w.op("ADDQ R9, e+16(FP)")
+	w.label("beside")
+	w.op("TESTQ CX, CX")
+	w.op("JZ diagonal")
+	w.label("row")
+	w.op("%s (AX), X1", move)
+	w.op("%s (DI), X0, X1", mulAdd)
+	w.op("%s X1, (AX)", move)
+	w.op("ADDQ R8, DI")
+	w.op("ADDQ $%d, AX", k.size)
+	w.op("DECQ CX")
+	w.op("JNZ row")
+	w.label("diagonal")
+	w.op("%s (DX)(R11*%d), X1", move, k.size)
+	w.op("CMPB unit+1(FP), $0")
+	w.op("JEQ product")
+	w.op("%s X0, X1, X1", k.scalar("VADDS%s"))
+	w.op("JMP store")
+	w.label("product")
+	w.op("%s (R10), X0, X1", mulAdd)
+	w.label("store")
+	w.op("%s X1, (DX)(R11*%d)", move, k.size)
+	w.op("ADDQ R8, SI")
+	w.op("ADDQ R9, SI")
+	w.op("INCQ R11")
+	w.op("DECQ BX")
+	w.op("JNZ column")
+	w.op("RET")
+}
+
+// symmetric writes the chains of a small symmetric matrix with x: each element beside the diagonal
+// is a step of the chain of its row and of that of its column.
+func (w *writer) symmetric(k x86Kernel) {
+	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
+	w.text("symmetric"+k.name, fmt.Sprintf("lower bool, n int, a *%s, lda int, x, acc *%[1]s", k.elem), 48)
+	w.op("MOVBLZX lower+0(FP), R11")
+	w.op("MOVQ n+8(FP), BX")
+	w.op("MOVQ a+16(FP), SI")
+	w.strides(k, "lda+24", "R8")
+	w.op("MOVQ x+32(FP), DI")
+	w.op("MOVQ acc+40(FP), DX")
+	w.op("XORL R9, R9")
+	w.label("row")
+	w.op("TESTL R11, R11")
+	w.op("JZ upper")
+	// R9 is i, X0 x[i], X1 the chain. R10, R12 and R13 go along the row, x and the other chains.
+	w.op("%s (DI)(R9*%d), X0", move, k.size)
+	w.op("%s (DX)(R9*%d), X1", move, k.size)
+	w.op("MOVQ SI, R10")
+	w.op("MOVQ DI, R12")
+	w.op("MOVQ DX, R13")
+	w.op("MOVQ R9, CX")
+	w.op("TESTQ CX, CX")
+	w.op("JZ lowerend")
+	w.symmetricRow(k, "lower")
+	w.label("lowerend")
+	w.op("%s (R10), X0, X1", mulAdd)
+	w.op("%s X1, (DX)(R9*%d)", move, k.size)
+	w.op("ADDQ R8, SI")
+	w.op("INCQ R9")
+	w.op("DECQ BX")
+	w.op("JNZ row")
+	w.op("RET")
+	w.label("upper")
+	w.op("%s (DI), X0", move)
+	w.op("%s (DX), X1", move)
+	w.op("%s (SI), X0, X1", mulAdd)
+	w.op("LEAQ %d(SI), R10", k.size)
+	w.op("LEAQ %d(DI), R12", k.size)
+	w.op("LEAQ %d(DX), R13", k.size)
+	w.op("MOVQ BX, CX")
+	w.op("DECQ CX")
+	w.op("JZ upperend")
+	w.symmetricRow(k, "upper")
+	w.label("upperend")
+	w.op("%s X1, (DX)", move)
+	w.op("LEAQ %d(SI)(R8*1), SI", k.size)
+	w.op("ADDQ $%d, DI", k.size)
+	w.op("ADDQ $%d, DX", k.size)
+	w.op("DECQ BX")
+	w.op("JNZ row")
+	w.op("RET")
+}
+
+// symmetricRow writes the steps of CX elements beside the diagonal.
+func (w *writer) symmetricRow(k x86Kernel, name string) {
+	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
+	w.label("%sloop", name)
+	w.op("%s (R10), X2", move)
+	w.op("%s (R13), X3", move)
+	w.op("%s (R12), X2, X1", mulAdd)
+	w.op("%s X2, X0, X3", mulAdd)
+	w.op("%s X3, (R13)", move)
+	for _, p := range []string{"R10", "R12", "R13"} {
+		w.op("ADDQ $%d, %s", k.size, p)
+	}
+	w.op("DECQ CX")
+	w.op("JNZ %sloop", name)
 }
 
 // gatherColumns loads the elements from step i on of the rows of a group, and gives the registers
@@ -141,33 +378,240 @@ func (w *writer) rows(k x86Kernel) {
 	w.op("RET")
 }
 
-// dot writes the products of x and y, added in eight lanes of float64.
-func (w *writer) dot(k x86Kernel) {
-	w.text("dot"+k.name, fmt.Sprintf("n int, x, y *%s, lanes *[8]float64", k.elem), 32)
-	w.op("MOVQ n+0(FP), CX")
-	w.op("MOVQ x+8(FP), SI")
-	w.op("MOVQ y+16(FP), DI")
-	w.op("MOVQ lanes+24(FP), DX")
-	w.op("VMOVUPD 0(DX), Y0")
-	w.op("VMOVUPD 32(DX), Y1")
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-	for v := range 2 {
-		at := 4 * v * k.size
-		if k.size == 8 {
-			w.op("VMOVUPD %d(SI), Y%d", at, 2+v)
-			w.op("VFMADD231PD %d(DI), Y%d, Y%d", at, 2+v, v)
-			continue
-		}
-		w.op("VCVTPS2PD %d(SI), Y%d", at, 2+v)
-		w.op("VCVTPS2PD %d(DI), Y%d", at, 4+v)
-		w.op("VFMADD231PD Y%d, Y%d, Y%d", 4+v, 2+v, v)
+// panel writes y = fma(a, x, y) for any rows, which stay in registers while the rows go by: what
+// rows leaves, and what is small.
+func (w *writer) panel(k x86Kernel) {
+	const splat, rest, mask = 4, 5, 6
+	w.text("panel"+k.name, fmt.Sprintf("k, n int, a *%s, lda int, x, y *%[1]s", k.elem), 48)
+	w.op("MOVQ n+8(FP), BX")
+	w.op("MOVQ a+16(FP), SI")
+	w.op("MOVQ lda+24(FP), R8")
+	w.op("MOVQ y+40(FP), DX")
+	w.op("SHLQ $%d, R8", k.shift())
+	column := func(name string, move, stepRow func()) {
+		w.op("MOVQ SI, R10")
+		w.op("MOVQ x+32(FP), DI")
+		w.op("MOVQ k+0(FP), CX")
+		move()
+		w.label("%sloop", name)
+		w.op("%s (DI), %s", k.splat, k.r(splat))
+		stepRow()
+		w.op("ADDQ $%d, DI", k.size)
+		w.op("ADDQ R8, R10")
+		w.op("DECQ CX")
+		w.op("JNZ %sloop", name)
 	}
-	w.op("ADDQ $%d, SI", 8*k.size)
-	w.op("ADDQ $%d, DI", 8*k.size)
-	w.op("SUBQ $8, CX")
-	w.op("JNZ loop")
-	w.op("VMOVUPD Y0, 0(DX)")
-	w.op("VMOVUPD Y1, 32(DX)")
+	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
+		column(fmt.Sprint("by", vectors),
+			func() { w.loadVectors(k, vectors, "DX") },
+			func() {
+				for v := range vectors {
+					w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
+				}
+			})
+		w.storeVectors(k, vectors, "DX")
+	})
+	w.restMask(k, "BX", k.r(mask))
+	column("rest",
+		func() { w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(0)) },
+		func() {
+			w.op("%s (R10), %s, %s", k.masked, k.r(mask), k.r(rest))
+			w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
+		})
+	w.storeRest(k, "BX", "DX")
+	w.label("done")
 	w.op("VZEROUPPER")
 	w.op("RET")
+}
+
+// outer writes a = fma(alpha*x, y, a) for a matrix a, with alpha*x rounded. After a row the next
+// one begins da elements behind its beginning, is dn elements longer, and takes y from dy elements
+// on: it may be one of a triangle.
+func (w *writer) outer(k x86Kernel) {
+	const splat, alpha, rest, mask = 4, 5, 6, 7
+	w.text("outer"+k.name, fmt.Sprintf("m, n, dn int, alpha %s, x, y *%[1]s, dy int, a *%[1]s, da int", k.elem), 72)
+	w.op("MOVQ m+0(FP), CX")
+	w.op("MOVQ n+8(FP), AX")
+	w.op("%s alpha+24(FP), X%d", k.scalar("VMOVS%s"), alpha)
+	w.op("MOVQ x+32(FP), DI")
+	w.op("MOVQ y+40(FP), R12")
+	w.op("MOVQ a+56(FP), SI")
+	w.strides(k, "dy+48", "R13", "da+64", "R8")
+	w.label("row")
+	w.op("%s (DI), X%d, X%d", k.scalar("VMULS%s"), alpha, splat)
+	w.op("%s X%d, %s", k.splat, splat, k.r(splat))
+	w.op("MOVQ AX, BX")
+	w.op("MOVQ R12, R10")
+	w.op("MOVQ SI, DX")
+	w.columnBlocks(k, []string{"R10", "DX"}, func(vectors int) {
+		w.loadVectors(k, vectors, "DX")
+		for v := range vectors {
+			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
+		}
+		w.storeVectors(k, vectors, "DX")
+	})
+	w.restMask(k, "BX", k.r(mask))
+	w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(0))
+	w.op("%s (R10), %s, %s", k.masked, k.r(mask), k.r(rest))
+	w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
+	w.storeRest(k, "BX", "DX")
+	w.label("done")
+	w.op("ADDQ $%d, DI", k.size)
+	w.op("ADDQ R13, R12")
+	w.op("ADDQ R8, SI")
+	w.op("ADDQ dn+16(FP), AX")
+	w.op("DECQ CX")
+	w.op("JNZ row")
+	w.op("VZEROUPPER")
+	w.op("RET")
+}
+
+// columnBlocks writes block for four registers of columns as long as BX has so many, and then for
+// two and one, after each of which the pointers go on. It jumps to done where nothing is left.
+func (w *writer) columnBlocks(k x86Kernel, pointers []string, block func(vectors int)) {
+	for _, vectors := range []int{4, 2, 1} {
+		w.label("wide%d", vectors)
+		w.op("CMPQ BX, $%d", vectors*k.lanes())
+		w.op("JLT less%d", vectors)
+		block(vectors)
+		for _, p := range pointers {
+			w.op("ADDQ $%d, %s", vectors*k.width(), p)
+		}
+		w.op("SUBQ $%d, BX", vectors*k.lanes())
+		w.op("JMP wide%d", vectors)
+		w.label("less%d", vectors)
+	}
+	w.op("TESTQ BX, BX")
+	w.op("JZ done")
+}
+
+func (w *writer) loadVectors(k x86Kernel, vectors int, pointer string) {
+	for v := range vectors {
+		w.op("%s %d(%s), %s", k.load, v*k.width(), pointer, k.r(v))
+	}
+}
+
+func (w *writer) storeVectors(k x86Kernel, vectors int, pointer string) {
+	for v := range vectors {
+		w.op("%s %s, %d(%s)", k.load, k.r(v), v*k.width(), pointer)
+	}
+}
+
+// restMask makes a register the mask of the first n lanes.
+func (w *writer) restMask(k x86Kernel, n, mask string) {
+	w.op("LEAQ masks<>+32(SB), R9")
+	w.op("LEAQ (%s*%d), R11", n, k.size)
+	w.op("SUBQ R11, R9")
+	w.op("%s (R9), %s", k.load, mask)
+}
+
+// storeRest stores the first n lanes of the first register, and changes that: stores under a mask
+// take long on many processors.
+func (w *writer) storeRest(k x86Kernel, n, pointer string) {
+	for lanes := k.lanes() / 2; lanes > 0; lanes /= 2 {
+		w.op("TESTQ $%d, %s", lanes, n)
+		w.op("JZ without%d", lanes)
+		switch lanes * k.size {
+		case 16:
+			w.op("VMOVUPS X0, (%s)", pointer)
+			w.op("VEXTRACTF128 $1, Y0, X0")
+		case 8:
+			w.op("VMOVSD X0, (%s)", pointer)
+			w.op("VPERMILPD $1, X0, X0")
+		default:
+			w.op("VMOVSS X0, (%s)", pointer)
+		}
+		w.op("ADDQ $%d, %s", lanes*k.size, pointer)
+		w.label("without%d", lanes)
+	}
+}
+
+// sum writes the products of x and y, or without y the magnitudes of x, added in eight lanes of
+// float64, and the sum of these. What is left of the elements goes to the first lanes alone: to add
+// zero to the others would change one of -0.
+func (w *writer) sum(k x86Kernel, name string, products bool) {
+	args, size := fmt.Sprintf("n int, x *%s", k.elem), 16
+	if products {
+		args, size = fmt.Sprintf("n int, x, y *%s", k.elem), 24
+	}
+	w.text(name+k.name, args+") (sum float64", size+8)
+	w.op("MOVQ n+0(FP), BX")
+	w.op("MOVQ x+8(FP), SI")
+	if products {
+		w.op("MOVQ y+16(FP), DI")
+	} else { // all bits but the sign
+		w.op("VPCMPEQD Y8, Y8, Y8")
+		w.op("VPSRLQ $1, Y8, Y8")
+	}
+	w.op("VXORPD Y0, Y0, Y0")
+	w.op("VXORPD Y1, Y1, Y1")
+	w.op("MOVQ BX, CX")
+	w.op("SHRQ $3, CX")
+	w.op("JZ rest")
+	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	for v := range 2 {
+		w.addLanes(k, products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
+			if k.size == 8 {
+				w.op("VMOVUPD %s, %s", from, to)
+			} else {
+				w.op("VCVTPS2PD %s, %s", from, to)
+			}
+		})
+		w.op("VMOVAPD Y%d, Y%d", 4+v, v)
+	}
+	w.op("ADDQ $%d, SI", 8*k.size)
+	if products {
+		w.op("ADDQ $%d, DI", 8*k.size)
+	}
+	w.op("DECQ CX")
+	w.op("JNZ loop")
+	w.label("rest")
+	w.op("ANDQ $7, BX")
+	w.op("JZ sum")
+	w.op("LEAQ masks<>+32(SB), R9")
+	w.op("MOVQ BX, R10")
+	w.op("MOVQ $4, R11")
+	w.op("CMPQ R10, R11")
+	w.op("CMOVQGT R11, R10")
+	w.op("SUBQ R10, BX")
+	for v, n := range []string{"R10", "BX"} {
+		w.op("MOVQ %s, R11", n)
+		w.op("SHLQ $3, R11")
+		w.op("NEGQ R11")
+		w.op("VMOVUPD (R9)(R11*1), Y6")
+		w.op("SARQ $1, R11")
+		w.op("VMOVUPS (R9)(R11*1), X7")
+		w.addLanes(k, products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
+			if k.size == 8 {
+				w.op("VMASKMOVPD %s, Y6, %s", from, to)
+			} else {
+				x := "X" + to[1:]
+				w.op("VMASKMOVPS %s, X7, %s", from, x)
+				w.op("VCVTPS2PD %s, %s", x, to)
+			}
+		})
+		w.op("VBLENDVPD Y6, Y%d, Y%d, Y%d", 4+v, v, v)
+	}
+	w.label("sum")
+	w.op("VADDPD Y1, Y0, Y0")
+	w.op("VEXTRACTF128 $1, Y0, X1")
+	w.op("VADDPD X1, X0, X0")
+	w.op("VPERMILPD $1, X0, X1")
+	w.op("VADDSD X1, X0, X0")
+	w.op("VZEROUPPER")
+	w.op("MOVSD X0, sum+%d(FP)", size)
+	w.op("RET")
+}
+
+// addLanes makes register 4+v what four lanes, in register v, become by the elements at an offset.
+func (w *writer) addLanes(k x86Kernel, products bool, at string, v int, load func(from, to string)) {
+	load(at+"(SI)", "Y2")
+	if products {
+		load(at+"(DI)", "Y3")
+		w.op("VMOVAPD Y%d, Y%d", v, 4+v)
+		w.op("VFMADD231PD Y3, Y2, Y%d", 4+v)
+		return
+	}
+	w.op("VANDPD Y8, Y2, Y2")
+	w.op("VADDPD Y2, Y%d, Y%d", v, 4+v)
 }

@@ -42,6 +42,7 @@ func files() map[string][]byte {
 		arm64.neon(k)
 	}
 	level2.header()
+	level2.masks()
 	for _, k := range x86Kernels {
 		if k.mulAdd != "" && !k.avx512() {
 			level2.level2(k)
