@@ -19,15 +19,16 @@ type bidiagonalPanel struct {
 	a            []float64
 	columns      []float64 // w by m
 	lt, r        []float64 // 2w by m, 2w by n
+	s            []float64 // 2w factors
 }
 
 func (b *bidiagonal) reduce() error {
 	for k := 0; k < b.n; k += qrPanel {
 		w, m, n := min(qrPanel, b.n-k), b.m-k, b.n-k
-		memory, x := host.Take[float64](w * (3*m + 2*n))
+		memory, x := host.Take[float64](w * (3*m + 2*n + 2))
 		p := bidiagonalPanel{
 			w: w, m: m, n: n, lda: b.lda, a: b.a[k*(b.lda+1):],
-			columns: x[:w*m], lt: x[w*m : 3*w*m], r: x[3*w*m:],
+			columns: x[:w*m], lt: x[w*m : 3*w*m], r: x[3*w*m : w*(3*m+2*n)], s: x[w*(3*m+2*n):],
 		}
 		host.Transpose(m, w, p.a, b.lda, p.columns, m)
 		for j := range w {
@@ -48,12 +49,11 @@ func (b *bidiagonal) reduce() error {
 func (p *bidiagonalPanel) column(j int) (d, tau float64) {
 	v := p.lt[2*j*p.m+j:][:p.m-j]
 	copy(v, p.columns[j*p.m+j:])
-	var s [2 * qrPanel]float64
 	for i := range 2 * j {
-		s[i] = p.r[i*p.n+j]
+		p.s[i] = p.r[i*p.n+j]
 	}
 	if j > 0 {
-		subtractRows(2*j, s[:], p.lt[j:], p.m, v)
+		subtractRows(2*j, p.s, p.lt[j:], p.m, v)
 	}
 	d, tau = householder(v)
 	copy(p.columns[j*p.m+j:], v)
@@ -68,7 +68,6 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 	}
 	v, y, u := p.lt[2*j*p.m+j:][:p.m-j], p.r[2*j*p.n+j+1:][:c], p.r[(2*j+1)*p.n+j+1:][:c]
 	x := p.lt[(2*j+1)*p.m+j+1:][:p.m-j-1]
-	var s [2 * qrPanel]float64
 	// y = tauQ*(Aᵀ*v - Rᵀ*(Lᵀ*v))
 	clear(y)
 	if tauQ != 0 {
@@ -77,10 +76,10 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 		host.Scal(tauQ, y)
 	}
 	for i := range 2*j + 1 {
-		s[i] = p.lt[i*p.m+j]
+		p.s[i] = p.lt[i*p.m+j]
 	}
 	copy(u, p.a[j*p.lda+j+1:])
-	subtractRows(2*j+1, s[:], p.r[j+1:], p.n, u)
+	subtractRows(2*j+1, p.s, p.r[j+1:], p.n, u)
 	e, tau = householder(u)
 	// x = tau*(A*u - L*(R*u))
 	clear(x)
@@ -97,9 +96,8 @@ func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float
 	if k == 0 {
 		return
 	}
-	var s [2 * qrPanel]float64
-	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, s[:k])
-	subtractRows(k, s[:], to, ldt, y)
+	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, p.s[:k])
+	subtractRows(k, p.s, to, ldt, y)
 }
 
 // finish brings the matrix after the panel up to date, and the vectors to their places.

@@ -21,7 +21,9 @@ func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []fl
 	defer memory.Give()
 	host.Mirror(true, n, a, lda, q, n)
 	exp, finite := rescale(n, n, q, n)
-	e, tau := make([]float64, n), make([]float64, n)
+	vectorsMemory, x := host.Take[float64](2 * n)
+	defer vectorsMemory.Give()
+	e, tau := x[:n], x[n:]
 	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
 		return false, err
 	}
@@ -99,25 +101,28 @@ type tridiagonalPanel struct {
 	a         []float64
 	columns   []float64 // w by m
 	vw        []float64 // 2w by m
+	s         []float64 // 2w factors
 	memory    *host.Scratch
 }
 
-func newTridiagonalPanel(w, m int, a []float64, lda int) *tridiagonalPanel {
-	memory, x := host.Take[float64](3 * w * m)
-	p := &tridiagonalPanel{w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m:], memory: memory}
+func newTridiagonalPanel(w, m int, a []float64, lda int) tridiagonalPanel {
+	memory, x := host.Take[float64](3*w*m + 2*w)
+	p := tridiagonalPanel{
+		w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m : 3*w*m], s: x[3*w*m:], memory: memory,
+	}
 	host.Transpose(m, w, a, lda, p.columns, m)
 	return p
 }
 
 // column does column j: elements of the diagonal and below it, and the factor of the reflector.
 func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
-	var s [2 * qrPanel]float64
+	s := p.s
 	c, m := p.columns[j*p.m+j:][:p.m-j], p.m
 	for i := range j {
 		s[2*i], s[2*i+1] = p.vw[(2*i+1)*m+j], p.vw[2*i*m+j]
 	}
 	if j > 0 {
-		subtractRows(2*j, s[:], p.vw[j:], m, c)
+		subtractRows(2*j, s, p.vw[j:], m, c)
 	}
 	v := p.vw[2*j*m+j+1:][:m-j-1]
 	copy(v, c[1:])
@@ -135,7 +140,7 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 		for i := range j {
 			s[2*i], s[2*i+1] = s[2*i+1], s[2*i]
 		}
-		subtractRows(2*j, s[:], p.vw[j+1:], m, w)
+		subtractRows(2*j, s, p.vw[j+1:], m, w)
 	}
 	host.Scal(tau, w)
 	host.Axpy(-0.5*tau*host.Dot(w, v), v, w)

@@ -3,8 +3,6 @@ package solve
 import (
 	"math"
 	"slices"
-
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // qlSteps bounds the steps for one eigenvalue.
@@ -40,7 +38,7 @@ func ql(d, e, zt []float64) (ok bool) {
 			}
 			st = qlSweep(l, m, d, e, st[:0])
 			if z != nil {
-				z.each(func(_, _ int, data []float64) { host.Rotate(st, data[(n-1-m)*tileColumns:]) })
+				z.rotate(sweep{n - 1 - m, st})
 			}
 		}
 	}
@@ -48,8 +46,7 @@ func ql(d, e, zt []float64) (ok bool) {
 		slices.Sort(d)
 		return true
 	}
-	values := slices.Clone(d)
-	order := ascending(values)
+	values, order := slices.Clone(d), ascending(d)
 	z.each(func(j, w int, data []float64) {
 		for i, o := range order {
 			copy(zt[i*n+j:][:w], data[(n-1-o)*tileColumns:])
@@ -64,6 +61,9 @@ func ql(d, e, zt []float64) (ok bool) {
 // isSplit tells whether e[m] is next to nothing.
 func isSplit(d, e []float64, m int) bool {
 	v := math.Abs(e[m])
+	if v > 2*ulp*max(math.Abs(d[m]), math.Abs(d[m+1])) && v >= 1e-300 {
+		return false // without the roots, which are at most the larger
+	}
 	return v <= ulp*math.Sqrt(math.Abs(d[m]))*math.Sqrt(math.Abs(d[m+1])) || v < 1e-300
 }
 

@@ -104,9 +104,9 @@ func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v 
 
 // svd is SVD for m >= n > 0.
 func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+	x := make([]float64, n*(n+3))
 	b := bidiagonal{
-		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: make([]float64, n), tauQ: make([]float64, n),
-		tauP: make([]float64, n), p: make([]float64, n*n),
+		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: x[:n], tauQ: x[n : 2*n], tauP: x[2*n : 3*n], p: x[3*n:],
 	}
 	if err := b.reduce(); err != nil {
 		return false, err
@@ -189,18 +189,22 @@ func newTiles(rows, cols int) *tiles {
 
 // each calls f for each tile: its w columns from j on, on all cores where there is work for them.
 func (t *tiles) each(f func(j, w int, data []float64)) {
-	one := func(i int) {
-		f(i*tileColumns, min(tileColumns, t.cols-i*tileColumns), t.data[i*tileColumns*t.rows:][:tileColumns*t.rows])
-	}
 	n := (t.cols + tileColumns - 1) / tileColumns
-	if t.rows*t.cols <= 64*64 {
+	if t.small() {
 		for i := range n {
-			one(i)
+			f(i*tileColumns, t.width(i), t.tile(i))
 		}
 		return
 	}
-	parallel.Do(n, one)
+	parallel.Do(n, func(i int) { f(i*tileColumns, t.width(i), t.tile(i)) })
 }
+
+// small tells whether one core does the work.
+func (t *tiles) small() bool { return t.rows*t.cols <= 64*64 }
+
+func (t *tiles) width(i int) int { return min(tileColumns, t.cols-i*tileColumns) }
+
+func (t *tiles) tile(i int) []float64 { return t.data[i*tileColumns*t.rows:][:tileColumns*t.rows] }
 
 // A sweep is rotations of rows start, start+1 and on, as [host.Rotate] takes them.
 type sweep struct {
@@ -209,15 +213,23 @@ type sweep struct {
 }
 
 // rotate applies sweeps; to nil it does nothing.
-func (t *tiles) rotate(sweeps []sweep) {
-	if t == nil || len(sweeps) == 0 {
-		return
-	}
-	t.each(func(_, _ int, data []float64) {
-		for _, s := range sweeps {
-			host.Rotate(s.st, data[s.start*tileColumns:])
+func (t *tiles) rotate(sweeps ...sweep) {
+	switch {
+	case t == nil || len(sweeps) == 0:
+	case t.small(): // without a closure, which is an allocation
+		for j := 0; j < t.cols; j += tileColumns {
+			rotateTile(t.tile(j/tileColumns), sweeps)
 		}
-	})
+	default:
+		shared := slices.Clone(sweeps)
+		t.each(func(_, _ int, data []float64) { rotateTile(data, shared) })
+	}
+}
+
+func rotateTile(data []float64, sweeps []sweep) {
+	for _, s := range sweeps {
+		host.Rotate(s.st, data[s.start*tileColumns:])
+	}
 }
 
 // manyRotations is how many rotations are kept before they are applied.
@@ -229,11 +241,15 @@ const manyRotations = 1 << 16
 func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 	n := len(d)
 	q := chase{d: d, e: e, record: left != nil || right != nil}
+	if q.record {
+		sweeps := make([]sweep, 8*n) // as many as there are as a rule
+		q.left, q.right = sweeps[:0:4*n], sweeps[4*n:][:0]
+	}
 	pending := 0
 	flush := func() {
-		left.rotate(q.left)
-		right.rotate(q.right)
-		q.left, q.right, pending = q.left[:0], q.right[:0], 0
+		left.rotate(q.left...)
+		right.rotate(q.right...)
+		q.left, q.right, q.used, pending = q.left[:0], q.right[:0], 0, 0
 	}
 	m := n - 1
 	for steps := 0; m > 0; {
@@ -265,6 +281,8 @@ type chase struct {
 	d, e        []float64
 	record      bool
 	left, right []sweep
+	memory      []float64 // of their rotations
+	used        int       // of it
 }
 
 // sweep is one step for rows k to m.
@@ -275,8 +293,7 @@ func (q *chase) sweep(k, m int) {
 	}
 	var a, b []float64
 	if q.record {
-		st := make([]float64, 4*(m-k))
-		a, b = st[:0:2*(m-k)], st[2*(m-k):][:0]
+		a, b = q.take(2*(m-k)), q.take(2*(m-k))
 	}
 	if shift == 0 {
 		a, b = q.zeroShift(k, m, a, b)
@@ -286,6 +303,15 @@ func (q *chase) sweep(k, m int) {
 	if q.record {
 		q.left, q.right = append(q.left, sweep{k, a}), append(q.right, sweep{k, b})
 	}
+}
+
+// take is memory for n numbers, none of them used yet. What was there before stays with its sweeps.
+func (q *chase) take(n int) []float64 {
+	if q.used+n > len(q.memory) {
+		q.memory, q.used = make([]float64, max(n, 64*len(q.d))), 0
+	}
+	q.used += n
+	return q.memory[q.used-n : q.used-n : q.used]
 }
 
 func (q *chase) note(st []float64, c, s float64) []float64 {
