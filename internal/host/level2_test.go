@@ -12,13 +12,13 @@ func TestLevel2(t *testing.T) {
 }
 
 // forceVectors runs tests with the functions in assembly, where there are any, and without.
-func forceVectors(t *testing.T, float32, float64 func(t *testing.T)) {
-	t.Run("float32/chosen", float32)
-	t.Run("float64/chosen", float64)
+func forceVectors(t *testing.T, test32, test64 func(t *testing.T)) {
+	t.Run("float32/chosen", test32)
+	t.Run("float64/chosen", test64)
 	defer func(old bool) { hasVectors = old }(hasVectors)
 	hasVectors = false
-	t.Run("float32/go", float32)
-	t.Run("float64/go", float64)
+	t.Run("float32/go", test32)
+	t.Run("float64/go", test64)
 }
 
 // vectorSizes has what is left of every tile, and some matrices that all cores work on.

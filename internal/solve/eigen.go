@@ -23,6 +23,7 @@ func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []fl
 	exp, finite := rescale(n, n, q, n)
 	vectorsMemory, x := host.Take[float64](2 * n)
 	defer vectorsMemory.Give()
+	clear(x)
 	e, tau := x[:n], x[n:]
 	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
 		return false, err
