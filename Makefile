@@ -49,7 +49,7 @@ CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
 # Everything that must pass, with what it needs installed first. It prints packages as they end, and
 # every half minute the tests that run. The longest come first, so that no core is idle at the end.
-LONGEST = ./internal/compiler ./linalg ./cmd/tandem ./kernels
+LONGEST = ./gpu/compiler ./linalg ./cmd/tandem ./kernels
 
 test: setup
 	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) $(LONGEST) ./...
@@ -118,7 +118,7 @@ arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
 	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
-		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./internal/compiler/mistakes \
+		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./gpu/compiler/mistakes \
 		./linalg/batched
 
 setup:

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
 // A hostKernel is a program that runs a kernel in Go on the cpu device, which compiles nothing: the

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
 // isGo tells whether the kernel is written in Go.

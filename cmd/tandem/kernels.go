@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
 func newKernels(a *app) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/gpu/compiler"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 

@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/tandem-gpu/tandem/internal/compiler"
+	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
 func main() {

@@ -63,13 +63,20 @@ var rules = []rule{
 	// gpu/support, never the compiler.
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
-	{pkg: "gpu/compile", may: []string{"internal/compiler"}},
-	{pkg: "internal/compiler", may: []string{"backend", "gpu/support", "internal/nativegen", "internal/ptxgen"}},
-	// for tests
-	{pkg: "internal/compiler/mistakes", may: []string{
-		"backend", "gpu", "gpu/support", "internal/compiler/mistakes/nativecode", "linalg",
+	{pkg: "gpu/compile", may: []string{"gpu/compiler"}},
+	{pkg: "gpu/compiler", may: []string{
+		"backend", "gpu/support", "gpu/compiler/internal/...", "internal/nativegen", "internal/ptxgen",
 	}},
-	{pkg: "internal/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
+	{pkg: "gpu/compiler/internal/front", may: []string{"gpu/compiler/internal/ir"}},
+	{pkg: "gpu/compiler/internal/ir"},
+	{pkg: "gpu/compiler/internal/ctext", may: []string{"gpu/compiler/internal/ir"}},
+	{pkg: "gpu/compiler/internal/gotext", may: []string{"gpu/compiler/internal/ir"}},
+	{pkg: "gpu/compiler/internal/lanes", may: []string{"gpu/compiler/internal/ctext", "gpu/compiler/internal/ir"}},
+	// for tests
+	{pkg: "gpu/compiler/mistakes", may: []string{
+		"backend", "gpu", "gpu/support", "gpu/compiler/mistakes/nativecode", "linalg",
+	}},
+	{pkg: "gpu/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
 
 	// Elementary functions, and their generator and proof.
 	{pkg: "rmath/...", may: []string{"internal/asmtext", "rmath/internal/mp"}},
@@ -207,7 +214,7 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/model", "internal/npy", "internal/compiler", "internal/tuning", "backend/driverkit/diskcache",
+			"internal/model", "internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
 		},
 		mods: []string{
 			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",
@@ -429,9 +436,9 @@ func TestRules(t *testing.T) {
 		{"backend/cpu", "a_test.go", m + "backend/backendtest", ""},
 		{"gpu", "a.go", m + "backend", ""},
 		{"gpu", "a.go", m + "linalg", "the rule of gpu"},
-		{"gpu/support", "a.go", m + "internal/compiler", "the rule of gpu/support"},
-		{"internal/compiler", "a.go", m + "linalg", "the rule of internal/compiler"},
-		{"internal/compiler", "a.go", "golang.org/x/tools/go/packages", "the rule of internal/compiler"},
+		{"gpu/support", "a.go", m + "gpu/compiler", "the rule of gpu/support"},
+		{"gpu/compiler", "a.go", m + "linalg", "the rule of gpu/compiler"},
+		{"gpu/compiler", "a.go", "golang.org/x/tools/go/packages", "the rule of gpu/compiler"},
 		{"backend/opencl", "a.go", m + "backend/opencl/cl", ""},
 		{"backend/opencl", "a.go", m + "backend/driverkit/diskcache", ""},
 		{"backend/opencl", "a.go", m + "backend/cpu", "the rule of backend/opencl"},

@@ -57,14 +57,14 @@ var mutations = []mutation{
 		pkg: "./internal/host", test: "TestAddAndScale",
 	},
 	{
-		name: "a strip at the edge of a row has all lanes", file: "internal/compiler/printlanes.go",
+		name: "a strip at the edge of a row has all lanes", file: "gpu/compiler/internal/lanes/printer.go",
 		old: "const mask %s = below(%s0 - %s);", new: "const mask %s = below(%s0 - %s + W);",
-		pkg: "./internal/compiler", test: "TestLaneValues", needs: "clang",
+		pkg: "./gpu/compiler", test: "TestLaneValues", needs: "clang",
 	},
 	{
-		name: "lanes that wait lose their variables", file: "internal/compiler/laneshape.go",
+		name: "lanes that wait lose their variables", file: "gpu/compiler/internal/lanes/shape.go",
 		old: "a.keeps[s] = true", new: "a.keeps[s] = false",
-		pkg: "./internal/compiler", test: "TestLaneValues", needs: "clang",
+		pkg: "./gpu/compiler", test: "TestLaneValues", needs: "clang",
 	},
 	{
 		name: "groups do not stride over the rows of tiles", file: "kernels/transpose_tiled.cl",
@@ -244,7 +244,7 @@ var mutations = []mutation{
 	{
 		name: "machine code of another text runs", file: "gpu/support/native.go",
 		old: "k.Key == key && !gpu.Goroutines", new: "!gpu.Goroutines",
-		pkg: "./internal/compiler", test: "TestNativeFolder", needs: "clang",
+		pkg: "./gpu/compiler", test: "TestNativeFolder", needs: "clang",
 	},
 	{
 		name: "machine code reads beyond a buffer", file: "backend/cpu/native.go",

@@ -1,0 +1,556 @@
+package compiler
+
+import (
+	"fmt"
+	"go/format"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ctext"
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/front"
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/gotext"
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
+	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
+)
+
+// An emitter puts the generated file together.
+type emitter struct {
+	*front.Lowerer
+	pkg     *front.Package
+	o       Options
+	b       strings.Builder
+	ptx     []ptxgen.Prebuilt
+	native  []nativeKernel
+	names   *gotext.Names
+	imports map[string]string // the names of packages, by path
+}
+
+func newEmitter(l *front.Lowerer, pkg *front.Package, o Options) *emitter {
+	return &emitter{Lowerer: l, pkg: pkg, o: o, names: gotext.NewNames(pkg.Types.Scope()), imports: map[string]string{}}
+}
+
+func (e *emitter) line(format string, args ...any) { fmt.Fprintf(&e.b, format+"\n", args...) }
+
+// typeName is a Go type as the generated file writes it.
+func (e *emitter) typeName(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p == e.pkg.Types {
+			return ""
+		}
+		return e.qualifier(p)
+	})
+}
+
+// emit makes the generated file of lowered kernels, and what lies beside it.
+func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o Options) (output, error) {
+	e := newEmitter(l, pkg, o)
+	e.reserve(kernels)
+	g := gotext.NewPrinter(l.Program, e.names)
+	for _, k := range kernels {
+		for _, n := range k.Instances {
+			if k.Mapped != nil {
+				continue
+			}
+			e.warnLocal(k, n)
+			sp := l.Split(n)
+			e.plain(g, k, n)
+			g.Kernel(n, e.goKernelName(k, n), e.plainName(k, n), sp)
+		}
+	}
+	if len(l.Problems) > 0 {
+		return output{}, nil
+	}
+	for _, k := range kernels {
+		switch {
+		case k.Mapped != nil && !o.NoLaunch:
+			e.launchMap(k)
+		case !o.NoLaunch:
+			e.launch(k)
+		}
+		for i := range k.Instances {
+			if err := e.source(g, k, i); err != nil {
+				return output{}, err
+			}
+		}
+	}
+	g.Functions()
+	e.packed()
+	constraint, err := e.fresh(g, kernels)
+	if err != nil {
+		return output{}, err
+	}
+	body := e.b.String() + strings.Join(g.Types, "\n") + g.Out.String()
+	if e.checkUniverse(); len(l.Problems) > 0 {
+		return output{}, nil
+	}
+	head, body := e.head(body, constraint)
+	text := head + body
+	out, err := format.Source([]byte(text))
+	if err != nil {
+		return output{},
+			fmt.Errorf("the compiler wrote Go that does not parse, which is a mistake of its own: %w\n%s", err, text)
+	}
+	return output{inlineLines(out), e.ptx, e.native}, nil
+}
+
+// portableLocal is how many bytes of local memory every GPU gives a group.
+const portableLocal = 48 << 10
+
+// warnLocal warns of a kernel that takes more.
+func (e *emitter) warnLocal(k *front.KernelDecl, n *ir.Kernel) {
+	size := ir.LocalSize(n)
+	if size > portableLocal && e.o.Log != nil {
+		fmt.Fprintln(e.o.Log, ir.Problem{
+			Pos: e.Files.Position(k.Decl.Name.Pos()),
+			Text: fmt.Sprintf("warning: %s%s takes %d bytes of local memory, and many devices have %d for a group; "+
+				"take smaller arrays, or know your device", k.Name(), e.instanceArgs(k, n), size, portableLocal),
+		})
+	}
+}
+
+// inlineLines puts //line directives before what they speak of, as /*line*/, where gofmt leaves
+// them there and a line does not get too long, and drops those that say what is so without them.
+// Those that come from no kernel line name the generated file again.
+func inlineLines(text []byte) []byte {
+	type place struct {
+		file string
+		line int
+	}
+	var out strings.Builder
+	var at, want place // of the next line; what a directive says
+	number := 1        // of the line that is written
+	for s := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(s, "//line "); ok {
+			file, line, _ := strings.Cut(strings.TrimSpace(rest), ":")
+			n, _ := strconv.Atoi(line)
+			want = place{file, n}
+			continue
+		}
+		code := strings.TrimLeft(s, "\t")
+		alone := code[0] == '}' || 4*(len(s)-len(code))+len("/*line f:1*/ ")+len(want.file)+len(code) > 120
+		if want.file == "@" {
+			want = place{FileName, number}
+			if alone {
+				want.line++
+			}
+		}
+		indent := s[:len(s)-len(code)]
+		label := strings.HasSuffix(code, ":\n") && !strings.Contains(code, " ")
+		switch {
+		case want.file == "" || want == at || label:
+		case alone:
+			fmt.Fprintf(&out, "//line %s:%d\n", want.file, want.line)
+			at = want
+			number++
+		default:
+			fmt.Fprintf(&out, "%s/*line %s:%d*/ ", indent, want.file, want.line)
+			at, indent = want, ""
+		}
+		want = place{}
+		out.WriteString(indent + code)
+		at.line++
+		number++
+	}
+	return []byte(out.String())
+}
+
+// A part of what is generated for an instance.
+type part struct {
+	n    *ir.Kernel
+	what string
+}
+
+// partName is the name of something that is generated for an instance.
+func (e *emitter) partName(k *front.KernelDecl, n *ir.Kernel, what string) string {
+	return e.names.Of(part{n, what}, k.Name()+n.Instance+what)
+}
+
+// sourceName is the variable of an instance's backend.Source.
+func (e *emitter) sourceName(k *front.KernelDecl, n *ir.Kernel) string {
+	return e.partName(k, n, "Kernel")
+}
+
+func (e *emitter) goKernelName(k *front.KernelDecl, n *ir.Kernel) string {
+	return e.partName(k, n, "Go")
+}
+
+// plainName is the function that runs an instance as it is written.
+func (e *emitter) plainName(k *front.KernelDecl, n *ir.Kernel) string {
+	return e.partName(k, n, "Plain")
+}
+
+// instanceArgs is the type arguments of an instance: "[float32]".
+func (e *emitter) instanceArgs(k *front.KernelDecl, n *ir.Kernel) string {
+	ts := k.Types[slices.Index(k.Instances, n)]
+	if len(ts) == 0 {
+		return ""
+	}
+	var s []string
+	for _, t := range ts {
+		s = append(s, e.typeName(t))
+	}
+	return "[" + strings.Join(s, ", ") + "]"
+}
+
+// instanceEnv is what the type parameters stand for.
+func instanceEnv(k *front.KernelDecl, n *ir.Kernel) ir.Env {
+	e := ir.Env{}
+	params := k.Fn.Type().(*types.Signature).TypeParams()
+	for i, t := range k.Types[slices.Index(k.Instances, n)] {
+		e[params.At(i)] = t
+	}
+	return e
+}
+
+// plain prints the backend.GoKernel that runs an instance as it is written, each work-item a
+// goroutine.
+func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
+	env := instanceEnv(k, n)
+	item, grid, lo, hi, args := e.names.Local("it"), e.names.Local("grid"), e.names.Local("lo"),
+		e.names.Local("hi"), e.names.Local("args")
+	call := []string{item}
+	i, before := 0, ""
+	sig := k.Fn.Type().(*types.Signature)
+	for j, v := range n.Params {
+		t := e.Types.Close(sig.Params().At(j+1).Type(), env)
+		switch {
+		case v.Leaves != nil:
+			name := e.names.Local(fmt.Sprintf("arg%d", j))
+			before += fmt.Sprintf("var %s %s\n", name, e.typeName(t))
+			for _, l := range v.Leaves {
+				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.Own, e.typeName(e.Types.Close(l.GoType, env)),
+					gotext.ScalarArg(l.Type, args, i))
+				i++
+			}
+			call = append(call, name)
+		case v.Type.Kind == ir.KindSlice:
+			elem := e.typeName(t.Underlying().(*types.Slice).Elem())
+			call = append(call, fmt.Sprintf("support.Slice[%s](%s[%d:])", elem, args, i))
+			i += 3
+		case v.Type.Kind == ir.KindStruct:
+			elem := e.typeName(t.(*types.Named).TypeArgs().At(0))
+			call = append(call,
+				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), "+
+					"Rows: int(%[2]s[%[4]d].Int64()), Cols: int(%[2]s[%[5]d].Int64()), "+
+					"Stride: int(%[2]s[%[6]d].Int64())}", elem, args, i, i+2, i+3, i+4))
+			i += 5
+		default:
+			call = append(call, fmt.Sprintf("%s(%s)", e.typeName(t), gotext.ScalarArg(v.Type, args, i)))
+			i++
+		}
+	}
+	g.Line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
+	g.Line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
+		k.Name(), e.instanceArgs(k, n), strings.Join(call, ", "))
+}
+
+// source prints the backend.Source of an instance.
+func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
+	n := k.Instances[i]
+	compiled, plain := e.goKernelName(k, n), e.plainName(k, n)
+	if k.Mapped != nil {
+		compiled, plain = e.mapSources(g, k, n)
+		compiled = "support.Form(" + compiled + ", " + plain + ")"
+	}
+	body, files := e.text(k, n)
+	params := "support.Params{}"
+	for _, p := range paramsOf(n) {
+		params += fmt.Sprintf(".%s(%q, %q, %d)", p.kind, p.name, p.word, p.size)
+	}
+	if e.o.Pack {
+		e.packedSource(k, n, params, compiled, plain, files)
+		e.ptx = append(e.ptx, ptxgen.Prebuilt{Name: n.Entry + ptxgen.TextExtension, Text: []byte(body)})
+		return e.prebuild(n.Entry, support.Head+body)
+	}
+	e.line("var %s = &backend.Source{", e.sourceName(k, n))
+	e.line("Name: %q, File: %q,", n.Entry, n.Entry+".cl")
+	e.line("Params: %s,", params)
+	if n.Group != [3]int{} {
+		e.line("Group: %#v,", n.Group)
+	}
+	e.line("Go: %s, Fresh: %s,", compiled, e.freshName())
+	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
+	e.line("Text: support.Head + `%s`,", body)
+	if !e.o.NoPTX {
+		e.line("Packed: %s(%q),", e.names.Give("kernelsPTX"), n.Entry)
+	}
+	if key := e.nativeKey(n); key != "" {
+		e.line("Native: %s.Of(%q, %q),", e.natives(), n.Entry, key)
+	}
+	e.line("}\n")
+	if e.o.NoPTX {
+		return nil
+	}
+	return e.prebuild(n.Entry, support.Head+body)
+}
+
+// packedSource prints the backend.Source of an instance whose text is packed.
+func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compiled, plain string, files []string) {
+	if k.Mapped != nil {
+		var words []string
+		for _, v := range n.Params {
+			if v.Type.Kind == ir.KindStruct { // a matrix; the numbers have the types of theirs
+				words = append(words, strconv.Quote(v.Type.Fields[0].Type.Elem.Dialect()))
+			}
+		}
+		params = "support.MapParams(" + strings.Join(words, ", ") + ")"
+	}
+	args := []string{strconv.Quote(n.Entry), strconv.Quote(e.nativeKey(n)), params, compiled, plain}
+	for _, f := range files {
+		args = append(args, strconv.Quote(f))
+	}
+	group := ""
+	if n.Group != [3]int{} {
+		group = fmt.Sprintf(".Group(%d, %d, %d)", n.Group[0], n.Group[1], n.Group[2])
+	}
+	e.line("var %s = %s%s.Source(%s)\n", e.sourceName(k, n), e.names.Give("kernelsPacked"), group,
+		strings.Join(args, ", "))
+}
+
+// prebuild makes the PTX of a kernel.
+func (e *emitter) prebuild(entry, text string) (err error) {
+	gpu := e.Listed[ir.GPUPath]
+	if gpu == nil {
+		return fmt.Errorf("package %s is not listed", ir.GPUPath)
+	}
+	root := filepath.Dir(gpu.Dir) // go list names no folder of a vendored module
+	p := ptxgen.Prebuilt{Name: entry, Key: ptxgen.Key(root, text)}
+	if e.o.PTX != nil {
+		if p.Text, err = e.o.PTX(root, entry, text); err != nil {
+			return err
+		}
+	}
+	e.ptx = append(e.ptx, p)
+	return nil
+}
+
+// packed prints the variables that the PTX, and packed texts, are found in.
+func (e *emitter) packed() {
+	if e.o.NoPTX {
+		return
+	}
+	file := e.names.Give("kernelsFile")
+	e.line("//go:embed %s\nvar %s string\n", PTXName, file)
+	if !e.o.Pack {
+		e.line("var %s = support.PTX(%s)\n", e.names.Give("kernelsPTX"), file)
+		return
+	}
+	natives := ""
+	if len(e.native) > 0 {
+		natives = ", Native: " + e.natives()
+	}
+	e.line("var %s = support.Packed{Fresh: %s, PTX: support.PTX(%s), Text: support.Texts(%[3]s)%s}\n",
+		e.names.Give("kernelsPacked"), e.freshName(), file, natives)
+}
+
+// text is an instance in the portable dialect, without what every text begins with, and the files
+// that it names.
+func (e *emitter) text(k *front.KernelDecl, n *ir.Kernel) (body string, files []string) {
+	body, files = ctext.Text(n, e.Program)
+	return "/* " + k.Name() + e.instanceArgs(k, n) + ", from Go */\n" + body, files
+}
+
+// A textParam is a parameter of a kernel as support.Params takes it.
+type textParam struct {
+	kind       string // Slice, ConstSlice, Matrix, ConstMatrix or Scalar
+	name, word string // word is the dialect's for the type
+	size       int
+}
+
+// paramsOf is the parameters of a kernel's text.
+func paramsOf(k *ir.Kernel) (list []textParam) {
+	scalar := func(name string, t *ir.Type) {
+		word := t.Dialect()
+		if !t.Float() && t.Size < 8 {
+			word = "uint"
+		}
+		list = append(list, textParam{"Scalar", name, word, int(max(t.Size, 4))})
+	}
+	for _, v := range k.Params {
+		if v.Leaves != nil {
+			for _, l := range v.Leaves {
+				scalar(v.Name+l.Own, l.Type)
+			}
+			continue
+		}
+		prefix := ""
+		if v.ReadOnly {
+			prefix = "Const"
+		}
+		switch t := v.Type; t.Kind {
+		case ir.KindSlice:
+			list = append(list, textParam{prefix + "Slice", v.Name, t.Elem.Dialect(), int(t.Elem.Size)})
+		case ir.KindStruct:
+			elem := t.Fields[0].Type.Elem
+			list = append(list, textParam{prefix + "Matrix", v.Name, elem.Dialect(), int(elem.Size)})
+		default:
+			scalar(v.Name, t)
+		}
+	}
+	return list
+}
+
+// A launcher prints the function that launches a kernel.
+type launcher struct {
+	*emitter
+	k          *front.KernelDecl
+	env        ir.Env // other type parameters in place of the kernel's
+	taken      map[string]bool
+	call       string   // the variable
+	typeParams []string // of the function, with their constraints
+	params     []string
+	steps      []string // what fills in the call
+}
+
+// unique is a name of a parameter or a variable.
+func (l *launcher) unique(name string) string {
+	for name == "_" || name == "" || l.taken[name] || ownImports[name] != "" || types.Universe.Lookup(name) != nil ||
+		l.pkg.Types.Scope().Lookup(name) != nil || slices.Contains(slices.Collect(maps.Values(l.imports)), name) {
+		name += "_"
+	}
+	l.taken[name] = true
+	return name
+}
+
+// launch prints the function that launches a kernel.
+func (e *emitter) launch(k *front.KernelDecl) {
+	l := &launcher{emitter: e, k: k, env: ir.Env{}, taken: map[string]bool{}}
+	sig := k.Fn.Type().(*types.Signature)
+	for v := range sig.Params().Variables() {
+		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
+	}
+	session, grid := l.unique("s"), l.unique("grid")
+	l.call = l.unique("call")
+	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
+	source := l.kernelOf()
+	for j := range k.Instances[0].Params {
+		l.param(j)
+	}
+	name := front.LaunchName(k.Name())
+	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
+		k.Name())
+	e.line("// with host memory it blocks until the kernel is done.")
+	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
+	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
+		strings.Join(l.steps, "\n"))
+	e.instances(k)
+}
+
+// kernelOf is the source that is launched, by the types of a generic kernel, whose type parameters
+// it adds.
+func (l *launcher) kernelOf() string {
+	params := l.k.Fn.Type().(*types.Signature).TypeParams()
+	if params.Len() == 0 {
+		return l.sourceName(l.k, l.k.Instances[0])
+	}
+	var zeros []string
+	for i := range params.Len() {
+		zeros = append(zeros, "*new("+l.typeParam(i)+")")
+	}
+	return fmt.Sprintf("%s.Of(%s)", l.instancesName(l.k), strings.Join(zeros, ", "))
+}
+
+// typeParam adds type parameter i of the kernel, and gives its name.
+func (l *launcher) typeParam(i int) string {
+	var list []string
+	for _, ts := range l.k.Types {
+		if t := l.typeName(ts[i]); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	p := l.k.Fn.Type().(*types.Signature).TypeParams().At(i)
+	name := l.unique(p.Obj().Name())
+	l.env[p] = types.NewTypeParam(types.NewTypeName(token.NoPos, l.pkg.Types, name, nil),
+		types.Universe.Lookup("any").Type())
+	l.typeParams = append(l.typeParams, fmt.Sprintf("%s interface{ %s }", name, strings.Join(list, " | ")))
+	return name
+}
+
+// param adds parameter j behind the kernel's item.
+func (l *launcher) param(j int) {
+	v := l.k.Instances[0].Params[j]
+	name := l.unique(v.Name)
+	t := l.Types.Close(l.k.Fn.Type().(*types.Signature).Params().At(j+1).Type(), l.env)
+	var elem types.Type
+	step := ""
+	if v.Leaves != nil {
+		l.params = append(l.params, name+" "+l.typeName(t))
+		for _, n := range v.Leaves {
+			l.steps = append(l.steps, l.call+".Scalar("+scalar(name+n.Own, l.Types.Close(n.GoType, l.env), n.Type)+")")
+		}
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		elem, step = u.Elem(), "KernelSlice"
+	case *types.Struct:
+		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
+	default:
+		l.params = append(l.params, name+" "+l.typeName(t))
+		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.Type)+")")
+		return
+	}
+	elemName := l.typeName(elem)
+	arg := l.unique("Arg" + strconv.Itoa(j+1))
+	l.typeParams = append(l.typeParams, arg+" linalg.KernelArg["+elemName+"]")
+	l.params = append(l.params, name+" "+arg)
+	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
+}
+
+// reserve takes the names of launch functions, which users know, before all others.
+func (e *emitter) reserve(kernels []*front.KernelDecl) {
+	for _, k := range kernels {
+		name := front.LaunchName(k.Name())
+		if o := e.pkg.Types.Scope().Lookup(name); o != nil && !e.o.NoLaunch {
+			e.Problem(o.Pos(), "the generated file declares %s, which launches kernel %s; choose another name", name,
+				k.Name())
+		}
+		if e.names.Of(k, name) != name && !e.o.NoLaunch {
+			e.Problem(k.Decl.Name.Pos(), "%s launches another kernel, too; choose another name", name)
+		}
+	}
+}
+
+func bracketed(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// scalar is the backend.Arg of a scalar parameter.
+func scalar(name string, t types.Type, it *ir.Type) string {
+	if p, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return fmt.Sprintf("support.Arg[%s](%s)", p.Obj().Name(), name)
+	}
+	if it.Kind == ir.KindBool {
+		return fmt.Sprintf("support.Bool(bool(%s))", name)
+	}
+	return fmt.Sprintf("support.Arg(%s(%s))", ir.Basics[it.Kind].GoName, name)
+}
+
+func (e *emitter) instancesName(k *front.KernelDecl) string {
+	return e.names.Of(part{k.Instances[0], "Kernels"}, k.Name()+"Kernels")
+}
+
+// instances prints the list of a generic kernel's instances.
+func (e *emitter) instances(k *front.KernelDecl) {
+	if len(k.Types[0]) == 0 {
+		return
+	}
+	e.line("var %s = support.Kernels{", e.instancesName(k))
+	for i, n := range k.Instances {
+		var zero []string
+		for _, t := range k.Types[i] {
+			zero = append(zero, "*new("+e.typeName(t)+")")
+		}
+		e.line("{Types: []any{%s}, Kernel: %s},", strings.Join(zero, ", "), e.sourceName(k, n))
+	}
+	e.line("}\n")
+}

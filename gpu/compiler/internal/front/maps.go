@@ -1,0 +1,176 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
+)
+
+// A map is a function of numbers under //tandem:map: the compiler writes the kernel that computes
+// it for each element of matrices, and compiles it as if a user had written it.
+
+const (
+	mapDirective = "//tandem:map"
+	mapSuffix    = "Map" // of the kernel's name
+	maxMapInputs = 4
+)
+
+// mapped is the type lists of a function that is marked as a map.
+func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
+	fn, isFunc := d.(*ast.FuncDecl)
+	if !isFunc || fn.Doc == nil {
+		return nil, nil, false
+	}
+	for _, c := range fn.Doc.List {
+		if rest, marked := strings.CutPrefix(c.Text, mapDirective); marked && (rest == "" || rest[0] == ' ') {
+			return fn, append(list, strings.Fields(rest)...), true
+		}
+	}
+	return fn, nil, false
+}
+
+// mapKernels is a file with the kernels of the maps in f, nil where it has none.
+func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
+	var b strings.Builder
+	for _, d := range f.Decls {
+		fn, list, ok := mapped(d)
+		if !ok {
+			continue
+		}
+		pos := l.Fset.Position(fn.Name.Pos())
+		if problem := mapProblem(fn); problem != "" {
+			l.errs = append(l.errs, ir.Problem{Pos: pos, Text: problem})
+			continue
+		}
+		source := func(n ast.Node) string {
+			return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
+		}
+		l.maps[fn.Name.Name+mapSuffix] = fn
+		fmt.Fprintf(&b, "\n%s %s\n//line %s:%d\n%s", kernelDirective, strings.Join(list, " "), pos.Filename, pos.Line,
+			mapKernel(fn, source))
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	head := "package " + f.Name.Name + "\nimport tandem_gpu " + strconv.Quote(ir.GPUPath) + "\n"
+	for _, s := range f.Imports {
+		if name := importName(s); regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\.`).MatchString(b.String()) {
+			head += "import " + name + " " + s.Path.Value + "\n"
+		}
+	}
+	name := l.Fset.Position(f.Pos()).Filename + " (maps)"
+	made, err := parser.ParseFile(l.Fset, name, head+b.String(), parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("the kernel of a map, which is a mistake of the compiler: %w", err)
+	}
+	l.Made[made] = true
+	return made, nil
+}
+
+// importName is what a file calls an import, as far as the file alone tells.
+func importName(s *ast.ImportSpec) string {
+	if s.Name != nil {
+		return s.Name.Name
+	}
+	p, _ := strconv.Unquote(s.Path.Value)
+	return path.Base(p)
+}
+
+// mapProblem is why fn is no map, "" if it may be one.
+func mapProblem(fn *ast.FuncDecl) string {
+	inputs, results := fn.Type.Params, fn.Type.Results
+	switch {
+	case fn.Recv != nil:
+		return "a map is a function, not a method; pass the receiver as a parameter"
+	case results == nil || results.NumFields() != 1 || len(results.List[0].Names) > 0:
+		return "a map gives one element: func f(x float32) float32; write a kernel for more, with " + kernelDirective
+	case inputs.NumFields() < 1 || inputs.NumFields() > maxMapInputs:
+		return fmt.Sprintf("a map takes 1 to %d elements; write a kernel for others, with %s", maxMapInputs,
+			kernelDirective)
+	case slices.ContainsFunc(inputs.List, func(p *ast.Field) bool { return !scalarSyntax(p.Type) }),
+		!scalarSyntax(results.List[0].Type):
+		return "a map is of numbers and bools; write a kernel for others, with " + kernelDirective
+	case fn.Name.Name == "_" || fn.Name.Name == "main" || fn.Name.Name == "init":
+		return "a map needs a name that can be called; choose another"
+	}
+	return ""
+}
+
+// scalarSyntax tells whether e may be written for a number or a bool.
+func scalarSyntax(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		return true
+	case *ast.ParenExpr:
+		return scalarSyntax(e.X)
+	}
+	return false
+}
+
+// mapKernel is the kernel of fn in Go: z = fn(x1, ...), element by element. A matrix of one column
+// is repeated, and one without rows stands for a number. What is a row has stride 0.
+func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string) string {
+	typeParams, typeArgs := "", ""
+	if p := fn.Type.TypeParams; p != nil {
+		typeParams = source(p)
+		var names []string
+		for _, f := range p.List {
+			for _, n := range f.Names {
+				names = append(names, n.Name)
+			}
+		}
+		typeArgs = "[" + strings.Join(names, ", ") + "]"
+	}
+	params, loads, args := "", "", []string{}
+	for i, name := range MapInputs(fn) {
+		t := source(name.typ)
+		x := "x" + strconv.Itoa(i+1)
+		params += fmt.Sprintf(", %s tandem_gpu.Matrix[%s], %sAll %[2]s", x, t, x)
+		loads += fmt.Sprintf("e%d := %sAll\n"+
+			"if %[2]s.Cols > 1 {\ne%[1]d = %[2]s.At(i, j)\n} else if %[2]s.Rows > 0 {\ne%[1]d = %[2]s.At(i, 0)\n}\n",
+			i+1, x)
+		args = append(args, fmt.Sprintf("e%d", i+1))
+	}
+	return fmt.Sprintf(`func %s%s(it tandem_gpu.Item, z tandem_gpu.Matrix[%s]%s) {
+for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
+for begin := it.Group(0) * %d; begin < z.Cols; begin += it.Groups(0) * %[5]d {
+end := min(begin + %[5]d, z.Cols)
+for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+%s z.Set(i, j, %s%s(%s))
+}
+}
+}
+}
+`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, loads, fn.Name.Name,
+		typeArgs, strings.Join(args, ", "))
+}
+
+// mapBlock is the elements of a row that a group takes at a time, as kernels.ElementwiseGrid has
+// it.
+const mapBlock = 1024
+
+// A MapInput is a parameter of a map.
+type MapInput struct {
+	Name string // "" if it has none
+	typ  ast.Expr
+}
+
+// MapInputs is the parameters of a map.
+func MapInputs(fn *ast.FuncDecl) (list []MapInput) {
+	for _, f := range fn.Type.Params.List {
+		if len(f.Names) == 0 {
+			list = append(list, MapInput{typ: f.Type})
+		}
+		for _, n := range f.Names {
+			list = append(list, MapInput{n.Name, f.Type})
+		}
+	}
+	return list
+}

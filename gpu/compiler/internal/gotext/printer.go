@@ -1,0 +1,915 @@
+// Package gotext prints kernels, and the functions that they call, as Go for the cpu device.
+package gotext
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
+)
+
+// A Printer prints kernels and functions as Go for the cpu device.
+type Printer struct {
+	program   *ir.Program
+	Out       strings.Builder
+	names     *Names   // in the package
+	Types     []string // declarations of types and tables
+	done      map[any]bool
+	queue     []*ir.Function
+	reads     map[*ir.Variable]bool
+	k         *ir.Kernel
+	sp        *ir.Splitter
+	inLoop    bool // over work-items
+	heads     [3]string
+	hoists    int
+	hoisted   map[*ir.Expr]string // by names
+	labels    int
+	next      string // the label of the loop over work-items that a return or such goes on with
+	used      bool   // it was
+	addressed map[*ir.Variable]bool
+	kept      map[*ir.Variable]bool // elements of a work-item that the present loop keeps in a variable
+}
+
+// NewPrinter is a printer for the kernels of a package.
+func NewPrinter(program *ir.Program, n *Names) *Printer {
+	return &Printer{program: program, names: n, done: map[any]bool{}, hoisted: map[*ir.Expr]string{}}
+}
+
+// Line prints a line.
+func (p *Printer) Line(format string, args ...any) {
+	fmt.Fprintf(&p.Out, format+"\n", args...)
+}
+
+// at says where the next line is from.
+func (p *Printer) at(pos token.Pos) {
+	if pos != token.NoPos {
+		where := p.program.Files.Position(pos)
+		p.Line("//line %s:%d", p.program.Relative(where.Filename), where.Line)
+	}
+}
+
+// global is the name of a type, a table or a function that generated code declares in the package.
+func (p *Printer) global(x any, name string) string { return p.names.Of(x, "gpu_"+name) }
+
+// own is Go's own function min or max, which the package may hide.
+func (p *Printer) own(name string) string {
+	if p.names.pkg.Lookup(name) != nil {
+		return "support." + ir.Exported(name)
+	}
+	return name
+}
+
+// typ is t in Go.
+func (p *Printer) typ(t *ir.Type) string {
+	switch t.Kind {
+	case ir.KindArray:
+		return fmt.Sprintf("[%d]%s", t.Len, p.typ(t.Elem))
+	case ir.KindSlice:
+		return "[]" + p.typ(t.Elem)
+	case ir.KindPointer:
+		return "*" + p.typ(t.Elem)
+	case ir.KindStruct:
+		return p.structType(t)
+	}
+	return ir.Basics[t.Kind].GoName
+}
+
+func (p *Printer) structType(t *ir.Type) string {
+	name := p.global(t, t.Name)
+	if p.done[t] {
+		return name
+	}
+	p.done[t] = true
+	var b strings.Builder
+	fmt.Fprintf(&b, "type %s struct {\n", name)
+	for i, f := range t.Fields {
+		fmt.Fprintf(&b, "%s %s\n", ir.FieldName(t, i), p.typ(f.Type))
+	}
+	b.WriteString("}\n")
+	p.Types = append(p.Types, b.String())
+	return name
+}
+
+func (p *Printer) name(v *ir.Variable) string {
+	if v.Table != nil {
+		return p.Table(v.Table)
+	}
+	return v.Name + "_"
+}
+
+// Table is the name of a table, which it declares.
+func (p *Printer) Table(t *ir.Table) string {
+	name := p.global(t, t.Name)
+	if !p.done[t] {
+		p.done[t] = true
+		value := ""
+		switch t.Value.Op {
+		case ir.OpZero:
+			value = p.zero(t.Value.Type)
+		case ir.OpMake:
+			value = p.make(t.Value)
+		default:
+			value = p.bare(t.Value)
+		}
+		p.Types = append(p.Types, fmt.Sprintf("var %s = %s\n", name, value))
+	}
+	return name
+}
+
+// variable is v where it is used: with barriers it may be one for each work-item.
+func (p *Printer) variable(v *ir.Variable) string {
+	if !v.Array {
+		return p.name(v)
+	}
+	switch {
+	case p.kept[v]:
+		return p.name(v)
+	case p.inLoop:
+		return p.name(v) + "all[w]"
+	}
+	return p.name(v) + "all[0]"
+}
+
+// Function is the name of fn, which is printed later, unless it is there already.
+func (p *Printer) Function(fn *ir.Function) string {
+	if fn.Elementary {
+		return fn.Imported
+	}
+	if !p.done[fn] {
+		p.done[fn] = true
+		p.queue = append(p.queue, fn)
+	}
+	return p.global(fn, fn.Name)
+}
+
+// Functions prints the functions that were called.
+func (p *Printer) Functions() {
+	for len(p.queue) > 0 {
+		fn := p.queue[0]
+		p.queue = p.queue[1:]
+		p.k, p.sp, p.reads, p.labels = nil, nil, ir.ReadsOf(fn.Body, nil), 0
+		var params, results []string
+		for _, v := range fn.Params {
+			params = append(params, p.name(v)+" "+p.typ(v.Type))
+		}
+		for _, t := range fn.Results {
+			results = append(results, p.typ(t))
+		}
+		p.Line("\nfunc %s(%s) (%s) {", p.Function(fn), strings.Join(params, ", "), strings.Join(results, ", "))
+		p.stmts(fn.Body)
+		if len(fn.Results) > 0 && !terminates(fn.Body) {
+			p.Line("panic(\"unreachable\")")
+		}
+		p.Line("//line @:1\n}")
+	}
+}
+
+// addressed is the variables whose address list takes.
+func addressed(list []*ir.Stmt) map[*ir.Variable]bool {
+	m := map[*ir.Variable]bool{}
+	ir.Walk(list, func(s *ir.Stmt) {
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if e.Op == ir.OpAddr {
+					if v := ir.RootVariable(e.X); v != nil {
+						m[v] = true
+					}
+				}
+			})
+		})
+	})
+	return m
+}
+
+// terminates tells whether Go sees that the end of list is not reached.
+func terminates(list []*ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1]; s.Kind {
+	case ir.StmtReturn:
+		return true
+	case ir.StmtIf:
+		return terminates(s.Body) && terminates(s.Else)
+	case ir.StmtBlock:
+		return !ir.Targeted(s) && terminates(s.Body)
+	case ir.StmtLoop:
+		return s.X == nil && !ir.Targeted(s)
+	}
+	return false
+}
+
+func (p *Printer) stmts(list []*ir.Stmt) {
+	for _, s := range list {
+		p.stmt(s)
+	}
+}
+
+func (p *Printer) stmt(s *ir.Stmt) {
+	switch s.Kind {
+	case ir.StmtBlock:
+		p.block(s, func() { p.stmts(s.Body) })
+		return
+	case ir.StmtBreak, ir.StmtContinue:
+		p.jump(s)
+		return
+	}
+	p.at(s.Pos)
+	switch s.Kind {
+	case ir.StmtDecl:
+		p.declare(s)
+	case ir.StmtAssign:
+		p.Line("%s = %s", p.expr(s.X), p.bare(s.Y))
+	case ir.StmtCall:
+		p.call(s)
+	case ir.StmtIf:
+		p.Line("if %s {", p.bare(s.X))
+		p.stmts(s.Body)
+		if len(s.Else) > 0 {
+			p.Line("} else {")
+			p.stmts(s.Else)
+		}
+		p.Line("}")
+	case ir.StmtLoop:
+		p.loop(s)
+	case ir.StmtReturn:
+		p.returnStmt(s)
+	}
+}
+
+func (p *Printer) declare(s *ir.Stmt) {
+	v := s.Var
+	switch value := p.initial(s); {
+	case p.sp != nil && p.sp.Again[v] != nil:
+		return // each loop over work-items begins with it
+	case v.Array:
+		p.Line("%s = %s", p.variable(v), value)
+	case s.X == nil:
+		p.Line("var %s %s", p.name(v), p.typ(v.Type))
+	default:
+		p.Line("%s := %s", p.name(v), value)
+	}
+	if !v.Array && !p.reads[v] {
+		p.Line("_ = %s", p.name(v))
+	}
+}
+
+// initial is the value of a declaration.
+func (p *Printer) initial(s *ir.Stmt) string {
+	switch {
+	case s.X == nil || s.X.Op == ir.OpZero:
+		return p.zero(s.Var.Type)
+	case s.X.Op == ir.OpMake:
+		return p.make(s.X)
+	}
+	return p.bare(s.X)
+}
+
+func (p *Printer) zero(t *ir.Type) string {
+	switch {
+	case t.Kind == ir.KindBool:
+		return "false"
+	case t.Number():
+		return ir.Basics[t.Kind].GoName + "(0)"
+	case t.Kind == ir.KindSlice:
+		return p.typ(t) + "(nil)"
+	}
+	return p.typ(t) + "{}"
+}
+
+// make is a literal.
+func (p *Printer) make(e *ir.Expr) string {
+	var list []string
+	for i, a := range e.Args {
+		if a == nil || a.Op == ir.OpZero {
+			continue
+		}
+		value := ""
+		if a.Op == ir.OpMake {
+			value = p.make(a)
+		} else {
+			value = p.bare(a)
+		}
+		key := strconv.Itoa(i)
+		if e.Type.Kind == ir.KindStruct {
+			key = ir.FieldName(e.Type, i)
+		}
+		list = append(list, key+": "+value)
+	}
+	return p.typ(e.Type) + "{" + strings.Join(list, ", ") + "}"
+}
+
+func (p *Printer) call(s *ir.Stmt) {
+	if len(s.Dst) == 0 {
+		p.Line("%s", p.expr(s.X))
+		return
+	}
+	var list []string
+	for _, v := range s.Dst {
+		list = append(list, p.variable(v))
+	}
+	p.Line("%s = %s", strings.Join(list, ", "), p.expr(s.X))
+}
+
+// block prints a block that jumps may leave.
+func (p *Printer) block(s *ir.Stmt, body func()) {
+	if !ir.Targeted(s) {
+		p.Line("{")
+		body()
+		p.Line("}")
+		return
+	}
+	p.Line("%s:\nswitch {\ndefault:", p.label(s))
+	body()
+	p.Line("}")
+}
+
+func (p *Printer) label(s *ir.Stmt) string {
+	if s.Label == "" || !strings.HasPrefix(s.Label, "b") {
+		p.labels++
+		s.Label = fmt.Sprintf("b%d", p.labels)
+	}
+	return s.Label
+}
+
+func (p *Printer) loop(s *ir.Stmt) {
+	p.hoist(s)
+	if ir.Aimed(s) {
+		p.Line("%s:", p.label(s))
+		p.at(s.Pos)
+	}
+	cond, post := "", ""
+	if s.X != nil {
+		cond = p.bare(s.X)
+	}
+	if len(s.Post) > 0 {
+		post = fmt.Sprintf("%s = %s", p.expr(s.Post[0].X), p.bare(s.Post[0].Y))
+	}
+	p.Line("for ; %s; %s {", cond, post)
+	p.stmts(s.Body)
+	p.Line("}")
+	clear(p.hoisted)
+}
+
+// hoist declares before loop s, in which there is no other, the fields of matrices that it uses: Go
+// keeps no struct of six words in registers. In kernels with barriers, whose loops are short as a
+// rule, it does not pay.
+func (p *Printer) hoist(s *ir.Stmt) {
+	all, inner := []*ir.Stmt{s}, false
+	ir.Walk(slices.Concat(s.Body, s.Post), func(x *ir.Stmt) {
+		all = append(all, x)
+		inner = inner || x.Kind == ir.StmtLoop
+	})
+	if inner || p.k == nil || p.k.Barriers {
+		return
+	}
+	names := map[string]string{}
+	var look func(e *ir.Expr)
+	look = func(e *ir.Expr) {
+		switch {
+		case e.Op == ir.OpWithin: // what it is below is for the checked mode
+			look(e.X)
+		case e.Op == ir.OpField && e.X.Op == ir.OpVar && slices.Contains(p.k.Params, e.X.Var) && e.X.Var.Leaves == nil:
+			text := p.expr(e)
+			if names[text] == "" {
+				p.hoists++
+				names[text] = fmt.Sprintf("h%d", p.hoists)
+				p.Line("%s := %s", names[text], text)
+			}
+			p.hoisted[e] = names[text]
+		default:
+			e.Children(look)
+		}
+	}
+	for _, x := range all {
+		x.Exprs(look)
+	}
+}
+
+func (p *Printer) jump(s *ir.Stmt) {
+	if p.inLoop && p.sp != nil && p.sp.Kernel.Barriers && !p.within(s.Target) {
+		p.used = true // to the end of this loop over work-items
+		p.Line("continue %s", p.next)
+		return
+	}
+	word := map[ir.StmtKind]string{ir.StmtBreak: "break", ir.StmtContinue: "continue"}[s.Kind]
+	p.Line("%s %s", word, p.label(s.Target))
+}
+
+// within tells whether a jump's target is inside the present loop over work-items.
+func (p *Printer) within(target *ir.Stmt) bool { return !target.Lifted }
+
+func (p *Printer) returnStmt(s *ir.Stmt) {
+	if p.k != nil {
+		p.used = true
+		p.Line("continue %s", p.next)
+		return
+	}
+	var list []string
+	for _, a := range s.Args {
+		list = append(list, p.bare(a))
+	}
+	p.Line("return %s", strings.Join(list, ", "))
+}
+
+// bare is e without parentheses around it.
+func (p *Printer) bare(e *ir.Expr) string {
+	s := p.expr(e)
+	if strings.HasPrefix(s, "(") && ir.Closes(s) == len(s)-1 {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+func (p *Printer) expr(e *ir.Expr) string {
+	if name := p.hoisted[e]; name != "" {
+		return name
+	}
+	switch e.Op {
+	case ir.OpConst:
+		return p.constant(e)
+	case ir.OpVar:
+		return p.variable(e.Var)
+	case ir.OpBinary:
+		return p.binary(e)
+	case ir.OpShift:
+		return p.shift(e)
+	case ir.OpUnary:
+		return fmt.Sprintf("(%s%s)", map[token.Token]string{
+			token.SUB: "-", token.XOR: "^",
+			token.NOT: "!",
+		}[e.Token], p.notConstant(e.X))
+	case ir.OpConvert:
+		if e.X.Type.Float() && e.Type.Integer() {
+			return fmt.Sprintf("support.Int[%s](%s)", p.typ(e.Type), p.bare(e.X))
+		}
+		return fmt.Sprintf("%s(%s)", p.typ(e.Type), p.notConstant(e.X))
+	case ir.OpIndex:
+		return p.index(e)
+	case ir.OpField:
+		return fmt.Sprintf("%s.%s", p.expr(e.X), ir.FieldName(e.X.Type, e.N))
+	case ir.OpDeref:
+		return fmt.Sprintf("(*%s)", p.expr(e.X))
+	case ir.OpAddr:
+		return fmt.Sprintf("(&%s)", p.expr(e.X))
+	case ir.OpSlice:
+		low := ""
+		if e.Y != nil {
+			low = p.bare(e.Y)
+		}
+		return fmt.Sprintf("%s[%s:%s]", p.expr(e.X), low, p.bare(e.Z))
+	case ir.OpWithin:
+		return p.expr(e.X)
+	case ir.OpLen:
+		return fmt.Sprintf("int64(len(%s))", p.bare(e.X))
+	case ir.OpCall:
+		return fmt.Sprintf("%s(%s)", p.Function(e.Fn), p.exprs(e.Args))
+	case ir.OpBuiltin:
+		return p.builtin(e)
+	case ir.OpItem:
+		return p.item(e)
+	}
+	panic("compiler: an expression that Go does not have")
+}
+
+// index is x[i]. A constant index beyond an array, which Go would refuse, panics when it is used.
+func (p *Printer) index(e *ir.Expr) string {
+	i := p.bare(e.Y)
+	if e.Y.Op == ir.OpConst {
+		i = e.Y.Value.ExactString()
+		n, exact := constant.Int64Val(constant.ToInt(e.Y.Value))
+		if !exact || n < 0 || e.X.Type.Kind == ir.KindArray && !ir.InArray(e) {
+			i = "support.Value(" + p.constant(e.Y) + ")"
+		}
+	} else if e.Y.Constant() {
+		i = "support.Value(" + i + ")"
+	}
+	return fmt.Sprintf("%s[%s]", p.expr(e.X), i)
+}
+
+// notConstant is e, so that Go does not compute with it exactly.
+func (p *Printer) notConstant(e *ir.Expr) string {
+	if e.Constant() && e.Type.Number() {
+		return "support.Value(" + p.bare(e) + ")"
+	}
+	return p.expr(e)
+}
+
+func (p *Printer) exprs(list []*ir.Expr) string {
+	var s []string
+	for _, e := range list {
+		s = append(s, p.bare(e))
+	}
+	return strings.Join(s, ", ")
+}
+
+func (p *Printer) constant(e *ir.Expr) string {
+	switch {
+	case e.Type.Kind == ir.KindBool:
+		return strconv.FormatBool(constant.BoolVal(e.Value))
+	case e.Type.Float():
+		x, _ := constant.Float64Val(e.Value)
+		return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, strconv.FormatFloat(x, 'g', -1, e.Type.Bits()))
+	}
+	return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, e.Value.ExactString())
+}
+
+func (p *Printer) binary(e *ir.Expr) string {
+	x, y := p.expr(e.X), p.expr(e.Y)
+	if e.X.Constant() && e.Y.Constant() && e.X.Type.Number() {
+		x = p.notConstant(e.X)
+	}
+	s := fmt.Sprintf("(%s %s %s)", x, e.Token, y)
+	if e.Token == token.MUL && e.Type.Float() { // so that Go does not fuse it with a sum
+		return fmt.Sprintf("%s%s", p.typ(e.Type), s)
+	}
+	return s
+}
+
+func (p *Printer) shift(e *ir.Expr) string {
+	n := p.bare(e.Y)
+	if e.Y.Op == ir.OpConst {
+		n = e.Y.Value.ExactString()
+	}
+	return fmt.Sprintf("(%s %s (%s))", p.notConstant(e.X), e.Token, n)
+}
+
+func (p *Printer) builtin(e *ir.Expr) string {
+	args := p.exprs(e.Args)
+	switch e.Name {
+	case "fma":
+		if e.Type.Kind == ir.KindFloat32 {
+			return "support.FMA32(" + args + ")"
+		}
+		return "math.FMA(" + args + ")"
+	case "min", "max":
+		return fmt.Sprintf("%s(%s)", p.own(e.Name), args)
+	case "div", "rem":
+		return fmt.Sprintf("support.%s(%s)", ir.Exported(e.Name), args)
+	case "bits", "frombits":
+		f, suffix := e.Args[0].Type, "bits"
+		if e.Name == "frombits" {
+			f, suffix = e.Type, "frombits"
+		}
+		return fmt.Sprintf("math.%s%s(%s)", ir.Exported(ir.Basics[f.Kind].GoName), suffix, args)
+	case "inf":
+		return p.typ(e.Type) + "(math.Inf(1))"
+	case "nan":
+		return p.typ(e.Type) + "(math.NaN())"
+	case "popcount", "clz", "ctz", "len":
+		return fmt.Sprintf("int64(bits.%s%d(%s))", ir.BitFunctions[e.Name], e.Args[0].Type.Bits(), args)
+	case "reverse", "reversebytes":
+		return fmt.Sprintf("bits.%s%d(%s)", ir.BitFunctions[e.Name], e.Type.Bits(), args)
+	case "mulhi":
+		return fmt.Sprintf("support.MulHi(%s)", args)
+	case "sqrt", "abs", "floor", "ceil", "trunc":
+		return fmt.Sprintf("math.%s(%s)", ir.Exported(e.Name), args)
+	}
+	if name, ok := strings.CutPrefix(e.Name, "Atomic"); ok && e.Args[0].Type.Space == ir.SpaceLocal {
+		return fmt.Sprintf("support.Local%s(%s)", name, args) // one goroutine runs a group
+	}
+	return fmt.Sprintf("gpu.%s(%s)", e.Name, args)
+}
+
+// item is the place of a work-item: g is its group, n the sizes of a group, b where the group
+// begins, l the work-item's place there, s the size of the grid. Without barriers the loops count
+// the place in the grid, i.
+func (p *Printer) item(e *ir.Expr) string {
+	switch e.Name {
+	case "Global":
+		if !p.k.Barriers {
+			return fmt.Sprintf("i%d", e.N)
+		}
+		return fmt.Sprintf("(b%d + l%[1]d)", e.N)
+	case "Local":
+		if !p.k.Barriers {
+			return fmt.Sprintf("(i%d - b%[1]d)", e.N)
+		}
+		return fmt.Sprintf("l%d", e.N)
+	case "Group":
+		return fmt.Sprintf("g%d", e.N)
+	case "GlobalSize":
+		return fmt.Sprintf("s%d", e.N)
+	case "LocalSize":
+		return fmt.Sprintf("n%d", e.N)
+	}
+	return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+}
+
+// maxGroup is how many work-items a group has at most on the cpu device.
+const maxGroup = 1024
+
+// Kernel prints k as a backend.GoKernel. plain runs it as it is written.
+func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
+	body, g := k.Body, ir.Edges{Kernel: k, Splitter: sp, Values: map[*ir.Variable]*ir.Expr{}}
+	if !k.Barriers {
+		body = g.Cut(body)
+	}
+	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, ir.ReadsOf(k.Body, nil), 0, addressed(k.Body)
+	p.hoists = 0
+	p.Line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
+	p.Line("if gpu.Goroutines {\nreturn %s(grid, lo, hi, args)\n}", plain)
+	at := 0
+	for _, v := range k.Params {
+		at = p.parameter(v, at)
+	}
+	items := maxGroup
+	if k.Group != [3]int{} {
+		items = k.Group[0] * k.Group[1] * k.Group[2]
+		// no constants: Go would compute with them exactly
+		p.Line("n0, n1, n2 := int64(%d), int64(%d), int64(%d)", k.Group[0], k.Group[1], k.Group[2])
+	} else {
+		p.Line("n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])")
+	}
+	for d := range 3 {
+		if ir.UsesItem(k.Body, "GlobalSize", d) {
+			p.Line("s%d := int64(grid.Groups[%[1]d]) * n%[1]d", d)
+		}
+	}
+	for _, v := range ir.LocalsOf(k.Body) {
+		p.Line("var %s %s", p.name(v), p.typ(v.Type))
+	}
+	ir.Walk(k.Body, func(s *ir.Stmt) {
+		if s.Kind == ir.StmtDecl && s.Var.Array {
+			p.Line("var %sall [%d]%s", p.name(s.Var), items, p.typ(s.Var.Type))
+		}
+	})
+	p.used = false
+	start := p.Out.Len()
+	p.Line("for i := lo; i < hi; i++ {")
+	p.Line("x, y, z := grid.Group(i)\ng0, g1, g2 := int64(x), int64(y), int64(z)")
+	p.Line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops\n_, _, _ = b0, b1, b2")
+	if k.Barriers {
+		for d := range p.heads {
+			p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < n%[1]d; l%[1]d++ {", d)
+		}
+		p.group(k.Body)
+		text := p.Out.String()
+		if strings.Contains(text[start:], "continue groups\n") {
+			text = text[:start] + "groups:\n" + text[start:]
+		}
+		p.Out.Reset()
+		p.Out.WriteString(text)
+	} else {
+		p.reads = ir.ReadsOf(body, nil)
+		p.all(body, &g)
+	}
+	p.Line("//line @:1\n}\nreturn nil\n}")
+}
+
+// all prints the loops over the work-items of a kernel without barriers: those of several groups
+// where it cannot tell them apart.
+func (p *Printer) all(body []*ir.Stmt, g *ir.Edges) {
+	sizes := [3]string{"n0", "n1", "n2"}
+	if g.Kernel.Group[1]*g.Kernel.Group[2] <= 1 && len(ir.LocalsOf(g.Kernel.Body)) == 0 &&
+		!ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
+		p.Line("more := support.More(grid, i, hi)\ni += more")
+		sizes[0] = "int64(1+more)*n0"
+	}
+	for d, begin := range []string{"b0", "b1", "b2"} {
+		if slices.Contains(g.Strides, d) {
+			begin = fmt.Sprintf("a%d", d)
+		}
+		p.heads[d] = fmt.Sprintf("for i%d := %s; i%[1]d < e%[1]d; i%[1]d++ {", d, begin)
+	}
+	for _, d := range g.Strides {
+		p.Line("for a%d := b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d {", d, p.bare(g.Ends[d][0]))
+	}
+	for d, n := range sizes {
+		end := fmt.Sprintf("b%d + %s", d, n)
+		if slices.Contains(g.Strides, d) {
+			end = "a" + end[1:]
+		}
+		if len(g.Ends[d]) > 0 {
+			end = fmt.Sprintf("%s(%s, %s)", p.own("min"), end, p.exprs(g.Ends[d]))
+		}
+		p.Line("e%d := %s", d, end)
+	}
+	p.items(body)
+	for range g.Strides {
+		p.Line("}")
+	}
+}
+
+// parameter declares what the kernel sees of the arguments from i on, and gives the next.
+func (p *Printer) parameter(v *ir.Variable, i int) int {
+	t, name := v.Type, p.name(v)
+	switch {
+	case v.Leaves != nil:
+		p.Line("var %s %s", name, p.typ(t))
+		for _, l := range v.Leaves {
+			p.Line("%s%s = %s", name, l.Gen, ScalarArg(l.Type, "args", i))
+			i++
+		}
+	case t.Kind == ir.KindSlice:
+		p.Line("%s := support.Slice[%s](args[%d:])", name, p.typ(t.Elem), i)
+		i += 3
+	case t.Kind == ir.KindStruct:
+		data := t.Fields[0].Type
+		p.Line("%s := %s{%s: support.Matrix[%s](args[%d:])}", name, p.typ(t), ir.FieldName(t, 0), p.typ(data.Elem), i)
+		for f := 1; f < 4; f++ {
+			p.Line("%s.%s = args[%d].Int64()", name, ir.FieldName(t, f), i+1+f)
+		}
+		i += 5
+	default:
+		p.Line("%s := %s", name, ScalarArg(t, "args", i))
+		i++
+	}
+	if !p.reads[v] {
+		p.Line("_ = %s", name)
+	}
+	return i
+}
+
+// ScalarArg is argument i of args as a scalar of type t.
+func ScalarArg(t *ir.Type, args string, i int) string {
+	switch {
+	case t.Kind == ir.KindBool:
+		return fmt.Sprintf("%s[%d].Uint32() != 0", args, i)
+	case t.Float() || t.Size >= 4:
+		return fmt.Sprintf("%s[%d].%s()", args, i, ir.Exported(ir.Basics[t.Kind].GoName))
+	}
+	return fmt.Sprintf("%s(%s[%d].Uint32())", ir.Basics[t.Kind].GoName, args, i)
+}
+
+// items prints a loop over the work-items of a group.
+func (p *Printer) items(list []*ir.Stmt) {
+	outer := p.Out.String()
+	p.Out.Reset()
+	p.labels++
+	p.next, p.used, p.inLoop = fmt.Sprintf("items%d", p.labels), false, true
+	keep := p.keep(list)
+	for _, v := range keep {
+		if overwrites(list, v) {
+			p.Line("var %s %s", p.name(v), p.typ(v.Type))
+		} else {
+			p.Line("%s := %[1]sall[w]", p.name(v))
+		}
+	}
+	p.anew(list)
+	p.stmts(list)
+	for _, v := range keep {
+		p.Line("%sall[w] = %[1]s", p.name(v))
+	}
+	p.inLoop, p.kept = false, nil
+	body := p.Out.String()
+	p.Out.Reset()
+	p.Out.WriteString(outer)
+	p.Line("%s\n%s", p.heads[2], p.heads[1])
+	if p.used {
+		p.Line("%s:", p.next)
+	}
+	p.Line("%s", p.heads[0])
+	if strings.Contains(body, "all[w]") {
+		p.Line("w := (l2*n1+l1)*n0 + l0")
+	}
+	p.Out.WriteString(body)
+	p.Line("}\n}\n}")
+}
+
+// keep is the numbers of a work-item that a loop over work-items loads when it begins and stores
+// when it ends, since Go does not keep elements of arrays in registers: none where a jump may skip
+// the end.
+func (p *Printer) keep(list []*ir.Stmt) (keep []*ir.Variable) {
+	p.kept = map[*ir.Variable]bool{}
+	leaves := false
+	note := func(v *ir.Variable) {
+		if v.Array && v.Type.Scalar() && !p.addressed[v] && !p.kept[v] {
+			p.kept[v] = true
+			keep = append(keep, v)
+		}
+	}
+	ir.Variables(list, note)
+	ir.Walk(list, func(s *ir.Stmt) {
+		jumps := s.Kind == ir.StmtBreak || s.Kind == ir.StmtContinue
+		leaves = leaves || s.Kind == ir.StmtReturn || jumps && s.Target.Lifted
+	})
+	if leaves {
+		p.kept = nil
+		return nil
+	}
+	return keep
+}
+
+// overwrites tells whether the first of the statements that has to do with v gives it a new value.
+func overwrites(list []*ir.Stmt, v *ir.Variable) bool {
+	for _, s := range list {
+		if ir.Assigned(s) == v {
+			value := s.Y
+			if s.Kind == ir.StmtDecl {
+				value = s.X
+			}
+			return value == nil || !mentions(value, v)
+		}
+		found := false
+		ir.Walk([]*ir.Stmt{s}, func(s *ir.Stmt) {
+			found = found || s.Kind == ir.StmtDecl && s.Var == v || slices.Contains(s.Dst, v)
+			s.Exprs(func(e *ir.Expr) { found = found || mentions(e, v) })
+		})
+		if found {
+			return false
+		}
+	}
+	return false
+}
+
+func mentions(e *ir.Expr, v *ir.Variable) bool {
+	found := false
+	e.Walk(func(e *ir.Expr) { found = found || e.Op == ir.OpVar && e.Var == v })
+	return found
+}
+
+// anew declares the variables that each loop computes anew.
+func (p *Printer) anew(list []*ir.Stmt) {
+	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
+		p.Line("%s := %s", p.name(s.Var), p.bare(s.X))
+	}
+}
+
+// group prints statements of a kernel with barriers: loops over work-items, and what is lifted.
+func (p *Printer) group(list []*ir.Stmt) { ir.Stretches(list, p.items, p.lifted) }
+
+func (p *Printer) lifted(s *ir.Stmt) {
+	switch s.Kind {
+	case ir.StmtDecl, ir.StmtAssign:
+		p.stmt(s)
+	case ir.StmtBlock:
+		p.block(s, func() { p.group(s.Body) })
+	case ir.StmtIf:
+		p.at(s.Pos)
+		p.Line("if %s {", p.bare(s.X))
+		p.group(s.Body)
+		if len(s.Else) > 0 {
+			p.Line("} else {")
+			p.group(s.Else)
+		}
+		p.Line("}")
+	case ir.StmtLoop:
+		p.liftedLoop(s)
+	case ir.StmtBarrier:
+		p.meeting(s)
+	case ir.StmtReturn:
+		p.Line("continue groups")
+	case ir.StmtBreak:
+		p.Line("break %s", p.label(s.Target))
+	case ir.StmtContinue:
+		p.Line("break %s_body", p.label(s.Target))
+	}
+}
+
+// meeting prints what a group agrees on: each work-item adds its part to one variable of the group,
+// or the first gives it.
+func (p *Printer) meeting(s *ir.Stmt) {
+	if s.Var == nil {
+		return
+	}
+	p.at(s.Pos)
+	p.Line("var %s %s", p.name(s.Var), p.typ(s.Var.Type))
+	if !p.reads[s.Var] {
+		p.Line("_ = %s", p.name(s.Var))
+	}
+	yes := &ir.Expr{Op: ir.OpConst, Type: s.Var.Type, Value: constant.MakeBool(true)}
+	set := &ir.Stmt{Kind: ir.StmtAssign, Pos: s.Pos, X: ir.VarExpr(s.Var, s.Pos), Y: s.X}
+	if s.Meeting.Name == "Any" {
+		set.Y = yes
+		p.items([]*ir.Stmt{{Kind: ir.StmtIf, Pos: s.Pos, X: s.X, Body: []*ir.Stmt{set}}})
+		return
+	}
+	heads := p.heads
+	for d := range p.heads {
+		p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < 1; l%[1]d++ {", d)
+	}
+	p.items([]*ir.Stmt{set})
+	p.heads = heads
+}
+
+// liftedLoop prints a loop that holds a barrier. A continue leaves a block around its body.
+func (p *Printer) liftedLoop(s *ir.Stmt) {
+	var breaks, continues bool
+	ir.Walk(s.Body, func(x *ir.Stmt) {
+		breaks = breaks || x.Kind == ir.StmtBreak && x.Target == s && x.Lifted
+		continues = continues || x.Kind == ir.StmtContinue && x.Target == s && x.Lifted
+	})
+	if breaks {
+		p.Line("%s:", p.label(s))
+	}
+	p.at(s.Pos)
+	if s.X != nil {
+		p.Line("for %s {", p.bare(s.X))
+	} else {
+		p.Line("for {")
+	}
+	if continues {
+		p.Line("%s_body:\nswitch {\ndefault:", p.label(s))
+	}
+	p.group(s.Body)
+	if continues {
+		p.Line("}")
+	}
+	p.group(s.Post)
+	p.Line("}")
+}

@@ -1,0 +1,203 @@
+package ir
+
+import (
+	"go/token"
+	"slices"
+)
+
+// Without barriers the cpu device may take the work-items of a kernel in any order, and several
+// groups at once. Two things that many kernels have go over into its loops over work-items: a
+// condition that keeps those beyond an edge out, and a loop in steps of the whole grid, which would
+// take each work-item through all memory.
+
+// Edges takes them off a kernel.
+type Edges struct {
+	Kernel   *Kernel
+	Splitter *Splitter
+	Values   map[*Variable]*Expr // of variables declared before, which may change later
+	Ends     [3][]*Expr          // Global(d) stays below these
+	Strides  []int               // d of the loops in steps of GlobalSize(d), from the outer to the inner
+}
+
+// Cut is list without them, as far as what comes before has no effect beside its variables.
+func (g *Edges) Cut(list []*Stmt) []*Stmt {
+	for i, s := range list {
+		before, last := slices.Clip(list[:i]), i == len(list)-1
+		rest := *s
+		switch {
+		case s.Kind == StmtDecl && (s.X == nil || plain(s.X)):
+			g.Values[s.Var] = s.X
+			continue
+		case s.Kind == StmtBlock && last && !Targeted(s):
+			rest.Body = g.Cut(s.Body)
+			return append(before, &rest)
+		case s.Kind == StmtIf && last && len(s.Else) == 0:
+			if rest.X = g.take(s.X, token.LAND, token.LSS, token.GTR); rest.X == nil {
+				rest.Kind, rest.Body = StmtBlock, g.Cut(s.Body)
+			}
+			return append(before, &rest)
+		case s.Kind == StmtIf && len(s.Else) == 0 && len(s.Body) == 1 && s.Body[0].Kind == StmtReturn:
+			if rest.X = g.take(s.X, token.LOR, token.GEQ, token.LEQ); rest.X == nil {
+				return append(before, g.Cut(list[i+1:])...)
+			}
+			return append(append(before, &rest), list[i+1:]...)
+		case s.Kind == StmtLoop && last && g.stride(s):
+			return append(before, &Stmt{Kind: StmtBlock, Pos: s.Pos, Body: g.Cut(s.Body)})
+		}
+		return list
+	}
+	return list
+}
+
+// take is what remains of e, a chain of conditions, without those at its beginning that compare a
+// Global with something shared: nil where nothing does. tok is the operator where Global comes
+// first, swapped where it comes second.
+func (g *Edges) take(e *Expr, chain, tok, swapped token.Token) *Expr {
+	if e.Op == OpBinary && e.Token == chain {
+		x := g.take(e.X, chain, tok, swapped)
+		if x == nil {
+			return g.take(e.Y, chain, tok, swapped)
+		}
+		rest := *e
+		rest.X = x
+		return &rest
+	}
+	x, y := compared(e, tok, swapped)
+	if x = g.value(x); x != nil && x.Op == OpItem && x.Name == "Global" {
+		if end := g.shared(y); end != nil {
+			g.Ends[x.N] = append(g.Ends[x.N], end)
+			return nil
+		}
+	}
+	return e
+}
+
+// compared is the operands of e, the other way round where its operator is swapped.
+func compared(e *Expr, tok, swapped token.Token) (x, y *Expr) {
+	switch {
+	case e.Op != OpBinary:
+	case e.Token == tok:
+		return e.X, e.Y
+	case e.Token == swapped:
+		return e.Y, e.X
+	}
+	return nil, nil
+}
+
+// stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), and one turn of it has
+// nothing to do with the others.
+func (g *Edges) stride(s *Stmt) bool {
+	if s.X == nil || len(s.Post) != 1 || Aimed(s) || len(LocalsOf(g.Kernel.Body)) > 0 {
+		return false
+	}
+	v, step := Assigned(s.Post[0]), s.Post[0].Y
+	if v == nil || g.Splitter.assigns[v] != 1 || step.Op != OpBinary || step.Token != token.ADD ||
+		step.X.Op != OpVar || step.X.Var != v {
+		return false
+	}
+	start, step := g.value(g.Values[v]), g.value(step.Y)
+	x, end := compared(s.X, token.LSS, token.GTR)
+	if start == nil || start.Op != OpItem || start.Name != "Global" || step == nil || step.Op != OpItem ||
+		step.Name != "GlobalSize" || step.N != start.N || x == nil || x.Op != OpVar || x.Var != v {
+		return false
+	}
+	if end = g.shared(end); end == nil || len(g.Ends[start.N]) > 0 || !g.alone(s.Body, v, start.N) {
+		return false
+	}
+	g.Strides, g.Ends[start.N] = append(g.Strides, start.N), []*Expr{end}
+	return true
+}
+
+// alone tells whether a turn of a loop leaves the work-item's variables as they were, does not
+// return, and knows its place in dimension d from v alone.
+func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
+	ok, own := true, map[*Variable]bool{}
+	Walk(body, func(s *Stmt) {
+		if s.Kind == StmtDecl {
+			own[s.Var] = true
+		}
+	})
+	change := func(v *Variable) { ok = ok && (v == nil || own[v]) }
+	Walk(body, func(s *Stmt) {
+		switch s.Kind {
+		case StmtReturn:
+			ok = false
+		case StmtAssign:
+			change(RootVariable(s.X))
+		}
+		for _, v := range s.Dst {
+			change(v)
+		}
+		s.Exprs(func(e *Expr) {
+			e.Walk(func(e *Expr) {
+				switch {
+				case e.Op == OpAddr:
+					change(RootVariable(e.X))
+				case e.Op != OpVar || e.Var != v:
+					ok = ok && !g.knows(e, d)
+				}
+			})
+		})
+	})
+	return ok
+}
+
+// knows tells whether e is the place of the work-item in dimension d, or a variable made of it.
+func (g *Edges) knows(e *Expr, d int) bool {
+	found := e.Op == OpItem && e.N == d && (e.Name == "Global" || e.Name == "Local")
+	if e.Op == OpVar {
+		g.Values[e.Var].Walk(func(e *Expr) { found = found || g.knows(e, d) })
+	}
+	return found
+}
+
+// value is e, or what a variable stands for that never changes.
+func (g *Edges) value(e *Expr) *Expr {
+	for e != nil && e.Op == OpVar && g.Values[e.Var] != nil && g.Splitter.assigns[e.Var] == 0 {
+		e = g.Values[e.Var]
+	}
+	return e
+}
+
+// shared is integer e in terms of what all work-items of a launch have: nil if it is not the same
+// for them.
+func (g *Edges) shared(e *Expr) *Expr {
+	switch e = g.value(e); e.Op {
+	case OpConst:
+		return e
+	case OpVar:
+		if slices.Contains(g.Kernel.Params, e.Var) && g.Splitter.assigns[e.Var] == 0 {
+			return e
+		}
+	case OpItem:
+		if e.Name == "GlobalSize" || e.Name == "LocalSize" || e.Name == "Groups" {
+			return e
+		}
+	case OpField, OpLen, OpConvert, OpBinary:
+		same := *e
+		ok := e.Type.Integer() && (e.Op != OpConvert || e.X.Type.Integer())
+		for _, x := range []**Expr{&same.X, &same.Y} {
+			if *x != nil {
+				*x = g.shared(*x)
+				ok = ok && *x != nil
+			}
+		}
+		if ok {
+			return &same
+		}
+	}
+	return nil
+}
+
+// plain tells whether e cannot panic and has no effect.
+func plain(e *Expr) bool {
+	ok := true
+	e.Walk(func(e *Expr) {
+		switch e.Op {
+		case OpConst, OpZero, OpVar, OpBinary, OpUnary, OpConvert, OpField, OpLen, OpItem:
+		default:
+			ok = false
+		}
+	})
+	return ok
+}

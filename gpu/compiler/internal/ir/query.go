@@ -1,0 +1,170 @@
+package ir
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"maps"
+	"slices"
+)
+
+// Questions about the tree that several passes and printers ask.
+
+// Space is the memory that a place is in.
+func (e *Expr) Space() Space {
+	switch e.Op {
+	case OpVar:
+		switch {
+		case e.Var.Local:
+			return SpaceLocal
+		case e.Var.Table != nil:
+			return SpaceConstant
+		}
+	case OpIndex:
+		if e.X.Type.Kind == KindSlice {
+			return e.X.Type.Space
+		}
+		return e.X.Space()
+	case OpField:
+		return e.X.Space()
+	case OpDeref:
+		return e.X.Type.Space
+	}
+	return SpacePrivate
+}
+
+// Place tells whether e is something that can be assigned to.
+func (e *Expr) Place() bool {
+	switch e.Op {
+	case OpVar:
+		return e.Var.Table == nil
+	case OpDeref:
+		return true
+	case OpIndex:
+		return e.X.Type.Kind == KindSlice || e.X.Place()
+	case OpField:
+		return e.X.Place()
+	}
+	return false
+}
+
+// VarExpr is what v holds.
+func VarExpr(v *Variable, pos token.Pos) *Expr {
+	return &Expr{Op: OpVar, Type: v.Type, Var: v, Pos: pos}
+}
+
+// Shared tells whether a place is reached through a pointer or slice.
+func Shared(e *Expr) bool {
+	switch e.Op {
+	case OpDeref:
+		return true
+	case OpIndex:
+		return e.X.Type.Kind == KindSlice || Shared(e.X)
+	case OpField:
+		return Shared(e.X)
+	}
+	return false
+}
+
+// Not is !x.
+func Not(x *Expr) *Expr {
+	if x.Op == OpUnary && x.Token == token.NOT {
+		return x.X
+	}
+	return &Expr{Op: OpUnary, Type: x.Type, Pos: x.Pos, Token: token.NOT, X: x}
+}
+
+// TrimExit leaves out a break at the end of a block.
+func TrimExit(b *Stmt) {
+	if n := len(b.Body); n > 0 && b.Body[n-1].Kind == StmtBreak && b.Body[n-1].Target == b {
+		b.Body = b.Body[:n-1]
+	}
+}
+
+// LocalsOf is the memory that the group shares, in the order of use.
+func LocalsOf(list []*Stmt) (found []*Variable) {
+	look := func(e *Expr) {
+		e.Walk(func(e *Expr) {
+			if e.Op == OpVar && e.Var.Local && !slices.Contains(found, e.Var) {
+				found = append(found, e.Var)
+			}
+		})
+	}
+	Walk(list, func(s *Stmt) { s.Exprs(look) })
+	return found
+}
+
+// InArray tells whether e is an element of an array with a constant index that it has.
+func InArray(e *Expr) bool {
+	if e.X.Type.Kind != KindArray || e.Y.Op != OpConst {
+		return false
+	}
+	n, exact := constant.Int64Val(constant.ToInt(e.Y.Value))
+	return exact && 0 <= n && n < e.X.Type.Len
+}
+
+// FieldName is the name of field i in both languages.
+func FieldName(t *Type, i int) string {
+	name := t.Fields[i].Name
+	if c := CName(name); c != name || name == "_" {
+		return fmt.Sprintf("%s_%d", c, i)
+	}
+	return name + "_"
+}
+
+// Targeted tells whether a break leaves s.
+func Targeted(s *Stmt) bool {
+	found := false
+	Walk(s.Body, func(x *Stmt) { found = found || x.Kind == StmtBreak && x.Target == s && (x.Lifted || !s.Lifted) })
+	return found
+}
+
+// Aimed tells whether a jump of any kind names loop s.
+func Aimed(s *Stmt) bool {
+	found := false
+	Walk(s.Body, func(x *Stmt) { found = found || (x.Kind == StmtBreak || x.Kind == StmtContinue) && x.Target == s })
+	return found
+}
+
+// ReadsOf is the variables whose values list uses, beside those in the declarations that are
+// skipped.
+func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
+	m := map[*Variable]bool{}
+	look := func(e *Expr) {
+		e.Walk(func(e *Expr) {
+			if e.Op == OpVar {
+				m[e.Var] = true
+			}
+		})
+	}
+	Walk(list, func(s *Stmt) {
+		if s.Kind == StmtDecl && skip[s.Var] != nil {
+			return
+		}
+		s.Exprs(func(e *Expr) {
+			if s.Kind != StmtAssign || e != s.X || e.Op != OpVar {
+				look(e)
+			}
+		})
+	})
+	return m
+}
+
+// UsesItem tells whether list has a method of the item in dimension d.
+func UsesItem(list []*Stmt, name string, d int) bool {
+	found := false
+	Walk(list, func(s *Stmt) {
+		s.Exprs(func(e *Expr) {
+			e.Walk(func(e *Expr) { found = found || e.Op == OpItem && e.Name == name && e.N == d })
+		})
+	})
+	return found
+}
+
+// LocalSize is how many bytes of local memory a group of n takes.
+func LocalSize(n *Kernel) (size int64) {
+	for _, v := range slices.Concat(LocalsOf(n.Body), slices.Collect(maps.Values(n.Meeting))) {
+		size += v.Type.Size
+	}
+	return size
+}

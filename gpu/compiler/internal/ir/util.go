@@ -1,0 +1,40 @@
+package ir
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Exported is a name with an upper-case letter first.
+func Exported(name string) string {
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[n:]
+}
+
+// Closes is where the parenthesis that s starts with closes.
+func Closes(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// BitFunctions is the names that package math/bits has for operations of the tree.
+var BitFunctions = map[string]string{
+	"popcount": "OnesCount", "clz": "LeadingZeros", "ctz": "TrailingZeros", "len": "Len", "reverse": "Reverse",
+	"reversebytes": "ReverseBytes",
+}
+
+// The beginning of the paths of Tandem's packages, and the path of package gpu.
+const (
+	ModulePath = "github.com/tandem-gpu/tandem/"
+	GPUPath    = ModulePath + "gpu"
+)
