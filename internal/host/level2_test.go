@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -41,7 +42,11 @@ var vectorSizes = []struct{ m, n int }{
 func testLevel2[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	list := inputs[T]()
-	for i, size := range vectorSizes {
+	sizes := slices.Clone(vectorSizes)
+	for m := 1; m <= 36; m++ { // all that may be left of rows, lines and registers
+		sizes = append(sizes, struct{ m, n int }{m, 7*m%37 + 1})
+	}
+	for i, size := range sizes {
 		if size.m*size.n > 20000 && isShort() {
 			continue
 		}
