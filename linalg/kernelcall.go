@@ -23,6 +23,7 @@ type KernelCall struct {
 	grid   backend.Grid
 	list   *argList
 	host   launch
+	some   *backend.Buffer // of an array among the arguments
 	err    error
 }
 
@@ -133,7 +134,11 @@ func operandOf[T any, A KernelArg[T]](c *KernelCall, n int, name string, x A) (o
 	case *Array[T]:
 		if _, err = x.launchArg(c.s); err == nil {
 			o = kernelOperand{x.buf, x.off, x.rows, x.cols, x.stride}
+			c.some = x.buf
 		}
+	}
+	if err == nil && len(mem) == 0 && o.buf == nil {
+		o.buf = c.some // no elements need no memory of their own
 	}
 	if err == nil && o.buf == nil {
 		var arg backend.Arg

@@ -25,68 +25,119 @@ const (
 // Words is the words of a partial sum in memory: those of its number, and the set of what is none.
 const Words = 137
 
-// Along adds up along rows of x: each output the terms of height rows of cols elements, in as many
-// parts as there are groups in x. Word k of part p of output o is element (p*Words+k)*outputs+o of
-// parts. Where shift has elements, one for each output, it is subtracted from the factors of
-// products; of numbers the bits in mask are taken, all of them, or all but the sign.
+// Along adds up along rows of x: each output the terms of height rows of cols elements. Where parts
+// has elements, the words of the groups in x are parts of the sum: word k of part p of output o is
+// element (p*Words+k)*outputs+o. Else there is one group in x, which makes the elements of c as
+// Round does, in the same launch; nearly all come from integers of 128 bits. Where shift has
+// elements, one for each output, it is subtracted from the factors of products; of numbers the bits
+// in mask are taken, all of them, or all but the sign.
 //
-//tandem:kernel float32,float32,int32,single,one float64,float64,int64,double,one
-//tandem:kernel float32,float64,int64,double,pair float64,float64,int64,double,two
-func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,
-	x, y gpu.Matrix[S], shift []S, outputs, height, cols, turns int, mask I,
+//tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
+//tandem:kernel float32,float64,int64,double,pair,single float64,float64,int64,double,two,double
+func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,
+	c, x, y gpu.Matrix[S], parts []int64, shift []S, outputs, height, cols, turns int, over uint64, root bool, mask I,
 ) {
 	his, los := gpu.Local[[Lanes]I](it), gpu.Local[[Lanes]I](it)
-	sums := gpu.Local[[Lanes]int64](it)
-	words := gpu.Local[[Words]int64](it)
+	sums, words := gpu.Local[[Lanes]int64](it), gpu.Local[[Words]int64](it)
+	all := gpu.Local[[4 * Lanes]int64](it)
+	l, n, top := it.Local(0), it.LocalSize(0), firstTop(f)
+	for o := it.Group(1); o < outputs; o += it.Groups(1) {
+		b := block[S, I]{x: x, y: y, step: n, mask: mask}
+		if len(shift) != 0 {
+			b.shift = shift[o]
+		}
+		t := addAll(it, f, p, b, o*height, height, cols, turns, top, his[:], los[:], sums[:], words[:])
+		top = t.top
+		if gpu.Uniform(it, len(parts) == 0 && !t.dirty && !p.product() && height*cols <= maxShort) {
+			for k := range 4 {
+				all[4*l+k] = t.sums.part(k)
+			}
+			it.Barrier()
+			z := gpu.Uniform(it, rounded(r, valueOf(f, all[:4*n], top), 0, over, root))
+			if l == 0 {
+				c.Set(o, 0, z)
+			}
+			continue
+		}
+		collectDigits(it, f, p, t, sums[:], words[:])
+		it.Barrier()
+		if len(parts) == 0 && l == 0 {
+			v := superacc.Top(words[:], superacc.Place{Step: 1, N: f.words()}, f.bottom())
+			c.Set(o, 0, rounded(r, v, words[Words-1], over, root))
+		}
+		for k := l; k < Words && len(parts) != 0; k += n {
+			parts[(it.Group(0)*Words+k)*outputs+o] = words[k]
+		}
+		it.Barrier()
+	}
+}
+
+// maxShort is how many terms a short has room for.
+const maxShort = 1 << 20
+
+// valueOf is the sum of the halves of all work-items, four integers each, as part has them.
+func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, all []int64, top int) superacc.Value {
+	t := halves{}
+	for k := 0; k < len(all); k += 4 {
+		t.lower.a += all[k]
+		t.upper.a += all[k+1]
+		t.lower.b += all[k+2]
+		t.upper.b += all[k+3]
+	}
+	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(f.precision()-1, 0)
+	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
+	return a.and(b).value(unit(f, top) + 1 - f.precision())
+}
+
+// addAll adds up what a group has of one output: of the blocks of height rows from row first on.
+// top is the guess for a block: the exponent that fits the one before.
+func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
+	first, height, cols, turns, top int, his, los []I, sums, words []int64,
+) tally {
 	l, n := it.Local(0), it.LocalSize(0)
 	width := min(cols, n*turns)                  // of a block
 	rows := max(1, turns/max(1, (width+n-1)/n))  // of a block
 	across := (cols + width - 1) / max(1, width) // blocks beside each other
 	blocks := across * ((height + rows - 1) / rows)
-	for o := it.Group(1); o < outputs; o += it.Groups(1) {
-		for k := l; k < Words; k += n {
-			words[k] = 0
-		}
-		b := block[S, I]{x: x, y: y, step: n, mask: mask}
-		if len(shift) != 0 {
-			b.shift = shift[o]
-		}
-		top := 0     // the guess for a block is the exponent that fits the one before
-		var t halves // of blocks that are not in the words yet
-		// The last turn has no numbers.
-		for k := it.Group(0); k < blocks+it.Groups(0); k += it.Groups(0) {
-			b.i0, b.j0 = o*height+k/across*rows, k%across*width
-			b.i1, b.j1 = max(b.i0, min(b.i0+rows, (o+1)*height)), min(b.j0+width, cols)
-			for again := true; again; {
-				w, d := add(f, p, b, l, top)
-				his[l], los[l] = w.hi, w.lo
+	t := tally{top: top}
+	for k := it.Group(0); k < blocks; k += it.Groups(0) {
+		b.i0, b.j0 = first+k/across*rows, k%across*width
+		b.i1, b.j1 = min(b.i0+rows, first+height), min(b.j0+width, cols)
+		for again := true; again; {
+			w, d := add(f, p, b, l, t.top)
+			his[l], los[l] = w.hi, w.lo
+			it.Barrier()
+			for k := range n {
+				w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
+			}
+			again = false
+			if gpu.Uniform(it, fits(f, p, w, t.top)) {
+				t.blocks, t.sums = t.blocks+1, t.sums.with(int64(d.a), int64(d.b), int64(d.c))
 				it.Barrier()
-				for k := range n {
-					w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
+			} else {
+				next := gpu.Uniform(it, topOf(f, w))
+				again = gpu.Uniform(it, fits(f, p, w, next))
+				if gpu.Uniform(it, t.blocks > 0 || !again) {
+					collectDigits(it, f, p, t, sums, words)
+					t = tally{dirty: true}
 				}
-				fit := gpu.Uniform(it, fits(f, p, w, top))
-				if gpu.Uniform(it, !fit || k >= blocks) {
-					collectDigits(it, f, p, t, top, sums[:], words[:])
-					t = halves{}
-				}
-				again = false
-				if fit {
-					t = t.with(int64(d.a), int64(d.b), int64(d.c))
-					it.Barrier()
-				} else {
-					top = gpu.Uniform(it, topOf(f, w))
-					again = gpu.Uniform(it, fits(f, p, w, top))
-					if !again {
-						addWide(it, f, p, b, his[:], los[:], sums[:], words[:])
-					}
+				t.top = next
+				if !again {
+					addWide(it, f, p, b, his, los, sums, words)
 				}
 			}
 		}
-		it.Barrier()
-		for k := l; k < Words; k += n {
-			parts[(it.Group(0)*Words+k)*outputs+o] = words[k]
-		}
 	}
+	return t
+}
+
+// A tally is what has been added up for an output: what all work-items have of some blocks, to
+// which the exponent top fits, and the words, which have been written to where it is dirty.
+type tally struct {
+	sums   halves
+	blocks int
+	top    int
+	dirty  bool
 }
 
 // A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.
@@ -159,6 +210,7 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 			}
 		}
 	}
+	it.Barrier() // sums may still be read
 	his[l], los[l], sums[l] = I(most), I(least), special
 	it.Barrier()
 	for k := range b.step {
@@ -180,13 +232,19 @@ func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](i
 	}
 }
 
-// collectDigits adds the sums of blocks that all work-items of the group have to the words.
-func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,
-	t halves, top int, sums, words []int64,
+// collectDigits adds the sums of blocks that all work-items of the group have to the words, which
+// nobody may have written to.
+func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,
+	sums, words []int64,
 ) {
-	at := unit(f, top) - f.bottom()
+	if !t.dirty {
+		for k := it.Local(0); k < Words; k += it.LocalSize(0) {
+			words[k] = 0
+		}
+	}
+	at := unit(f, t.top) - f.bottom()
 	for k := range 2 * p.digits() {
-		collect(it, sums, words, t.part(k), at+t.up(f.precision(), k))
+		collect(it, sums, words, t.sums.part(k), at+t.sums.up(f.precision(), k))
 	}
 }
 

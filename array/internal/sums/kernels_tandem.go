@@ -43,34 +43,37 @@ var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_floa
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, Arg3 linalg.KernelArg[int64], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, parts Arg3, x Arg4, y Arg5, shift Arg6, outputs int, height int, cols int, turns int, mask I) error {
-	call := linalg.NewKernelCall(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P)), grid)
-	linalg.KernelSlice[int64](&call, "parts", parts)
+func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over uint64, root bool, mask I) error {
+	call := linalg.NewKernelCall(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+	linalg.KernelMatrix[S](&call, "c", c)
 	linalg.KernelMatrix[S](&call, "x", x)
 	linalg.KernelMatrix[S](&call, "y", y)
+	linalg.KernelSlice[int64](&call, "parts", parts)
 	linalg.KernelSlice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
 	call.Scalar(support.Arg(int64(turns)))
+	call.Scalar(support.Arg(uint64(over)))
+	call.Scalar(support.Bool(bool(root)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
 }
 
 var AlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one)}, Kernel: AlongFloat32Float32Int32SingleOneKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one)}, Kernel: AlongFloat64Float64Int64DoubleOneKernel},
-	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair)}, Kernel: AlongFloat32Float64Int64DoublePairKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AlongFloat64Float64Int64DoubleTwoKernel},
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: AlongFloat32Float32Int32SingleOneSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleOneDoubleKernel},
+	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: AlongFloat32Float64Int64DoublePairSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one", "ee6e008a760abc7b21262aeae9b2c944", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneGo, AlongFloat32Float32Int32SingleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "3e70d087b54763c7bcfdd36d9903aa33", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one", "58b9a1e4715409754415db54b0d1b0e4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneGo, AlongFloat64Float64Int64DoubleOnePlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "061f92f17270887e397ec414b69fb435", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair", "c1d629f7c4405953bde29cba138d5a0b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairGo, AlongFloat32Float64Int64DoublePairPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "efb09132dc452e42c7003115f85d0f6f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two", "d13038585a55625c1592ab157f742819", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoGo, AlongFloat64Float64Int64DoubleTwoPlain, "along.go", "../../../internal/superacc/superacc.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "985d4a2e0f03c463e73d8fe2359b0d83", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -419,13 +422,17 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "706be1fcb7e196c9089e3807ba65f8117744a38068549575bc239cb6908b82f7"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "49fdcad3186fd78f3655caa64e37dee866aa4decda76ac04ef99bcb87d225f7e"},
+	{File: "along.go", Head: "const maxShort = 1 << 20", Hash: "a5f2efc4061b867fdd7a2a7369d3d5ff2251fa45d843607290df71b68f784e80"},
+	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, all []int64, top int) superacc.Value {", Hash: "f95f0388f1344e2d7dff8ab3668606abc603c21d9e6a01aa144e31feb8a06687"},
+	{File: "along.go", Head: "func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "53d4c85e504c4d6fd14f8635046ebe0beecd9f578f3f933def4352ac6ca0cd7a"},
+	{File: "along.go", Head: "type tally struct {", Hash: "4a9dd98501a307264cab8410bf9c2fb655bc26a19b7e146f7bc31a17d55d04df"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "eff9e3cbd01fd8e7d4fd5aa6860a73ca3344cf39a1ec6894e92629c4e9b86b42"},
-	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "7937183c4bd07824578bd39cbe819f7e9a59716dec5690925ac748689567b847"},
-	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "ebc77a2e0bd72ae91ade23c943325554565b4a10deaa2eabdfb3f80016d92bae"},
+	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "0574ff5279918dfa9e46a86ab72d422efa3e45afcd672e4c9608e72429485542"},
+	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "76ae0660bca0829030f7eb84017780029b806943d1174bac759fc4426bddbbd9"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -533,6 +540,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "short.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "short.go", Head: "type short struct{ hi, lo uint64 }", Hash: "dbd4e324a2e37f2392ac4679972187a43982ad5f420d008685e554327f49ae23"},
 	{File: "short.go", Head: "func (s short) plus(t wide, base int) short {", Hash: "0d38b1a0d64fc3b107f4304afd7704353eb437af2d712b65dcef2556b6536a0a"},
+	{File: "short.go", Head: "func (s short) and(t short) short {", Hash: "a315858da4fae7305ba23db551c009fa6f3fa68d24e6cf3454c0afa386786cee"},
 	{File: "short.go", Head: "func (s short) value(base int) superacc.Value {", Hash: "39671619d196ef7d67054703137f336ec319adab6930c5736f33d874f36417c0"},
 	{File: "short.go", Head: "func shortOf(v superacc.Value, base int) short {", Hash: "6dd2ef2df56f40dea963a661ef718ef8fb1b8fbefbe310ddf3dfdef8962a30ea"},
 	{File: "short.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
@@ -560,6 +568,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
 	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "f62de8568196fb478c7e0a5810802cdbf68f711623017a9b41ee16dfdcc6aba6"},
 	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
+	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
 	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
 	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
@@ -670,6 +679,13 @@ type gpu_halves struct {
 	upper_ gpu_digits
 }
 
+type gpu_tally struct {
+	sums_   gpu_halves
+	blocks_ int64
+	top_    int64
+	dirty_  bool
+}
+
 type gpu_window struct {
 	hi_ int32
 	lo_ int32
@@ -679,6 +695,14 @@ type gpu_digits_ struct {
 	a_ int32
 	b_ int32
 	c_ int32
+}
+
+type gpu_Value struct {
+	Hi_   uint64
+	Lo_   uint64
+	Exp_  int64
+	Neg_  bool
+	Rest_ bool
 }
 
 type gpu_block_ struct {
@@ -784,14 +808,6 @@ type gpu_wide struct {
 	special_ int64
 }
 
-type gpu_Value struct {
-	Hi_   uint64
-	Lo_   uint64
-	Exp_  int64
-	Neg_  bool
-	Rest_ bool
-}
-
 func AcrossFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 one
@@ -876,7 +892,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:880
+//line kernels_tandem.go:896
 	}
 	return nil
 }
@@ -965,7 +981,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:969
+//line kernels_tandem.go:985
 	}
 	return nil
 }
@@ -1054,7 +1070,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1058
+//line kernels_tandem.go:1074
 	}
 	return nil
 }
@@ -1143,71 +1159,100 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1147
+//line kernels_tandem.go:1163
 	}
 	return nil
 }
 
-func AlongFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 one
+	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float32, int32, single, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), int(args[17].Int64()), int(args[18].Int64()), int(args[19].Int64()), int32(args[20].Int32()))
+		Along[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int32(args[27].Int32()))
 	})
 }
 
-func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AlongFloat32Float32Int32SingleOnePlain(grid, lo, hi, args)
+		return AlongFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
 	var p_ gpu_one
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:])}
-	y_.Rows_ = args[10].Int64()
-	y_.Cols_ = args[11].Int64()
-	y_.Stride_ = args[12].Int64()
-	shift_ := support.Slice[float32](args[13:])
-	outputs_ := args[16].Int64()
-	height_ := args[17].Int64()
-	cols_ := args[18].Int64()
-	turns_ := args[19].Int64()
-	mask_ := args[20].Int32()
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	parts_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	outputs_ := args[21].Int64()
+	height_ := args[22].Int64()
+	cols_ := args[23].Int64()
+	turns_ := args[24].Int64()
+	over_ := args[25].Uint64()
+	root_ := args[26].Uint32() != 0
+	mask_ := args[27].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var words_ [137]int64
 	var his_ [128]int32
 	var los_ [128]int32
 	var sums_ [128]int64
-	var b_all [1024]gpu_block
+	var words_ [137]int64
+	var all_ [512]int64
 	var top_all [1024]int64
-	var t_all [1024]gpu_halves
+	var f2_all [1024]gpu_single
+	var p2_all [1024]gpu_one
+	var b2_all [1024]gpu_block
+	var top2_all [1024]int64
+	var t_all [1024]gpu_tally
+	var t2_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
-	var f2_all [1024]gpu_single
-	var p2_all [1024]gpu_one
-	var t16_all [1024]gpu_halves
-	var top2_all [1024]int64
-	var at_all [1024]int64
-	var t17_all [1024]int64
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
 	var f3_all [1024]gpu_single
 	var p3_all [1024]gpu_one
-	var b2_all [1024]gpu_block
+	var t21_all [1024]gpu_tally
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var at_all [1024]int64
+	var t22_all [1024]int64
+	var sums4_all [1024][]int64
+	var words4_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f4_all [1024]gpu_single
+	var p4_all [1024]gpu_one
+	var b3_all [1024]gpu_block
+	var his3_all [1024][]int32
+	var los3_all [1024][]int32
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
+	var sums6_all [1024][]int64
+	var words6_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
+	var t45_all [1024]gpu_tally
+	var t47_all [1024]gpu_Value
+	var f5_all [1024]gpu_single
+	var p5_all [1024]gpu_one
+	var t49_all [1024]gpu_tally
+	var at4_all [1024]int64
+	var t50_all [1024]int64
+	var sums8_all [1024][]int64
+	var words8_all [1024][]int64
+	var v5_all [1024]int64
+	var at5_all [1024]int64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1216,55 +1261,712 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:41
+//line along.go:43
 				}
 			}
 		}
-		/*line along.go:41*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
+		/*line along.go:43*/ n_ := n0
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					w := (l2*n1+l1)*n0 + l0
+					var top_ int64
+					/*line along.go:43*/ top_ = gpu_firstTop(f_)
+					top_all[w] = top_
+				}
+			}
+		}
 		{
-			/*line along.go:46*/ o_ := g1
-			/*line along.go:46*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var top_ int64
-							l_ := l0
-							{
-								/*line along.go:47*/ k_ := l_
-								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
-									words_[k_] = int64(0)
+			/*line along.go:44*/ o_ := g1
+			/*line along.go:44*/ for o_ < outputs_ {
+			b3_body:
+				switch {
+				default:
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:45*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+								if int64(len(shift_)) != int64(0) {
+									b_.shift_ = shift_[o_]
 								}
+								/*line along.go:94*/ f2_all[w] = f_
+								/*line along.go:94*/ p2_all[w] = p_
+								/*line along.go:94*/ b2_all[w] = b_
 							}
-							/*line along.go:50*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
-							if int64(len(shift_)) != int64(0) {
-								b_all[w].shift_ = shift_[o_]
-							}
-							top_ = int64(0)
-							t_all[w] = gpu_halves{}
-							top_all[w] = top_
 						}
 					}
-				}
-				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
+					/*line along.go:95*/ first_ := o_ * height_
+					/*line along.go:95*/ height2_ := height_
+					/*line along.go:95*/ cols2_ := cols_
+					/*line along.go:95*/ turns2_ := turns_
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top2_ int64
+								top_ := top_all[w]
+								/*line along.go:95*/ top2_ = top_
+								/*line along.go:49*/ t_all[w] = gpu_tally{}
+								top2_all[w] = top2_
+								top_all[w] = top_
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:97
+								}
+							}
+						}
+						/*line along.go:97*/ n2_ := n0
+						width_ := min(cols2_, n2_*turns2_)
+						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t2_
-									/*line along.go:58*/ b_all[w].j0_ = t3_
-									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t4_
-									/*line along.go:59*/ b_all[w].j1_ = t5_
+									top2_ := top2_all[w]
+									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
+									top2_all[w] = top2_
+								}
+							}
+						}
+						{
+							/*line along.go:103*/ k_ := g0
+							/*line along.go:103*/ for k_ < blocks_ {
+								t3_ := first_ + (support.Div(k_, across_) * rows_)
+								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											/*line along.go:104*/ b2_all[w].i0_ = t3_
+											/*line along.go:104*/ b2_all[w].j0_ = t4_
+											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+											/*line along.go:105*/ b2_all[w].i1_ = t5_
+											/*line along.go:105*/ b2_all[w].j1_ = t6_
+										}
+									}
+								}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var again_ bool
+												/*line along.go:106*/ again_ = true
+												again_all[w] = again_
+											}
+										}
+									}
+									/*line along.go:106*/ for again_all[0] {
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													l2_ := l0
+													/*line along.go:107*/ var t7_ gpu_window
+													/*line along.go:107*/ var t8_ gpu_digits_
+//line along.go:107
+													t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+													/*line along.go:107*/ w_all[w] = t7_
+													/*line along.go:107*/ d_all[w] = t8_
+													t9_ := l2_
+													/*line along.go:108*/ t10_ := l2_
+													/*line along.go:108*/ t11_ := w_all[w].hi_
+													/*line along.go:108*/ t12_ := w_all[w].lo_
+													/*line along.go:108*/ his2_[t9_] = t11_
+													/*line along.go:108*/ los2_[t10_] = t12_
+												}
+											}
+										}
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													var again_ bool
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													{
+														/*line along.go:110*/ t13_ := n2_
+														/*line along.go:110*/ k2_ := int64(0)
+														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+															t14_ := gpu_window{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+															/*line along.go:111*/ w_all[w] = t14_
+														}
+													}
+													/*line along.go:113*/ again_ = false
+													again_all[w] = again_
+												}
+											}
+										}
+										/*line along.go:114*/ var t15_ bool
+										for l2 := int64(0); l2 < 1; l2++ {
+											for l1 := int64(0); l1 < 1; l1++ {
+												for l0 := int64(0); l0 < 1; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+//line along.go:114
+													t15_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+												}
+											}
+										}
+										/*line along.go:114*/ if t15_ {
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:115
+														t17_ := gpu_with(t2_all[w].sums_, int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+														/*line along.go:115*/ t2_all[w].blocks_ = t16_
+														/*line along.go:115*/ t2_all[w].sums_ = t17_
+													}
+												}
+											}
+										} else {
+											/*line along.go:118*/ var t18_ int64
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:118*/ t18_ = gpu_topOf(f2_all[w], w_all[w])
+													}
+												}
+											}
+											/*line along.go:118*/ next_ := t18_
+											var t19_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+//line along.go:119
+														t19_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], next_)
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														var again_ bool
+														/*line along.go:119*/ again_ = t19_
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ var t20_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														again_ := again_all[w]
+//line along.go:120
+														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ if t20_ {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:237*/ f3_all[w] = f2_all[w]
+															/*line along.go:237*/ p3_all[w] = p2_all[w]
+															/*line along.go:237*/ t21_all[w] = t2_all[w]
+															sums3_all[w] = sums2_
+															/*line along.go:238*/ words3_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var at_ int64
+																/*line along.go:240*/ if !t21_all[w].dirty_ {
+																	{
+																		/*line along.go:241*/ k3_ := l0
+//line along.go:241
+																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
+																			words3_all[w][k3_] = int64(0)
+																		}
+																	}
+																}
+//line along.go:245
+																at_ = gpu_unit(f3_all[w], t21_all[w].top_) - gpu_bottom(f3_all[w])
+																at_all[w] = at_
+															}
+														}
+													}
+													{
+														for l2 := int64(0); l2 < n2; l2++ {
+															for l1 := int64(0); l1 < n1; l1++ {
+																for l0 := int64(0); l0 < n0; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	var t22_ int64
+//line along.go:246
+																	t22_ = int64(2) * gpu_digits__(p3_all[w])
+																	t22_all[w] = t22_
+																}
+															}
+														}
+														/*line along.go:246*/ k4_ := int64(0)
+														/*line along.go:246*/ for k4_ < t22_all[0] {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v_ int64
+																		var at2_ int64
+																		at_ := at_all[w]
+//line along.go:253
+																		sums4_all[w] = sums3_all[w]
+//line along.go:253
+																		words4_all[w] = words3_all[w]
+//line along.go:253
+																		v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:253
+																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision(f3_all[w]), k4_)
+																		v_all[w] = v_
+																		at2_all[w] = at2_
+																		at_all[w] = at_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v_ := v_all[w]
+																			l3_ := l0
+																			/*line along.go:256*/ sums4_all[w][l3_] = v_
+																			v_all[w] = v_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at2_ := at2_all[w]
+																			l3_ := l0
+																			/*line along.go:258*/ lower_ := int64(0)
+																			/*line along.go:258*/ upper_ := int64(0)
+																			{
+																				/*line along.go:259*/ t23_ := n0
+																				/*line along.go:259*/ k5_ := int64(0)
+//line along.go:259
+																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
+																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local_ := gpu_Place{Step_: int64(1)}
+																			if l3_ < int64(4) {
+																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
+																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+																			}
+																			at2_all[w] = at2_
+																		}
+																	}
+																}
+															}
+															/*line along.go:246*/ k4_ = k4_ + int64(1)
+														}
+													}
+												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
+															/*line along.go:122*/ t2_all[w] = t24_
+														}
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:124*/ t2_all[w].top_ = next_
+													}
+												}
+											}
+											/*line along.go:125*/ if !again_all[0] {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															his2_ := his_[:int64(128)]
+															los2_ := los_[:int64(128)]
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:198*/ f4_all[w] = f2_all[w]
+															/*line along.go:198*/ p4_all[w] = p2_all[w]
+															/*line along.go:198*/ b3_all[w] = b2_all[w]
+															his3_all[w] = his2_
+															/*line along.go:199*/ los3_all[w] = los2_
+															/*line along.go:199*/ sums5_all[w] = sums2_
+															/*line along.go:199*/ words5_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var least_ int64
+																var most_ int64
+																var special_ int64
+																l4_ := l0
+																/*line along.go:202*/ least_ = int64(1048576)
+																/*line along.go:202*/ most_ = int64(-1048576)
+																/*line along.go:202*/ special_ = int64(0)
+																{
+																	/*line along.go:203*/ i_ := b3_all[w].i0_
+//line along.go:203
+																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+																		{
+//line along.go:204
+																			j_ := b3_all[w].j0_ + l4_
+//line along.go:204
+																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+																				var t25_ float32
+																				/*line along.go:205*/ var t26_ float32
+//line along.go:205
+																				t25_, t26_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+																				/*line along.go:205*/ u_ := t25_
+																				/*line along.go:205*/ v2_ := t26_
+																				t27_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
+																				special_ = special_ | t27_.special_
+																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+																					t28_ := min(least_, t27_.exp_)
+//line along.go:209
+																					t29_ := max(most_, t27_.exp_+gpu_size(f4_all[w], p4_all[w]))
+																					/*line along.go:209*/ least_ = t28_
+																					/*line along.go:209*/ most_ = t29_
+																				}
+																			}
+																		}
+																	}
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																least_ := least_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																/*line along.go:214*/ t30_ := l4_
+																/*line along.go:214*/ t31_ := l4_
+																/*line along.go:214*/ t32_ := l4_
+																/*line along.go:214*/ t33_ := int32(most_)
+																/*line along.go:214*/ t34_ := int32(least_)
+																/*line along.go:214*/ t35_ := special_
+																/*line along.go:214*/ his3_all[w][t30_] = t33_
+																/*line along.go:214*/ los3_all[w][t31_] = t34_
+																/*line along.go:214*/ sums5_all[w][t32_] = t35_
+																most_all[w] = most_
+																least_all[w] = least_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																least_ := least_all[w]
+																most_ := most_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																{
+																	/*line along.go:216*/ t36_ := b3_all[w].step_
+																	/*line along.go:216*/ k6_ := int64(0)
+//line along.go:216
+																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
+																		t37_ := min(least_, int64(los3_all[w][k6_]))
+//line along.go:217
+																		t38_ := max(most_, int64(his3_all[w][k6_]))
+//line along.go:217
+																		t39_ := special_ | sums5_all[w][k6_]
+																		/*line along.go:217*/ least_ = t37_
+																		/*line along.go:217*/ most_ = t38_
+																		/*line along.go:217*/ special_ = t39_
+																	}
+																}
+																/*line along.go:219*/ if l4_ == int64(0) {
+																	words5_all[w][136] = words5_all[w][136] | special_
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													/*line along.go:222*/ var t40_ int64
+													for l2 := int64(0); l2 < 1; l2++ {
+														for l1 := int64(0); l1 < 1; l1++ {
+															for l0 := int64(0); l0 < 1; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																/*line along.go:222*/ t40_ = most_
+																most_all[w] = most_
+															}
+														}
+													}
+													/*line along.go:222*/ end_ := t40_
+													{
+														/*line along.go:223*/ var t41_ int64
+														for l2 := int64(0); l2 < 1; l2++ {
+															for l1 := int64(0); l1 < 1; l1++ {
+																for l0 := int64(0); l0 < 1; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	least_ := least_all[w]
+																	/*line along.go:223*/ t41_ = least_
+																	least_all[w] = least_
+																}
+															}
+														}
+														/*line along.go:223*/ base_ := t41_
+														/*line along.go:223*/ for base_ < end_ {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v4_ int64
+																		var at3_ int64
+																		l4_ := l0
+																		/*line along.go:224*/ s_ := int64(0)
+																		{
+																			/*line along.go:225*/ i2_ := b3_all[w].i0_
+//line along.go:225
+																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+																				{
+//line along.go:226
+																					j2_ := b3_all[w].j0_ + l4_
+//line along.go:226
+																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+																						var t42_ float32
+//line along.go:227
+																						var t43_ float32
+//line along.go:227
+																						t42_, t43_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+//line along.go:227
+																						u2_ := t42_
+//line along.go:227
+																						v3_ := t43_
+																						s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+																					}
+																				}
+																			}
+																		}
+//line along.go:253
+																		sums6_all[w] = sums5_all[w]
+//line along.go:253
+																		words6_all[w] = words5_all[w]
+																		/*line along.go:253*/ v4_ = s_
+//line along.go:253
+																		at3_ = base_ - gpu_bottom(f4_all[w])
+																		v4_all[w] = v4_
+																		at3_all[w] = at3_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v4_ := v4_all[w]
+																			l5_ := l0
+//line along.go:256
+																			sums6_all[w][l5_] = v4_
+																			v4_all[w] = v4_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at3_ := at3_all[w]
+																			l5_ := l0
+																			/*line along.go:258*/ lower2_ := int64(0)
+																			/*line along.go:258*/ upper2_ := int64(0)
+																			{
+																				/*line along.go:259*/ t44_ := n0
+																				/*line along.go:259*/ k7_ := int64(0)
+//line along.go:259
+																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
+																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local2_ := gpu_Place{Step_: int64(1)}
+																			if l5_ < int64(4) {
+																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
+																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+																			}
+																			at3_all[w] = at3_
+																		}
+																	}
+																}
+															}
+															/*line along.go:223*/ base_ = base_ + int64(48)
+														}
+													}
+												}
+											}
+										}
+									}
+								}
+								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:131*/ t_all[w] = t2_all[w]
+								}
+							}
+						}
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top_ int64
+								/*line along.go:49*/ t45_all[w] = t_all[w]
+								top_ = t45_all[w].top_
+								top_all[w] = top_
+							}
+						}
+					}
+					/*line along.go:51*/ var t46_ bool
+					for l2 := int64(0); l2 < 1; l2++ {
+						for l1 := int64(0); l1 < 1; l1++ {
+							for l0 := int64(0); l0 < 1; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+//line along.go:51
+								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+							}
+						}
+					}
+					/*line along.go:51*/ if t46_ {
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									l_ := l0
+									{
+										/*line along.go:52*/ k8_ := int64(0)
+										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
+											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+										}
+									}
+								}
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									top_ := top_all[w]
+									/*line along.go:56*/ t47_all[w] = gpu_valueOf(f_, all_[:int64(4)*n_], top_)
+									top_all[w] = top_
+								}
+							}
+						}
+						/*line along.go:56*/ var t48_ float32
+						for l2 := int64(0); l2 < 1; l2++ {
+							for l1 := int64(0); l1 < 1; l1++ {
+								for l0 := int64(0); l0 < 1; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:56*/ t48_ = gpu_rounded(r_, t47_all[w], int64(0), over_, root_)
+								}
+							}
+						}
+						/*line along.go:56*/ z_ := t48_
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									l_ := l0
+									/*line along.go:57*/ if l_ == int64(0) {
+										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+									}
+								}
+							}
+						}
+						break b3_body
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:237*/ f5_all[w] = f_
+								/*line along.go:237*/ p5_all[w] = p_
+								/*line along.go:237*/ t49_all[w] = t45_all[w]
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									var at4_ int64
+									words7_ := words_[:int64(137)]
+									/*line along.go:240*/ if !t49_all[w].dirty_ {
+										{
+											/*line along.go:241*/ k9_ := l0
+											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
+												words7_[k9_] = int64(0)
+											}
+										}
+									}
+//line along.go:245
+									at4_ = gpu_unit(f5_all[w], t49_all[w].top_) - gpu_bottom(f5_all[w])
+									at4_all[w] = at4_
 								}
 							}
 						}
@@ -1273,562 +1975,201 @@ func AlongFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []b
 								for l1 := int64(0); l1 < n1; l1++ {
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
-										var again_ bool
-										/*line along.go:60*/ again_ = true
-										again_all[w] = again_
+										var t50_ int64
+										/*line along.go:246*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
+										t50_all[w] = t50_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:246*/ k10_ := int64(0)
+							/*line along.go:246*/ for k10_ < t50_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											l_ := l0
-											/*line along.go:61*/ var t6_ gpu_window
-											/*line along.go:61*/ var t7_ gpu_digits_
-											/*line along.go:61*/ t6_, t7_ = gpu_add(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t6_
-											/*line along.go:61*/ d_all[w] = t7_
-											t8_ := l_
-											/*line along.go:62*/ t9_ := l_
-											/*line along.go:62*/ t10_ := w_all[w].hi_
-											/*line along.go:62*/ t11_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t8_] = t10_
-											/*line along.go:62*/ los_[t9_] = t11_
-											top_all[w] = top_
+											var v5_ int64
+											var at5_ int64
+											at4_ := at4_all[w]
+											sums7_ := sums_[:int64(128)]
+											words7_ := words_[:int64(137)]
+											/*line along.go:253*/ sums8_all[w] = sums7_
+											/*line along.go:253*/ words8_all[w] = words7_
+											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+//line along.go:253
+											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision(f5_all[w]), k10_)
+											v5_all[w] = v5_
+											at5_all[w] = at5_
+											at4_all[w] = at4_
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											{
-												/*line along.go:64*/ t12_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
-													t13_ := gpu_window{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t13_
-												}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
 											}
 										}
 									}
-								}
-								/*line along.go:67*/ var t14_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											/*line along.go:67*/ t14_ = gpu_fits(f_, p_, w_all[w], top_)
-											top_all[w] = top_
-										}
-									}
-								}
-								/*line along.go:67*/ fit_ := t14_
-								var t15_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
-										}
-									}
-								}
-								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var top2_ int64
-												top_ := top_all[w]
-												/*line along.go:184*/ f2_all[w] = f_
-												/*line along.go:184*/ p2_all[w] = p_
-												t16_all[w] = t_all[w]
-												/*line along.go:185*/ top2_ = top_
-												/*line along.go:185*/ top2_all[w] = top2_
-												top_all[w] = top_
+												v5_ := v5_all[w]
+												l6_ := l0
+												/*line along.go:256*/ sums8_all[w][l6_] = v5_
+												v5_all[w] = v5_
 											}
 										}
 									}
-									{
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var at_ int64
-													top2_ := top2_all[w]
-//line along.go:187
-													at_ = gpu_unit(f2_all[w], top2_) - gpu_bottom(f2_all[w])
-													at_all[w] = at_
-													top2_all[w] = top2_
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var t17_ int64
-														/*line along.go:188*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
-														t17_all[w] = t17_
-													}
-												}
-											}
-											/*line along.go:188*/ k4_ := int64(0)
-											/*line along.go:188*/ for k4_ < t17_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															var v_ int64
-															var at2_ int64
-															at_ := at_all[w]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:195*/ sums3_all[w] = sums2_
-															/*line along.go:195*/ words3_all[w] = words2_
-															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:195
-															at2_ = at_ + gpu_up(t16_all[w], gpu_precision(f2_all[w]), k4_)
-															v_all[w] = v_
-															at2_all[w] = at2_
-															at_all[w] = at_
-														}
-													}
-												}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												at5_ := at5_all[w]
+												l6_ := l0
+												/*line along.go:258*/ lower3_ := int64(0)
+												/*line along.go:258*/ upper3_ := int64(0)
 												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																v_ := v_all[w]
-																l2_ := l0
-																/*line along.go:198*/ sums3_all[w][l2_] = v_
-																v_all[w] = v_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																at2_ := at2_all[w]
-																l2_ := l0
-																/*line along.go:200*/ lower_ := int64(0)
-																/*line along.go:200*/ upper_ := int64(0)
-																{
-																	/*line along.go:201*/ t18_ := n0
-																	/*line along.go:201*/ k5_ := int64(0)
-//line along.go:201
-																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
-																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
-																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
-																	}
-																}
-//line along.go:205
-																local_ := gpu_Place{Step_: int64(1)}
-																if l2_ < int64(4) {
-																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
-																}
-																at2_all[w] = at2_
-															}
-														}
+													/*line along.go:259*/ t51_ := n0
+													/*line along.go:259*/ k11_ := int64(0)
+													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
+														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 													}
 												}
-												/*line along.go:188*/ k4_ = k4_ + int64(1)
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:70*/ t19_ := gpu_halves{}
-												/*line along.go:70*/ t_all[w] = t19_
+												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
+												if l6_ < int64(4) {
+													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
+													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+												}
+												at5_all[w] = at5_
 											}
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
-											/*line along.go:72*/ again_ = false
-											again_all[w] = again_
-										}
-									}
-								}
-								/*line along.go:73*/ if fit_ {
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-//line along.go:74
-												t_all[w] = gpu_with(t_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-											}
-										}
-									}
-								} else {
-									/*line along.go:77*/ var t20_ int64
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:77*/ t20_ = gpu_topOf(f_, w_all[w])
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var top_ int64
-												/*line along.go:77*/ top_ = t20_
-												top_all[w] = top_
-											}
-										}
-									}
-									/*line along.go:78*/ var t21_ bool
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												top_ := top_all[w]
-												/*line along.go:78*/ t21_ = gpu_fits(f_, p_, w_all[w], top_)
-												top_all[w] = top_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:78*/ again_ = t21_
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:79*/ if !again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:147*/ f3_all[w] = f_
-													/*line along.go:147*/ p3_all[w] = p_
-													/*line along.go:147*/ b2_all[w] = b_all[w]
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var least_ int64
-														var most_ int64
-														var special_ int64
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														l3_ := l0
-														/*line along.go:151*/ least_ = int64(1048576)
-														/*line along.go:151*/ most_ = int64(-1048576)
-														/*line along.go:151*/ special_ = int64(0)
-														{
-															/*line along.go:152*/ i_ := b2_all[w].i0_
-//line along.go:152
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-																{
-																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:153
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t22_ float32
-																		/*line along.go:154*/ var t23_ float32
-//line along.go:154
-																		t22_, t23_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:154*/ u_ := t22_
-																		/*line along.go:154*/ v2_ := t23_
-																		t24_ := gpu_exactly(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t24_.special_
-																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
-																			t25_ := min(least_, t24_.exp_)
-//line along.go:158
-																			t26_ := max(most_, t24_.exp_+gpu_size(f3_all[w], p3_all[w]))
-																			/*line along.go:158*/ least_ = t25_
-																			/*line along.go:158*/ most_ = t26_
-																		}
-																	}
-																}
-															}
-														}
-														/*line along.go:162*/ t27_ := l3_
-														/*line along.go:162*/ t28_ := l3_
-														/*line along.go:162*/ t29_ := l3_
-														/*line along.go:162*/ t30_ := int32(most_)
-														/*line along.go:162*/ t31_ := int32(least_)
-														/*line along.go:162*/ t32_ := special_
-														/*line along.go:162*/ his2_[t27_] = t30_
-														/*line along.go:162*/ los2_[t28_] = t31_
-														/*line along.go:162*/ sums4_[t29_] = t32_
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														least_ := least_all[w]
-														most_ := most_all[w]
-														special_ := special_all[w]
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														words4_ := words_[:int64(137)]
-														l3_ := l0
-														{
-															/*line along.go:164*/ t33_ := b2_all[w].step_
-															/*line along.go:164*/ k6_ := int64(0)
-//line along.go:164
-															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
-																t34_ := min(least_, int64(los2_[k6_]))
-//line along.go:165
-																t35_ := max(most_, int64(his2_[k6_]))
-																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:165*/ least_ = t34_
-																/*line along.go:165*/ most_ = t35_
-																/*line along.go:165*/ special_ = t36_
-															}
-														}
-														/*line along.go:167*/ if l3_ == int64(0) {
-															words4_[136] = words4_[136] | special_
-														}
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											/*line along.go:170*/ var t37_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														most_ := most_all[w]
-														/*line along.go:170*/ t37_ = most_
-														most_all[w] = most_
-													}
-												}
-											}
-											/*line along.go:170*/ end_ := t37_
-											{
-												/*line along.go:171*/ var t38_ int64
-												for l2 := int64(0); l2 < 1; l2++ {
-													for l1 := int64(0); l1 < 1; l1++ {
-														for l0 := int64(0); l0 < 1; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															least_ := least_all[w]
-															/*line along.go:171*/ t38_ = least_
-															least_all[w] = least_
-														}
-													}
-												}
-												/*line along.go:171*/ base_ := t38_
-												/*line along.go:171*/ for base_ < end_ {
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var v4_ int64
-																var at3_ int64
-																sums4_ := sums_[:int64(128)]
-																words4_ := words_[:int64(137)]
-																l3_ := l0
-																/*line along.go:172*/ s_ := int64(0)
-																{
-																	/*line along.go:173*/ i2_ := b2_all[w].i0_
-//line along.go:173
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
-																		{
-//line along.go:174
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:174
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t39_ float32
-																				/*line along.go:175*/ var t40_ float32
-//line along.go:175
-																				t39_, t40_ = gpu_factors(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:175*/ u2_ := t39_
-																				/*line along.go:175*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
-																			}
-																		}
-																	}
-																}
-																/*line along.go:195*/ sums5_all[w] = sums4_
-																/*line along.go:195*/ words5_all[w] = words4_
-																/*line along.go:195*/ v4_ = s_
-//line along.go:195
-																at3_ = base_ - gpu_bottom(f3_all[w])
-																v4_all[w] = v4_
-																at3_all[w] = at3_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	v4_ := v4_all[w]
-																	l4_ := l0
-																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
-																	v4_all[w] = v4_
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	at3_ := at3_all[w]
-																	l4_ := l0
-																	/*line along.go:200*/ lower2_ := int64(0)
-																	/*line along.go:200*/ upper2_ := int64(0)
-																	{
-																		/*line along.go:201*/ t41_ := n0
-																		/*line along.go:201*/ k7_ := int64(0)
-//line along.go:201
-																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
-																		}
-																	}
-//line along.go:205
-																	local2_ := gpu_Place{Step_: int64(1)}
-																	if l4_ < int64(4) {
-																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
-																	}
-																	at3_all[w] = at3_
-																}
-															}
-														}
-													}
-													/*line along.go:171*/ base_ = base_ + int64(48)
-												}
-											}
-										}
-									}
-								}
+								/*line along.go:246*/ k10_ = k10_ + int64(1)
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							{
-								/*line along.go:86*/ k8_ := l_
-								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
-									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								l_ := l0
+								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
+									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom(f_))
+									/*line along.go:65*/ v6_ := t53_
+									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+								}
+								{
+									/*line along.go:68*/ k12_ := l_
+//line along.go:68
+									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
+									}
 								}
 							}
 						}
 					}
 				}
-				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:1768
+//line kernels_tandem.go:2080
 	}
 	return nil
 }
 
-func AlongFloat64Float64Int64DoubleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 one
+	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), int(args[17].Int64()), int(args[18].Int64()), int(args[19].Int64()), int64(args[20].Int64()))
+		Along[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
 	})
 }
 
-func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AlongFloat64Float64Int64DoubleOnePlain(grid, lo, hi, args)
+		return AlongFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_one
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:])}
-	y_.Rows_ = args[10].Int64()
-	y_.Cols_ = args[11].Int64()
-	y_.Stride_ = args[12].Int64()
-	shift_ := support.Slice[float64](args[13:])
-	outputs_ := args[16].Int64()
-	height_ := args[17].Int64()
-	cols_ := args[18].Int64()
-	turns_ := args[19].Int64()
-	mask_ := args[20].Int64()
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	parts_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	outputs_ := args[21].Int64()
+	height_ := args[22].Int64()
+	cols_ := args[23].Int64()
+	turns_ := args[24].Int64()
+	over_ := args[25].Uint64()
+	root_ := args[26].Uint32() != 0
+	mask_ := args[27].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var words_ [137]int64
 	var his_ [128]int64
 	var los_ [128]int64
 	var sums_ [128]int64
-	var b_all [1024]gpu_block_
+	var words_ [137]int64
+	var all_ [512]int64
 	var top_all [1024]int64
-	var t_all [1024]gpu_halves
+	var f2_all [1024]gpu_double
+	var p2_all [1024]gpu_one
+	var b2_all [1024]gpu_block_
+	var top2_all [1024]int64
+	var t_all [1024]gpu_tally
+	var t2_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_one
-	var t16_all [1024]gpu_halves
-	var top2_all [1024]int64
-	var at_all [1024]int64
-	var t17_all [1024]int64
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
 	var f3_all [1024]gpu_double
 	var p3_all [1024]gpu_one
-	var b2_all [1024]gpu_block_
+	var t21_all [1024]gpu_tally
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var at_all [1024]int64
+	var t22_all [1024]int64
+	var sums4_all [1024][]int64
+	var words4_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f4_all [1024]gpu_double
+	var p4_all [1024]gpu_one
+	var b3_all [1024]gpu_block_
+	var his3_all [1024][]int64
+	var los3_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
+	var sums6_all [1024][]int64
+	var words6_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
+	var t45_all [1024]gpu_tally
+	var t47_all [1024]gpu_Value
+	var f5_all [1024]gpu_double
+	var p5_all [1024]gpu_one
+	var t49_all [1024]gpu_tally
+	var at4_all [1024]int64
+	var t50_all [1024]int64
+	var sums8_all [1024][]int64
+	var words8_all [1024][]int64
+	var v5_all [1024]int64
+	var at5_all [1024]int64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1837,55 +2178,712 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:41
+//line along.go:43
 				}
 			}
 		}
-		/*line along.go:41*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
+		/*line along.go:43*/ n_ := n0
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					w := (l2*n1+l1)*n0 + l0
+					var top_ int64
+					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+					top_all[w] = top_
+				}
+			}
+		}
 		{
-			/*line along.go:46*/ o_ := g1
-			/*line along.go:46*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var top_ int64
-							l_ := l0
-							{
-								/*line along.go:47*/ k_ := l_
-								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
-									words_[k_] = int64(0)
+			/*line along.go:44*/ o_ := g1
+			/*line along.go:44*/ for o_ < outputs_ {
+			b3_body:
+				switch {
+				default:
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+								if int64(len(shift_)) != int64(0) {
+									b_.shift_ = shift_[o_]
 								}
+								/*line along.go:94*/ f2_all[w] = f_
+								/*line along.go:94*/ p2_all[w] = p_
+								/*line along.go:94*/ b2_all[w] = b_
 							}
-							/*line along.go:50*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-							if int64(len(shift_)) != int64(0) {
-								b_all[w].shift_ = shift_[o_]
-							}
-							top_ = int64(0)
-							t_all[w] = gpu_halves{}
-							top_all[w] = top_
 						}
 					}
-				}
-				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
+					/*line along.go:95*/ first_ := o_ * height_
+					/*line along.go:95*/ height2_ := height_
+					/*line along.go:95*/ cols2_ := cols_
+					/*line along.go:95*/ turns2_ := turns_
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top2_ int64
+								top_ := top_all[w]
+								/*line along.go:95*/ top2_ = top_
+								/*line along.go:49*/ t_all[w] = gpu_tally{}
+								top2_all[w] = top2_
+								top_all[w] = top_
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:97
+								}
+							}
+						}
+						/*line along.go:97*/ n2_ := n0
+						width_ := min(cols2_, n2_*turns2_)
+						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t2_
-									/*line along.go:58*/ b_all[w].j0_ = t3_
-									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t4_
-									/*line along.go:59*/ b_all[w].j1_ = t5_
+									top2_ := top2_all[w]
+									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
+									top2_all[w] = top2_
+								}
+							}
+						}
+						{
+							/*line along.go:103*/ k_ := g0
+							/*line along.go:103*/ for k_ < blocks_ {
+								t3_ := first_ + (support.Div(k_, across_) * rows_)
+								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											/*line along.go:104*/ b2_all[w].i0_ = t3_
+											/*line along.go:104*/ b2_all[w].j0_ = t4_
+											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+											/*line along.go:105*/ b2_all[w].i1_ = t5_
+											/*line along.go:105*/ b2_all[w].j1_ = t6_
+										}
+									}
+								}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var again_ bool
+												/*line along.go:106*/ again_ = true
+												again_all[w] = again_
+											}
+										}
+									}
+									/*line along.go:106*/ for again_all[0] {
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													l2_ := l0
+													/*line along.go:107*/ var t7_ gpu_window_
+													/*line along.go:107*/ var t8_ gpu_digits
+//line along.go:107
+													t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+													/*line along.go:107*/ w_all[w] = t7_
+													/*line along.go:107*/ d_all[w] = t8_
+													t9_ := l2_
+													/*line along.go:108*/ t10_ := l2_
+													/*line along.go:108*/ t11_ := w_all[w].hi_
+													/*line along.go:108*/ t12_ := w_all[w].lo_
+													/*line along.go:108*/ his2_[t9_] = t11_
+													/*line along.go:108*/ los2_[t10_] = t12_
+												}
+											}
+										}
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													var again_ bool
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													{
+														/*line along.go:110*/ t13_ := n2_
+														/*line along.go:110*/ k2_ := int64(0)
+														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+															/*line along.go:111*/ w_all[w] = t14_
+														}
+													}
+													/*line along.go:113*/ again_ = false
+													again_all[w] = again_
+												}
+											}
+										}
+										/*line along.go:114*/ var t15_ bool
+										for l2 := int64(0); l2 < 1; l2++ {
+											for l1 := int64(0); l1 < 1; l1++ {
+												for l0 := int64(0); l0 < 1; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+//line along.go:114
+													t15_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+												}
+											}
+										}
+										/*line along.go:114*/ if t15_ {
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:115
+														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+														/*line along.go:115*/ t2_all[w].blocks_ = t16_
+														/*line along.go:115*/ t2_all[w].sums_ = t17_
+													}
+												}
+											}
+										} else {
+											/*line along.go:118*/ var t18_ int64
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+													}
+												}
+											}
+											/*line along.go:118*/ next_ := t18_
+											var t19_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+//line along.go:119
+														t19_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_)
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														var again_ bool
+														/*line along.go:119*/ again_ = t19_
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ var t20_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														again_ := again_all[w]
+//line along.go:120
+														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ if t20_ {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:237*/ f3_all[w] = f2_all[w]
+															/*line along.go:237*/ p3_all[w] = p2_all[w]
+															/*line along.go:237*/ t21_all[w] = t2_all[w]
+															sums3_all[w] = sums2_
+															/*line along.go:238*/ words3_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var at_ int64
+																/*line along.go:240*/ if !t21_all[w].dirty_ {
+																	{
+																		/*line along.go:241*/ k3_ := l0
+//line along.go:241
+																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
+																			words3_all[w][k3_] = int64(0)
+																		}
+																	}
+																}
+//line along.go:245
+																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+																at_all[w] = at_
+															}
+														}
+													}
+													{
+														for l2 := int64(0); l2 < n2; l2++ {
+															for l1 := int64(0); l1 < n1; l1++ {
+																for l0 := int64(0); l0 < n0; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	var t22_ int64
+//line along.go:246
+																	t22_ = int64(2) * gpu_digits__(p3_all[w])
+																	t22_all[w] = t22_
+																}
+															}
+														}
+														/*line along.go:246*/ k4_ := int64(0)
+														/*line along.go:246*/ for k4_ < t22_all[0] {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v_ int64
+																		var at2_ int64
+																		at_ := at_all[w]
+//line along.go:253
+																		sums4_all[w] = sums3_all[w]
+//line along.go:253
+																		words4_all[w] = words3_all[w]
+//line along.go:253
+																		v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:253
+																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+																		v_all[w] = v_
+																		at2_all[w] = at2_
+																		at_all[w] = at_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v_ := v_all[w]
+																			l3_ := l0
+																			/*line along.go:256*/ sums4_all[w][l3_] = v_
+																			v_all[w] = v_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at2_ := at2_all[w]
+																			l3_ := l0
+																			/*line along.go:258*/ lower_ := int64(0)
+																			/*line along.go:258*/ upper_ := int64(0)
+																			{
+																				/*line along.go:259*/ t23_ := n0
+																				/*line along.go:259*/ k5_ := int64(0)
+//line along.go:259
+																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
+																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local_ := gpu_Place{Step_: int64(1)}
+																			if l3_ < int64(4) {
+																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
+																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+																			}
+																			at2_all[w] = at2_
+																		}
+																	}
+																}
+															}
+															/*line along.go:246*/ k4_ = k4_ + int64(1)
+														}
+													}
+												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
+															/*line along.go:122*/ t2_all[w] = t24_
+														}
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:124*/ t2_all[w].top_ = next_
+													}
+												}
+											}
+											/*line along.go:125*/ if !again_all[0] {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															his2_ := his_[:int64(128)]
+															los2_ := los_[:int64(128)]
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:198*/ f4_all[w] = f2_all[w]
+															/*line along.go:198*/ p4_all[w] = p2_all[w]
+															/*line along.go:198*/ b3_all[w] = b2_all[w]
+															his3_all[w] = his2_
+															/*line along.go:199*/ los3_all[w] = los2_
+															/*line along.go:199*/ sums5_all[w] = sums2_
+															/*line along.go:199*/ words5_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var least_ int64
+																var most_ int64
+																var special_ int64
+																l4_ := l0
+																/*line along.go:202*/ least_ = int64(1048576)
+																/*line along.go:202*/ most_ = int64(-1048576)
+																/*line along.go:202*/ special_ = int64(0)
+																{
+																	/*line along.go:203*/ i_ := b3_all[w].i0_
+//line along.go:203
+																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+																		{
+//line along.go:204
+																			j_ := b3_all[w].j0_ + l4_
+//line along.go:204
+																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+																				var t25_ float64
+																				/*line along.go:205*/ var t26_ float64
+//line along.go:205
+																				t25_, t26_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+																				/*line along.go:205*/ u_ := t25_
+																				/*line along.go:205*/ v2_ := t26_
+																				t27_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
+																				special_ = special_ | t27_.special_
+																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+																					t28_ := min(least_, t27_.exp_)
+//line along.go:209
+																					t29_ := max(most_, t27_.exp_+gpu_size_(f4_all[w], p4_all[w]))
+																					/*line along.go:209*/ least_ = t28_
+																					/*line along.go:209*/ most_ = t29_
+																				}
+																			}
+																		}
+																	}
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																least_ := least_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																/*line along.go:214*/ t30_ := l4_
+																/*line along.go:214*/ t31_ := l4_
+																/*line along.go:214*/ t32_ := l4_
+																/*line along.go:214*/ t33_ := most_
+																/*line along.go:214*/ t34_ := least_
+																/*line along.go:214*/ t35_ := special_
+																/*line along.go:214*/ his3_all[w][t30_] = t33_
+																/*line along.go:214*/ los3_all[w][t31_] = t34_
+																/*line along.go:214*/ sums5_all[w][t32_] = t35_
+																most_all[w] = most_
+																least_all[w] = least_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																least_ := least_all[w]
+																most_ := most_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																{
+																	/*line along.go:216*/ t36_ := b3_all[w].step_
+																	/*line along.go:216*/ k6_ := int64(0)
+//line along.go:216
+																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
+																		t37_ := min(least_, los3_all[w][k6_])
+//line along.go:217
+																		t38_ := max(most_, his3_all[w][k6_])
+//line along.go:217
+																		t39_ := special_ | sums5_all[w][k6_]
+																		/*line along.go:217*/ least_ = t37_
+																		/*line along.go:217*/ most_ = t38_
+																		/*line along.go:217*/ special_ = t39_
+																	}
+																}
+																/*line along.go:219*/ if l4_ == int64(0) {
+																	words5_all[w][136] = words5_all[w][136] | special_
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													/*line along.go:222*/ var t40_ int64
+													for l2 := int64(0); l2 < 1; l2++ {
+														for l1 := int64(0); l1 < 1; l1++ {
+															for l0 := int64(0); l0 < 1; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																/*line along.go:222*/ t40_ = most_
+																most_all[w] = most_
+															}
+														}
+													}
+													/*line along.go:222*/ end_ := t40_
+													{
+														/*line along.go:223*/ var t41_ int64
+														for l2 := int64(0); l2 < 1; l2++ {
+															for l1 := int64(0); l1 < 1; l1++ {
+																for l0 := int64(0); l0 < 1; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	least_ := least_all[w]
+																	/*line along.go:223*/ t41_ = least_
+																	least_all[w] = least_
+																}
+															}
+														}
+														/*line along.go:223*/ base_ := t41_
+														/*line along.go:223*/ for base_ < end_ {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v4_ int64
+																		var at3_ int64
+																		l4_ := l0
+																		/*line along.go:224*/ s_ := int64(0)
+																		{
+																			/*line along.go:225*/ i2_ := b3_all[w].i0_
+//line along.go:225
+																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+																				{
+//line along.go:226
+																					j2_ := b3_all[w].j0_ + l4_
+//line along.go:226
+																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+																						var t42_ float64
+//line along.go:227
+																						var t43_ float64
+//line along.go:227
+																						t42_, t43_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+//line along.go:227
+																						u2_ := t42_
+//line along.go:227
+																						v3_ := t43_
+																						s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+																					}
+																				}
+																			}
+																		}
+//line along.go:253
+																		sums6_all[w] = sums5_all[w]
+//line along.go:253
+																		words6_all[w] = words5_all[w]
+																		/*line along.go:253*/ v4_ = s_
+//line along.go:253
+																		at3_ = base_ - gpu_bottom_(f4_all[w])
+																		v4_all[w] = v4_
+																		at3_all[w] = at3_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v4_ := v4_all[w]
+																			l5_ := l0
+//line along.go:256
+																			sums6_all[w][l5_] = v4_
+																			v4_all[w] = v4_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at3_ := at3_all[w]
+																			l5_ := l0
+																			/*line along.go:258*/ lower2_ := int64(0)
+																			/*line along.go:258*/ upper2_ := int64(0)
+																			{
+																				/*line along.go:259*/ t44_ := n0
+																				/*line along.go:259*/ k7_ := int64(0)
+//line along.go:259
+																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
+																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local2_ := gpu_Place{Step_: int64(1)}
+																			if l5_ < int64(4) {
+																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
+																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+																			}
+																			at3_all[w] = at3_
+																		}
+																	}
+																}
+															}
+															/*line along.go:223*/ base_ = base_ + int64(48)
+														}
+													}
+												}
+											}
+										}
+									}
+								}
+								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:131*/ t_all[w] = t2_all[w]
+								}
+							}
+						}
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top_ int64
+								/*line along.go:49*/ t45_all[w] = t_all[w]
+								top_ = t45_all[w].top_
+								top_all[w] = top_
+							}
+						}
+					}
+					/*line along.go:51*/ var t46_ bool
+					for l2 := int64(0); l2 < 1; l2++ {
+						for l1 := int64(0); l1 < 1; l1++ {
+							for l0 := int64(0); l0 < 1; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+//line along.go:51
+								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+							}
+						}
+					}
+					/*line along.go:51*/ if t46_ {
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									l_ := l0
+									{
+										/*line along.go:52*/ k8_ := int64(0)
+										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
+											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+										}
+									}
+								}
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									top_ := top_all[w]
+									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
+									top_all[w] = top_
+								}
+							}
+						}
+						/*line along.go:56*/ var t48_ float64
+						for l2 := int64(0); l2 < 1; l2++ {
+							for l1 := int64(0); l1 < 1; l1++ {
+								for l0 := int64(0); l0 < 1; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:56*/ t48_ = gpu_rounded_(r_, t47_all[w], int64(0), over_, root_)
+								}
+							}
+						}
+						/*line along.go:56*/ z_ := t48_
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									l_ := l0
+									/*line along.go:57*/ if l_ == int64(0) {
+										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+									}
+								}
+							}
+						}
+						break b3_body
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:237*/ f5_all[w] = f_
+								/*line along.go:237*/ p5_all[w] = p_
+								/*line along.go:237*/ t49_all[w] = t45_all[w]
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									var at4_ int64
+									words7_ := words_[:int64(137)]
+									/*line along.go:240*/ if !t49_all[w].dirty_ {
+										{
+											/*line along.go:241*/ k9_ := l0
+											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
+												words7_[k9_] = int64(0)
+											}
+										}
+									}
+//line along.go:245
+									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+									at4_all[w] = at4_
 								}
 							}
 						}
@@ -1894,561 +2892,201 @@ func AlongFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []b
 								for l1 := int64(0); l1 < n1; l1++ {
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
-										var again_ bool
-										/*line along.go:60*/ again_ = true
-										again_all[w] = again_
+										var t50_ int64
+										/*line along.go:246*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
+										t50_all[w] = t50_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:246*/ k10_ := int64(0)
+							/*line along.go:246*/ for k10_ < t50_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											l_ := l0
-											/*line along.go:61*/ var t6_ gpu_window_
-											/*line along.go:61*/ var t7_ gpu_digits
-											/*line along.go:61*/ t6_, t7_ = gpu_add_(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t6_
-											/*line along.go:61*/ d_all[w] = t7_
-											t8_ := l_
-											/*line along.go:62*/ t9_ := l_
-											/*line along.go:62*/ t10_ := w_all[w].hi_
-											/*line along.go:62*/ t11_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t8_] = t10_
-											/*line along.go:62*/ los_[t9_] = t11_
-											top_all[w] = top_
+											var v5_ int64
+											var at5_ int64
+											at4_ := at4_all[w]
+											sums7_ := sums_[:int64(128)]
+											words7_ := words_[:int64(137)]
+											/*line along.go:253*/ sums8_all[w] = sums7_
+											/*line along.go:253*/ words8_all[w] = words7_
+											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+//line along.go:253
+											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+											v5_all[w] = v5_
+											at5_all[w] = at5_
+											at4_all[w] = at4_
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											{
-												/*line along.go:64*/ t12_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
-													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t13_
-												}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
 											}
 										}
 									}
-								}
-								/*line along.go:67*/ var t14_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											/*line along.go:67*/ t14_ = gpu_fits_(f_, p_, w_all[w], top_)
-											top_all[w] = top_
-										}
-									}
-								}
-								/*line along.go:67*/ fit_ := t14_
-								var t15_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
-										}
-									}
-								}
-								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var top2_ int64
-												top_ := top_all[w]
-												/*line along.go:184*/ f2_all[w] = f_
-												/*line along.go:184*/ p2_all[w] = p_
-												t16_all[w] = t_all[w]
-												/*line along.go:185*/ top2_ = top_
-												/*line along.go:185*/ top2_all[w] = top2_
-												top_all[w] = top_
+												v5_ := v5_all[w]
+												l6_ := l0
+												/*line along.go:256*/ sums8_all[w][l6_] = v5_
+												v5_all[w] = v5_
 											}
 										}
 									}
-									{
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var at_ int64
-													top2_ := top2_all[w]
-//line along.go:187
-													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
-													at_all[w] = at_
-													top2_all[w] = top2_
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var t17_ int64
-														/*line along.go:188*/ t17_ = int64(2) * gpu_digits__(p2_all[w])
-														t17_all[w] = t17_
-													}
-												}
-											}
-											/*line along.go:188*/ k4_ := int64(0)
-											/*line along.go:188*/ for k4_ < t17_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															var v_ int64
-															var at2_ int64
-															at_ := at_all[w]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:195*/ sums3_all[w] = sums2_
-															/*line along.go:195*/ words3_all[w] = words2_
-															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:195
-															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
-															v_all[w] = v_
-															at2_all[w] = at2_
-															at_all[w] = at_
-														}
-													}
-												}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												at5_ := at5_all[w]
+												l6_ := l0
+												/*line along.go:258*/ lower3_ := int64(0)
+												/*line along.go:258*/ upper3_ := int64(0)
 												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																v_ := v_all[w]
-																l2_ := l0
-																/*line along.go:198*/ sums3_all[w][l2_] = v_
-																v_all[w] = v_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																at2_ := at2_all[w]
-																l2_ := l0
-																/*line along.go:200*/ lower_ := int64(0)
-																/*line along.go:200*/ upper_ := int64(0)
-																{
-																	/*line along.go:201*/ t18_ := n0
-																	/*line along.go:201*/ k5_ := int64(0)
-//line along.go:201
-																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
-																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
-																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
-																	}
-																}
-//line along.go:205
-																local_ := gpu_Place{Step_: int64(1)}
-																if l2_ < int64(4) {
-																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
-																}
-																at2_all[w] = at2_
-															}
-														}
+													/*line along.go:259*/ t51_ := n0
+													/*line along.go:259*/ k11_ := int64(0)
+													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
+														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 													}
 												}
-												/*line along.go:188*/ k4_ = k4_ + int64(1)
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:70*/ t19_ := gpu_halves{}
-												/*line along.go:70*/ t_all[w] = t19_
+												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
+												if l6_ < int64(4) {
+													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
+													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+												}
+												at5_all[w] = at5_
 											}
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
-											/*line along.go:72*/ again_ = false
-											again_all[w] = again_
-										}
-									}
-								}
-								/*line along.go:73*/ if fit_ {
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-//line along.go:74
-												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-											}
-										}
-									}
-								} else {
-									/*line along.go:77*/ var t20_ int64
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var top_ int64
-												/*line along.go:77*/ top_ = t20_
-												top_all[w] = top_
-											}
-										}
-									}
-									/*line along.go:78*/ var t21_ bool
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												top_ := top_all[w]
-												/*line along.go:78*/ t21_ = gpu_fits_(f_, p_, w_all[w], top_)
-												top_all[w] = top_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:78*/ again_ = t21_
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:79*/ if !again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:147*/ f3_all[w] = f_
-													/*line along.go:147*/ p3_all[w] = p_
-													/*line along.go:147*/ b2_all[w] = b_all[w]
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var least_ int64
-														var most_ int64
-														var special_ int64
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														l3_ := l0
-														/*line along.go:151*/ least_ = int64(1048576)
-														/*line along.go:151*/ most_ = int64(-1048576)
-														/*line along.go:151*/ special_ = int64(0)
-														{
-															/*line along.go:152*/ i_ := b2_all[w].i0_
-//line along.go:152
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-																{
-																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:153
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t22_ float64
-																		/*line along.go:154*/ var t23_ float64
-//line along.go:154
-																		t22_, t23_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:154*/ u_ := t22_
-																		/*line along.go:154*/ v2_ := t23_
-																		t24_ := gpu_exactly_(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t24_.special_
-																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
-																			t25_ := min(least_, t24_.exp_)
-//line along.go:158
-																			t26_ := max(most_, t24_.exp_+gpu_size_(f3_all[w], p3_all[w]))
-																			/*line along.go:158*/ least_ = t25_
-																			/*line along.go:158*/ most_ = t26_
-																		}
-																	}
-																}
-															}
-														}
-														/*line along.go:162*/ t27_ := l3_
-														/*line along.go:162*/ t28_ := l3_
-														/*line along.go:162*/ t29_ := l3_
-														/*line along.go:162*/ t30_ := most_
-														/*line along.go:162*/ t31_ := least_
-														/*line along.go:162*/ t32_ := special_
-														/*line along.go:162*/ his2_[t27_] = t30_
-														/*line along.go:162*/ los2_[t28_] = t31_
-														/*line along.go:162*/ sums4_[t29_] = t32_
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														least_ := least_all[w]
-														most_ := most_all[w]
-														special_ := special_all[w]
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														words4_ := words_[:int64(137)]
-														l3_ := l0
-														{
-															/*line along.go:164*/ t33_ := b2_all[w].step_
-															/*line along.go:164*/ k6_ := int64(0)
-//line along.go:164
-															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
-																t34_ := min(least_, los2_[k6_])
-																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:165*/ least_ = t34_
-																/*line along.go:165*/ most_ = t35_
-																/*line along.go:165*/ special_ = t36_
-															}
-														}
-														/*line along.go:167*/ if l3_ == int64(0) {
-															words4_[136] = words4_[136] | special_
-														}
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											/*line along.go:170*/ var t37_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														most_ := most_all[w]
-														/*line along.go:170*/ t37_ = most_
-														most_all[w] = most_
-													}
-												}
-											}
-											/*line along.go:170*/ end_ := t37_
-											{
-												/*line along.go:171*/ var t38_ int64
-												for l2 := int64(0); l2 < 1; l2++ {
-													for l1 := int64(0); l1 < 1; l1++ {
-														for l0 := int64(0); l0 < 1; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															least_ := least_all[w]
-															/*line along.go:171*/ t38_ = least_
-															least_all[w] = least_
-														}
-													}
-												}
-												/*line along.go:171*/ base_ := t38_
-												/*line along.go:171*/ for base_ < end_ {
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var v4_ int64
-																var at3_ int64
-																sums4_ := sums_[:int64(128)]
-																words4_ := words_[:int64(137)]
-																l3_ := l0
-																/*line along.go:172*/ s_ := int64(0)
-																{
-																	/*line along.go:173*/ i2_ := b2_all[w].i0_
-//line along.go:173
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
-																		{
-//line along.go:174
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:174
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t39_ float64
-																				/*line along.go:175*/ var t40_ float64
-//line along.go:175
-																				t39_, t40_ = gpu_factors_(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:175*/ u2_ := t39_
-																				/*line along.go:175*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly_(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
-																			}
-																		}
-																	}
-																}
-																/*line along.go:195*/ sums5_all[w] = sums4_
-																/*line along.go:195*/ words5_all[w] = words4_
-																/*line along.go:195*/ v4_ = s_
-//line along.go:195
-																at3_ = base_ - gpu_bottom_(f3_all[w])
-																v4_all[w] = v4_
-																at3_all[w] = at3_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	v4_ := v4_all[w]
-																	l4_ := l0
-																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
-																	v4_all[w] = v4_
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	at3_ := at3_all[w]
-																	l4_ := l0
-																	/*line along.go:200*/ lower2_ := int64(0)
-																	/*line along.go:200*/ upper2_ := int64(0)
-																	{
-																		/*line along.go:201*/ t41_ := n0
-																		/*line along.go:201*/ k7_ := int64(0)
-//line along.go:201
-																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
-																		}
-																	}
-//line along.go:205
-																	local2_ := gpu_Place{Step_: int64(1)}
-																	if l4_ < int64(4) {
-																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
-																	}
-																	at3_all[w] = at3_
-																}
-															}
-														}
-													}
-													/*line along.go:171*/ base_ = base_ + int64(48)
-												}
-											}
-										}
-									}
-								}
+								/*line along.go:246*/ k10_ = k10_ + int64(1)
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							{
-								/*line along.go:86*/ k8_ := l_
-								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
-									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								l_ := l0
+								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+									/*line along.go:65*/ v6_ := t53_
+									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+								}
+								{
+									/*line along.go:68*/ k12_ := l_
+//line along.go:68
+									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
+									}
 								}
 							}
 						}
 					}
 				}
-				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:2388
+//line kernels_tandem.go:2997
 	}
 	return nil
 }
 
-func AlongFloat32Float64Int64DoublePairPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 pair
+	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float64, int64, double, pair](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), int(args[17].Int64()), int(args[18].Int64()), int(args[19].Int64()), int64(args[20].Int64()))
+		Along[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
 	})
 }
 
-func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AlongFloat32Float64Int64DoublePairPlain(grid, lo, hi, args)
+		return AlongFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_pair
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:])}
-	y_.Rows_ = args[10].Int64()
-	y_.Cols_ = args[11].Int64()
-	y_.Stride_ = args[12].Int64()
-	shift_ := support.Slice[float32](args[13:])
-	outputs_ := args[16].Int64()
-	height_ := args[17].Int64()
-	cols_ := args[18].Int64()
-	turns_ := args[19].Int64()
-	mask_ := args[20].Int64()
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	parts_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	outputs_ := args[21].Int64()
+	height_ := args[22].Int64()
+	cols_ := args[23].Int64()
+	turns_ := args[24].Int64()
+	over_ := args[25].Uint64()
+	root_ := args[26].Uint32() != 0
+	mask_ := args[27].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var words_ [137]int64
 	var his_ [128]int64
 	var los_ [128]int64
 	var sums_ [128]int64
-	var b_all [1024]gpu_block__
+	var words_ [137]int64
+	var all_ [512]int64
 	var top_all [1024]int64
-	var t_all [1024]gpu_halves
+	var f2_all [1024]gpu_double
+	var p2_all [1024]gpu_pair
+	var b2_all [1024]gpu_block__
+	var top2_all [1024]int64
+	var t_all [1024]gpu_tally
+	var t2_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_pair
-	var t16_all [1024]gpu_halves
-	var top2_all [1024]int64
-	var at_all [1024]int64
-	var t17_all [1024]int64
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
 	var f3_all [1024]gpu_double
 	var p3_all [1024]gpu_pair
-	var b2_all [1024]gpu_block__
+	var t21_all [1024]gpu_tally
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var at_all [1024]int64
+	var t22_all [1024]int64
+	var sums4_all [1024][]int64
+	var words4_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f4_all [1024]gpu_double
+	var p4_all [1024]gpu_pair
+	var b3_all [1024]gpu_block__
+	var his3_all [1024][]int64
+	var los3_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
+	var sums6_all [1024][]int64
+	var words6_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
+	var t45_all [1024]gpu_tally
+	var t47_all [1024]gpu_Value
+	var f5_all [1024]gpu_double
+	var p5_all [1024]gpu_pair
+	var t49_all [1024]gpu_tally
+	var at4_all [1024]int64
+	var t50_all [1024]int64
+	var sums8_all [1024][]int64
+	var words8_all [1024][]int64
+	var v5_all [1024]int64
+	var at5_all [1024]int64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -2457,55 +3095,712 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:41
+//line along.go:43
 				}
 			}
 		}
-		/*line along.go:41*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
+		/*line along.go:43*/ n_ := n0
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					w := (l2*n1+l1)*n0 + l0
+					var top_ int64
+					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+					top_all[w] = top_
+				}
+			}
+		}
 		{
-			/*line along.go:46*/ o_ := g1
-			/*line along.go:46*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var top_ int64
-							l_ := l0
-							{
-								/*line along.go:47*/ k_ := l_
-								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
-									words_[k_] = int64(0)
+			/*line along.go:44*/ o_ := g1
+			/*line along.go:44*/ for o_ < outputs_ {
+			b3_body:
+				switch {
+				default:
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:45*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+								if int64(len(shift_)) != int64(0) {
+									b_.shift_ = shift_[o_]
 								}
+								/*line along.go:94*/ f2_all[w] = f_
+								/*line along.go:94*/ p2_all[w] = p_
+								/*line along.go:94*/ b2_all[w] = b_
 							}
-							/*line along.go:50*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-							if int64(len(shift_)) != int64(0) {
-								b_all[w].shift_ = shift_[o_]
-							}
-							top_ = int64(0)
-							t_all[w] = gpu_halves{}
-							top_all[w] = top_
 						}
 					}
-				}
-				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
+					/*line along.go:95*/ first_ := o_ * height_
+					/*line along.go:95*/ height2_ := height_
+					/*line along.go:95*/ cols2_ := cols_
+					/*line along.go:95*/ turns2_ := turns_
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top2_ int64
+								top_ := top_all[w]
+								/*line along.go:95*/ top2_ = top_
+								/*line along.go:49*/ t_all[w] = gpu_tally{}
+								top2_all[w] = top2_
+								top_all[w] = top_
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:97
+								}
+							}
+						}
+						/*line along.go:97*/ n2_ := n0
+						width_ := min(cols2_, n2_*turns2_)
+						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t2_
-									/*line along.go:58*/ b_all[w].j0_ = t3_
-									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t4_
-									/*line along.go:59*/ b_all[w].j1_ = t5_
+									top2_ := top2_all[w]
+									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
+									top2_all[w] = top2_
+								}
+							}
+						}
+						{
+							/*line along.go:103*/ k_ := g0
+							/*line along.go:103*/ for k_ < blocks_ {
+								t3_ := first_ + (support.Div(k_, across_) * rows_)
+								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											/*line along.go:104*/ b2_all[w].i0_ = t3_
+											/*line along.go:104*/ b2_all[w].j0_ = t4_
+											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+											/*line along.go:105*/ b2_all[w].i1_ = t5_
+											/*line along.go:105*/ b2_all[w].j1_ = t6_
+										}
+									}
+								}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var again_ bool
+												/*line along.go:106*/ again_ = true
+												again_all[w] = again_
+											}
+										}
+									}
+									/*line along.go:106*/ for again_all[0] {
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													l2_ := l0
+													/*line along.go:107*/ var t7_ gpu_window_
+													/*line along.go:107*/ var t8_ gpu_digits
+//line along.go:107
+													t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+													/*line along.go:107*/ w_all[w] = t7_
+													/*line along.go:107*/ d_all[w] = t8_
+													t9_ := l2_
+													/*line along.go:108*/ t10_ := l2_
+													/*line along.go:108*/ t11_ := w_all[w].hi_
+													/*line along.go:108*/ t12_ := w_all[w].lo_
+													/*line along.go:108*/ his2_[t9_] = t11_
+													/*line along.go:108*/ los2_[t10_] = t12_
+												}
+											}
+										}
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													var again_ bool
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													{
+														/*line along.go:110*/ t13_ := n2_
+														/*line along.go:110*/ k2_ := int64(0)
+														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+															/*line along.go:111*/ w_all[w] = t14_
+														}
+													}
+													/*line along.go:113*/ again_ = false
+													again_all[w] = again_
+												}
+											}
+										}
+										/*line along.go:114*/ var t15_ bool
+										for l2 := int64(0); l2 < 1; l2++ {
+											for l1 := int64(0); l1 < 1; l1++ {
+												for l0 := int64(0); l0 < 1; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+//line along.go:114
+													t15_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+												}
+											}
+										}
+										/*line along.go:114*/ if t15_ {
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:115
+														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+														/*line along.go:115*/ t2_all[w].blocks_ = t16_
+														/*line along.go:115*/ t2_all[w].sums_ = t17_
+													}
+												}
+											}
+										} else {
+											/*line along.go:118*/ var t18_ int64
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+													}
+												}
+											}
+											/*line along.go:118*/ next_ := t18_
+											var t19_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+//line along.go:119
+														t19_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_)
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														var again_ bool
+														/*line along.go:119*/ again_ = t19_
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ var t20_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														again_ := again_all[w]
+//line along.go:120
+														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ if t20_ {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:237*/ f3_all[w] = f2_all[w]
+															/*line along.go:237*/ p3_all[w] = p2_all[w]
+															/*line along.go:237*/ t21_all[w] = t2_all[w]
+															sums3_all[w] = sums2_
+															/*line along.go:238*/ words3_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var at_ int64
+																/*line along.go:240*/ if !t21_all[w].dirty_ {
+																	{
+																		/*line along.go:241*/ k3_ := l0
+//line along.go:241
+																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
+																			words3_all[w][k3_] = int64(0)
+																		}
+																	}
+																}
+//line along.go:245
+																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+																at_all[w] = at_
+															}
+														}
+													}
+													{
+														for l2 := int64(0); l2 < n2; l2++ {
+															for l1 := int64(0); l1 < n1; l1++ {
+																for l0 := int64(0); l0 < n0; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	var t22_ int64
+//line along.go:246
+																	t22_ = int64(2) * gpu_digits___(p3_all[w])
+																	t22_all[w] = t22_
+																}
+															}
+														}
+														/*line along.go:246*/ k4_ := int64(0)
+														/*line along.go:246*/ for k4_ < t22_all[0] {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v_ int64
+																		var at2_ int64
+																		at_ := at_all[w]
+//line along.go:253
+																		sums4_all[w] = sums3_all[w]
+//line along.go:253
+																		words4_all[w] = words3_all[w]
+//line along.go:253
+																		v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:253
+																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+																		v_all[w] = v_
+																		at2_all[w] = at2_
+																		at_all[w] = at_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v_ := v_all[w]
+																			l3_ := l0
+																			/*line along.go:256*/ sums4_all[w][l3_] = v_
+																			v_all[w] = v_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at2_ := at2_all[w]
+																			l3_ := l0
+																			/*line along.go:258*/ lower_ := int64(0)
+																			/*line along.go:258*/ upper_ := int64(0)
+																			{
+																				/*line along.go:259*/ t23_ := n0
+																				/*line along.go:259*/ k5_ := int64(0)
+//line along.go:259
+																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
+																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local_ := gpu_Place{Step_: int64(1)}
+																			if l3_ < int64(4) {
+																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
+																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+																			}
+																			at2_all[w] = at2_
+																		}
+																	}
+																}
+															}
+															/*line along.go:246*/ k4_ = k4_ + int64(1)
+														}
+													}
+												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
+															/*line along.go:122*/ t2_all[w] = t24_
+														}
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:124*/ t2_all[w].top_ = next_
+													}
+												}
+											}
+											/*line along.go:125*/ if !again_all[0] {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															his2_ := his_[:int64(128)]
+															los2_ := los_[:int64(128)]
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:198*/ f4_all[w] = f2_all[w]
+															/*line along.go:198*/ p4_all[w] = p2_all[w]
+															/*line along.go:198*/ b3_all[w] = b2_all[w]
+															his3_all[w] = his2_
+															/*line along.go:199*/ los3_all[w] = los2_
+															/*line along.go:199*/ sums5_all[w] = sums2_
+															/*line along.go:199*/ words5_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var least_ int64
+																var most_ int64
+																var special_ int64
+																l4_ := l0
+																/*line along.go:202*/ least_ = int64(1048576)
+																/*line along.go:202*/ most_ = int64(-1048576)
+																/*line along.go:202*/ special_ = int64(0)
+																{
+																	/*line along.go:203*/ i_ := b3_all[w].i0_
+//line along.go:203
+																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+																		{
+//line along.go:204
+																			j_ := b3_all[w].j0_ + l4_
+//line along.go:204
+																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+																				var t25_ float64
+																				/*line along.go:205*/ var t26_ float64
+//line along.go:205
+																				t25_, t26_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+																				/*line along.go:205*/ u_ := t25_
+																				/*line along.go:205*/ v2_ := t26_
+																				t27_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
+																				special_ = special_ | t27_.special_
+																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+																					t28_ := min(least_, t27_.exp_)
+//line along.go:209
+																					t29_ := max(most_, t27_.exp_+gpu_size__(f4_all[w], p4_all[w]))
+																					/*line along.go:209*/ least_ = t28_
+																					/*line along.go:209*/ most_ = t29_
+																				}
+																			}
+																		}
+																	}
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																least_ := least_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																/*line along.go:214*/ t30_ := l4_
+																/*line along.go:214*/ t31_ := l4_
+																/*line along.go:214*/ t32_ := l4_
+																/*line along.go:214*/ t33_ := most_
+																/*line along.go:214*/ t34_ := least_
+																/*line along.go:214*/ t35_ := special_
+																/*line along.go:214*/ his3_all[w][t30_] = t33_
+																/*line along.go:214*/ los3_all[w][t31_] = t34_
+																/*line along.go:214*/ sums5_all[w][t32_] = t35_
+																most_all[w] = most_
+																least_all[w] = least_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																least_ := least_all[w]
+																most_ := most_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																{
+																	/*line along.go:216*/ t36_ := b3_all[w].step_
+																	/*line along.go:216*/ k6_ := int64(0)
+//line along.go:216
+																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
+																		t37_ := min(least_, los3_all[w][k6_])
+//line along.go:217
+																		t38_ := max(most_, his3_all[w][k6_])
+//line along.go:217
+																		t39_ := special_ | sums5_all[w][k6_]
+																		/*line along.go:217*/ least_ = t37_
+																		/*line along.go:217*/ most_ = t38_
+																		/*line along.go:217*/ special_ = t39_
+																	}
+																}
+																/*line along.go:219*/ if l4_ == int64(0) {
+																	words5_all[w][136] = words5_all[w][136] | special_
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													/*line along.go:222*/ var t40_ int64
+													for l2 := int64(0); l2 < 1; l2++ {
+														for l1 := int64(0); l1 < 1; l1++ {
+															for l0 := int64(0); l0 < 1; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																/*line along.go:222*/ t40_ = most_
+																most_all[w] = most_
+															}
+														}
+													}
+													/*line along.go:222*/ end_ := t40_
+													{
+														/*line along.go:223*/ var t41_ int64
+														for l2 := int64(0); l2 < 1; l2++ {
+															for l1 := int64(0); l1 < 1; l1++ {
+																for l0 := int64(0); l0 < 1; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	least_ := least_all[w]
+																	/*line along.go:223*/ t41_ = least_
+																	least_all[w] = least_
+																}
+															}
+														}
+														/*line along.go:223*/ base_ := t41_
+														/*line along.go:223*/ for base_ < end_ {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v4_ int64
+																		var at3_ int64
+																		l4_ := l0
+																		/*line along.go:224*/ s_ := int64(0)
+																		{
+																			/*line along.go:225*/ i2_ := b3_all[w].i0_
+//line along.go:225
+																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+																				{
+//line along.go:226
+																					j2_ := b3_all[w].j0_ + l4_
+//line along.go:226
+																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+																						var t42_ float64
+//line along.go:227
+																						var t43_ float64
+//line along.go:227
+																						t42_, t43_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+//line along.go:227
+																						u2_ := t42_
+//line along.go:227
+																						v3_ := t43_
+																						s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+																					}
+																				}
+																			}
+																		}
+//line along.go:253
+																		sums6_all[w] = sums5_all[w]
+//line along.go:253
+																		words6_all[w] = words5_all[w]
+																		/*line along.go:253*/ v4_ = s_
+//line along.go:253
+																		at3_ = base_ - gpu_bottom_(f4_all[w])
+																		v4_all[w] = v4_
+																		at3_all[w] = at3_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v4_ := v4_all[w]
+																			l5_ := l0
+//line along.go:256
+																			sums6_all[w][l5_] = v4_
+																			v4_all[w] = v4_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at3_ := at3_all[w]
+																			l5_ := l0
+																			/*line along.go:258*/ lower2_ := int64(0)
+																			/*line along.go:258*/ upper2_ := int64(0)
+																			{
+																				/*line along.go:259*/ t44_ := n0
+																				/*line along.go:259*/ k7_ := int64(0)
+//line along.go:259
+																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
+																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local2_ := gpu_Place{Step_: int64(1)}
+																			if l5_ < int64(4) {
+																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
+																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+																			}
+																			at3_all[w] = at3_
+																		}
+																	}
+																}
+															}
+															/*line along.go:223*/ base_ = base_ + int64(48)
+														}
+													}
+												}
+											}
+										}
+									}
+								}
+								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:131*/ t_all[w] = t2_all[w]
+								}
+							}
+						}
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top_ int64
+								/*line along.go:49*/ t45_all[w] = t_all[w]
+								top_ = t45_all[w].top_
+								top_all[w] = top_
+							}
+						}
+					}
+					/*line along.go:51*/ var t46_ bool
+					for l2 := int64(0); l2 < 1; l2++ {
+						for l1 := int64(0); l1 < 1; l1++ {
+							for l0 := int64(0); l0 < 1; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+//line along.go:51
+								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))
+							}
+						}
+					}
+					/*line along.go:51*/ if t46_ {
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									l_ := l0
+									{
+										/*line along.go:52*/ k8_ := int64(0)
+										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
+											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+										}
+									}
+								}
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									top_ := top_all[w]
+									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
+									top_all[w] = top_
+								}
+							}
+						}
+						/*line along.go:56*/ var t48_ float32
+						for l2 := int64(0); l2 < 1; l2++ {
+							for l1 := int64(0); l1 < 1; l1++ {
+								for l0 := int64(0); l0 < 1; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:56*/ t48_ = gpu_rounded(r_, t47_all[w], int64(0), over_, root_)
+								}
+							}
+						}
+						/*line along.go:56*/ z_ := t48_
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									l_ := l0
+									/*line along.go:57*/ if l_ == int64(0) {
+										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+									}
+								}
+							}
+						}
+						break b3_body
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:237*/ f5_all[w] = f_
+								/*line along.go:237*/ p5_all[w] = p_
+								/*line along.go:237*/ t49_all[w] = t45_all[w]
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									var at4_ int64
+									words7_ := words_[:int64(137)]
+									/*line along.go:240*/ if !t49_all[w].dirty_ {
+										{
+											/*line along.go:241*/ k9_ := l0
+											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
+												words7_[k9_] = int64(0)
+											}
+										}
+									}
+//line along.go:245
+									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+									at4_all[w] = at4_
 								}
 							}
 						}
@@ -2514,561 +3809,201 @@ func AlongFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []
 								for l1 := int64(0); l1 < n1; l1++ {
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
-										var again_ bool
-										/*line along.go:60*/ again_ = true
-										again_all[w] = again_
+										var t50_ int64
+										/*line along.go:246*/ t50_ = int64(2) * gpu_digits___(p5_all[w])
+										t50_all[w] = t50_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:246*/ k10_ := int64(0)
+							/*line along.go:246*/ for k10_ < t50_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											l_ := l0
-											/*line along.go:61*/ var t6_ gpu_window_
-											/*line along.go:61*/ var t7_ gpu_digits
-											/*line along.go:61*/ t6_, t7_ = gpu_add__(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t6_
-											/*line along.go:61*/ d_all[w] = t7_
-											t8_ := l_
-											/*line along.go:62*/ t9_ := l_
-											/*line along.go:62*/ t10_ := w_all[w].hi_
-											/*line along.go:62*/ t11_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t8_] = t10_
-											/*line along.go:62*/ los_[t9_] = t11_
-											top_all[w] = top_
+											var v5_ int64
+											var at5_ int64
+											at4_ := at4_all[w]
+											sums7_ := sums_[:int64(128)]
+											words7_ := words_[:int64(137)]
+											/*line along.go:253*/ sums8_all[w] = sums7_
+											/*line along.go:253*/ words8_all[w] = words7_
+											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+//line along.go:253
+											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+											v5_all[w] = v5_
+											at5_all[w] = at5_
+											at4_all[w] = at4_
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											{
-												/*line along.go:64*/ t12_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
-													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t13_
-												}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
 											}
 										}
 									}
-								}
-								/*line along.go:67*/ var t14_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											/*line along.go:67*/ t14_ = gpu_fits__(f_, p_, w_all[w], top_)
-											top_all[w] = top_
-										}
-									}
-								}
-								/*line along.go:67*/ fit_ := t14_
-								var t15_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
-										}
-									}
-								}
-								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var top2_ int64
-												top_ := top_all[w]
-												/*line along.go:184*/ f2_all[w] = f_
-												/*line along.go:184*/ p2_all[w] = p_
-												t16_all[w] = t_all[w]
-												/*line along.go:185*/ top2_ = top_
-												/*line along.go:185*/ top2_all[w] = top2_
-												top_all[w] = top_
+												v5_ := v5_all[w]
+												l6_ := l0
+												/*line along.go:256*/ sums8_all[w][l6_] = v5_
+												v5_all[w] = v5_
 											}
 										}
 									}
-									{
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var at_ int64
-													top2_ := top2_all[w]
-//line along.go:187
-													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
-													at_all[w] = at_
-													top2_all[w] = top2_
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var t17_ int64
-														/*line along.go:188*/ t17_ = int64(2) * gpu_digits___(p2_all[w])
-														t17_all[w] = t17_
-													}
-												}
-											}
-											/*line along.go:188*/ k4_ := int64(0)
-											/*line along.go:188*/ for k4_ < t17_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															var v_ int64
-															var at2_ int64
-															at_ := at_all[w]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:195*/ sums3_all[w] = sums2_
-															/*line along.go:195*/ words3_all[w] = words2_
-															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:195
-															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
-															v_all[w] = v_
-															at2_all[w] = at2_
-															at_all[w] = at_
-														}
-													}
-												}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												at5_ := at5_all[w]
+												l6_ := l0
+												/*line along.go:258*/ lower3_ := int64(0)
+												/*line along.go:258*/ upper3_ := int64(0)
 												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																v_ := v_all[w]
-																l2_ := l0
-																/*line along.go:198*/ sums3_all[w][l2_] = v_
-																v_all[w] = v_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																at2_ := at2_all[w]
-																l2_ := l0
-																/*line along.go:200*/ lower_ := int64(0)
-																/*line along.go:200*/ upper_ := int64(0)
-																{
-																	/*line along.go:201*/ t18_ := n0
-																	/*line along.go:201*/ k5_ := int64(0)
-//line along.go:201
-																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
-																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
-																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
-																	}
-																}
-//line along.go:205
-																local_ := gpu_Place{Step_: int64(1)}
-																if l2_ < int64(4) {
-																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
-																}
-																at2_all[w] = at2_
-															}
-														}
+													/*line along.go:259*/ t51_ := n0
+													/*line along.go:259*/ k11_ := int64(0)
+													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
+														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 													}
 												}
-												/*line along.go:188*/ k4_ = k4_ + int64(1)
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:70*/ t19_ := gpu_halves{}
-												/*line along.go:70*/ t_all[w] = t19_
+												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
+												if l6_ < int64(4) {
+													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
+													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+												}
+												at5_all[w] = at5_
 											}
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
-											/*line along.go:72*/ again_ = false
-											again_all[w] = again_
-										}
-									}
-								}
-								/*line along.go:73*/ if fit_ {
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-//line along.go:74
-												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-											}
-										}
-									}
-								} else {
-									/*line along.go:77*/ var t20_ int64
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var top_ int64
-												/*line along.go:77*/ top_ = t20_
-												top_all[w] = top_
-											}
-										}
-									}
-									/*line along.go:78*/ var t21_ bool
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												top_ := top_all[w]
-												/*line along.go:78*/ t21_ = gpu_fits__(f_, p_, w_all[w], top_)
-												top_all[w] = top_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:78*/ again_ = t21_
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:79*/ if !again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:147*/ f3_all[w] = f_
-													/*line along.go:147*/ p3_all[w] = p_
-													/*line along.go:147*/ b2_all[w] = b_all[w]
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var least_ int64
-														var most_ int64
-														var special_ int64
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														l3_ := l0
-														/*line along.go:151*/ least_ = int64(1048576)
-														/*line along.go:151*/ most_ = int64(-1048576)
-														/*line along.go:151*/ special_ = int64(0)
-														{
-															/*line along.go:152*/ i_ := b2_all[w].i0_
-//line along.go:152
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-																{
-																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:153
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t22_ float64
-																		/*line along.go:154*/ var t23_ float64
-//line along.go:154
-																		t22_, t23_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:154*/ u_ := t22_
-																		/*line along.go:154*/ v2_ := t23_
-																		t24_ := gpu_exactly__(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t24_.special_
-																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
-																			t25_ := min(least_, t24_.exp_)
-//line along.go:158
-																			t26_ := max(most_, t24_.exp_+gpu_size__(f3_all[w], p3_all[w]))
-																			/*line along.go:158*/ least_ = t25_
-																			/*line along.go:158*/ most_ = t26_
-																		}
-																	}
-																}
-															}
-														}
-														/*line along.go:162*/ t27_ := l3_
-														/*line along.go:162*/ t28_ := l3_
-														/*line along.go:162*/ t29_ := l3_
-														/*line along.go:162*/ t30_ := most_
-														/*line along.go:162*/ t31_ := least_
-														/*line along.go:162*/ t32_ := special_
-														/*line along.go:162*/ his2_[t27_] = t30_
-														/*line along.go:162*/ los2_[t28_] = t31_
-														/*line along.go:162*/ sums4_[t29_] = t32_
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														least_ := least_all[w]
-														most_ := most_all[w]
-														special_ := special_all[w]
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														words4_ := words_[:int64(137)]
-														l3_ := l0
-														{
-															/*line along.go:164*/ t33_ := b2_all[w].step_
-															/*line along.go:164*/ k6_ := int64(0)
-//line along.go:164
-															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
-																t34_ := min(least_, los2_[k6_])
-																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:165*/ least_ = t34_
-																/*line along.go:165*/ most_ = t35_
-																/*line along.go:165*/ special_ = t36_
-															}
-														}
-														/*line along.go:167*/ if l3_ == int64(0) {
-															words4_[136] = words4_[136] | special_
-														}
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											/*line along.go:170*/ var t37_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														most_ := most_all[w]
-														/*line along.go:170*/ t37_ = most_
-														most_all[w] = most_
-													}
-												}
-											}
-											/*line along.go:170*/ end_ := t37_
-											{
-												/*line along.go:171*/ var t38_ int64
-												for l2 := int64(0); l2 < 1; l2++ {
-													for l1 := int64(0); l1 < 1; l1++ {
-														for l0 := int64(0); l0 < 1; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															least_ := least_all[w]
-															/*line along.go:171*/ t38_ = least_
-															least_all[w] = least_
-														}
-													}
-												}
-												/*line along.go:171*/ base_ := t38_
-												/*line along.go:171*/ for base_ < end_ {
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var v4_ int64
-																var at3_ int64
-																sums4_ := sums_[:int64(128)]
-																words4_ := words_[:int64(137)]
-																l3_ := l0
-																/*line along.go:172*/ s_ := int64(0)
-																{
-																	/*line along.go:173*/ i2_ := b2_all[w].i0_
-//line along.go:173
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
-																		{
-//line along.go:174
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:174
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t39_ float64
-																				/*line along.go:175*/ var t40_ float64
-//line along.go:175
-																				t39_, t40_ = gpu_factors__(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:175*/ u2_ := t39_
-																				/*line along.go:175*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly__(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
-																			}
-																		}
-																	}
-																}
-																/*line along.go:195*/ sums5_all[w] = sums4_
-																/*line along.go:195*/ words5_all[w] = words4_
-																/*line along.go:195*/ v4_ = s_
-//line along.go:195
-																at3_ = base_ - gpu_bottom_(f3_all[w])
-																v4_all[w] = v4_
-																at3_all[w] = at3_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	v4_ := v4_all[w]
-																	l4_ := l0
-																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
-																	v4_all[w] = v4_
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	at3_ := at3_all[w]
-																	l4_ := l0
-																	/*line along.go:200*/ lower2_ := int64(0)
-																	/*line along.go:200*/ upper2_ := int64(0)
-																	{
-																		/*line along.go:201*/ t41_ := n0
-																		/*line along.go:201*/ k7_ := int64(0)
-//line along.go:201
-																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
-																		}
-																	}
-//line along.go:205
-																	local2_ := gpu_Place{Step_: int64(1)}
-																	if l4_ < int64(4) {
-																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
-																	}
-																	at3_all[w] = at3_
-																}
-															}
-														}
-													}
-													/*line along.go:171*/ base_ = base_ + int64(48)
-												}
-											}
-										}
-									}
-								}
+								/*line along.go:246*/ k10_ = k10_ + int64(1)
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							{
-								/*line along.go:86*/ k8_ := l_
-								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
-									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								l_ := l0
+								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+									/*line along.go:65*/ v6_ := t53_
+									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+								}
+								{
+									/*line along.go:68*/ k12_ := l_
+//line along.go:68
+									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
+									}
 								}
 							}
 						}
 					}
 				}
-				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3008
+//line kernels_tandem.go:3914
 	}
 	return nil
 }
 
-func AlongFloat64Float64Int64DoubleTwoPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 two
+	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, two](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), int(args[17].Int64()), int(args[18].Int64()), int(args[19].Int64()), int64(args[20].Int64()))
+		Along[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
 	})
 }
 
-func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AlongFloat64Float64Int64DoubleTwoPlain(grid, lo, hi, args)
+		return AlongFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_two
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:])}
-	y_.Rows_ = args[10].Int64()
-	y_.Cols_ = args[11].Int64()
-	y_.Stride_ = args[12].Int64()
-	shift_ := support.Slice[float64](args[13:])
-	outputs_ := args[16].Int64()
-	height_ := args[17].Int64()
-	cols_ := args[18].Int64()
-	turns_ := args[19].Int64()
-	mask_ := args[20].Int64()
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
+	c_.Rows_ = args[2].Int64()
+	c_.Cols_ = args[3].Int64()
+	c_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
+	x_.Rows_ = args[7].Int64()
+	x_.Cols_ = args[8].Int64()
+	x_.Stride_ = args[9].Int64()
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
+	y_.Rows_ = args[12].Int64()
+	y_.Cols_ = args[13].Int64()
+	y_.Stride_ = args[14].Int64()
+	parts_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	outputs_ := args[21].Int64()
+	height_ := args[22].Int64()
+	cols_ := args[23].Int64()
+	turns_ := args[24].Int64()
+	over_ := args[25].Uint64()
+	root_ := args[26].Uint32() != 0
+	mask_ := args[27].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var words_ [137]int64
 	var his_ [128]int64
 	var los_ [128]int64
 	var sums_ [128]int64
-	var b_all [1024]gpu_block_
+	var words_ [137]int64
+	var all_ [512]int64
 	var top_all [1024]int64
-	var t_all [1024]gpu_halves
+	var f2_all [1024]gpu_double
+	var p2_all [1024]gpu_two
+	var b2_all [1024]gpu_block_
+	var top2_all [1024]int64
+	var t_all [1024]gpu_tally
+	var t2_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_two
-	var t16_all [1024]gpu_halves
-	var top2_all [1024]int64
-	var at_all [1024]int64
-	var t17_all [1024]int64
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
 	var f3_all [1024]gpu_double
 	var p3_all [1024]gpu_two
-	var b2_all [1024]gpu_block_
+	var t21_all [1024]gpu_tally
+	var sums3_all [1024][]int64
+	var words3_all [1024][]int64
+	var at_all [1024]int64
+	var t22_all [1024]int64
+	var sums4_all [1024][]int64
+	var words4_all [1024][]int64
+	var v_all [1024]int64
+	var at2_all [1024]int64
+	var f4_all [1024]gpu_double
+	var p4_all [1024]gpu_two
+	var b3_all [1024]gpu_block_
+	var his3_all [1024][]int64
+	var los3_all [1024][]int64
+	var sums5_all [1024][]int64
+	var words5_all [1024][]int64
 	var least_all [1024]int64
 	var most_all [1024]int64
 	var special_all [1024]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
+	var sums6_all [1024][]int64
+	var words6_all [1024][]int64
 	var v4_all [1024]int64
 	var at3_all [1024]int64
+	var t45_all [1024]gpu_tally
+	var t47_all [1024]gpu_Value
+	var f5_all [1024]gpu_double
+	var p5_all [1024]gpu_two
+	var t49_all [1024]gpu_tally
+	var at4_all [1024]int64
+	var t50_all [1024]int64
+	var sums8_all [1024][]int64
+	var words8_all [1024][]int64
+	var v5_all [1024]int64
+	var at5_all [1024]int64
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -3077,55 +4012,712 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 		for l2 := int64(0); l2 < n2; l2++ {
 			for l1 := int64(0); l1 < n1; l1++ {
 				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:41
+//line along.go:43
 				}
 			}
 		}
-		/*line along.go:41*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		rows_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+rows_)-int64(1), rows_)
+		/*line along.go:43*/ n_ := n0
+		for l2 := int64(0); l2 < n2; l2++ {
+			for l1 := int64(0); l1 < n1; l1++ {
+				for l0 := int64(0); l0 < n0; l0++ {
+					w := (l2*n1+l1)*n0 + l0
+					var top_ int64
+					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+					top_all[w] = top_
+				}
+			}
+		}
 		{
-			/*line along.go:46*/ o_ := g1
-			/*line along.go:46*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var top_ int64
-							l_ := l0
-							{
-								/*line along.go:47*/ k_ := l_
-								/*line along.go:47*/ for ; k_ < int64(137); k_ = k_ + n_ {
-									words_[k_] = int64(0)
+			/*line along.go:44*/ o_ := g1
+			/*line along.go:44*/ for o_ < outputs_ {
+			b3_body:
+				switch {
+				default:
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+								if int64(len(shift_)) != int64(0) {
+									b_.shift_ = shift_[o_]
 								}
+								/*line along.go:94*/ f2_all[w] = f_
+								/*line along.go:94*/ p2_all[w] = p_
+								/*line along.go:94*/ b2_all[w] = b_
 							}
-							/*line along.go:50*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-							if int64(len(shift_)) != int64(0) {
-								b_all[w].shift_ = shift_[o_]
-							}
-							top_ = int64(0)
-							t_all[w] = gpu_halves{}
-							top_all[w] = top_
 						}
 					}
-				}
-				{
-					/*line along.go:57*/ k2_ := g0
-					/*line along.go:57*/ for k2_ < (blocks_ + int64(grid.Groups[0])) {
-						t2_ := (o_ * height_) + (support.Div(k2_, across_) * rows_)
-						/*line along.go:58*/ t3_ := support.Rem(k2_, across_) * width_
+					/*line along.go:95*/ first_ := o_ * height_
+					/*line along.go:95*/ height2_ := height_
+					/*line along.go:95*/ cols2_ := cols_
+					/*line along.go:95*/ turns2_ := turns_
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top2_ int64
+								top_ := top_all[w]
+								/*line along.go:95*/ top2_ = top_
+								/*line along.go:49*/ t_all[w] = gpu_tally{}
+								top2_all[w] = top2_
+								top_all[w] = top_
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:97
+								}
+							}
+						}
+						/*line along.go:97*/ n2_ := n0
+						width_ := min(cols2_, n2_*turns2_)
+						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 						for l2 := int64(0); l2 < n2; l2++ {
 							for l1 := int64(0); l1 < n1; l1++ {
 								for l0 := int64(0); l0 < n0; l0++ {
 									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:58*/ b_all[w].i0_ = t2_
-									/*line along.go:58*/ b_all[w].j0_ = t3_
-									t4_ := max(b_all[w].i0_, min(b_all[w].i0_+rows_, (o_+int64(1))*height_))
-									/*line along.go:59*/ t5_ := min(b_all[w].j0_+width_, cols_)
-									/*line along.go:59*/ b_all[w].i1_ = t4_
-									/*line along.go:59*/ b_all[w].j1_ = t5_
+									top2_ := top2_all[w]
+									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
+									top2_all[w] = top2_
+								}
+							}
+						}
+						{
+							/*line along.go:103*/ k_ := g0
+							/*line along.go:103*/ for k_ < blocks_ {
+								t3_ := first_ + (support.Div(k_, across_) * rows_)
+								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
+								for l2 := int64(0); l2 < n2; l2++ {
+									for l1 := int64(0); l1 < n1; l1++ {
+										for l0 := int64(0); l0 < n0; l0++ {
+											w := (l2*n1+l1)*n0 + l0
+											/*line along.go:104*/ b2_all[w].i0_ = t3_
+											/*line along.go:104*/ b2_all[w].j0_ = t4_
+											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+											/*line along.go:105*/ b2_all[w].i1_ = t5_
+											/*line along.go:105*/ b2_all[w].j1_ = t6_
+										}
+									}
+								}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												var again_ bool
+												/*line along.go:106*/ again_ = true
+												again_all[w] = again_
+											}
+										}
+									}
+									/*line along.go:106*/ for again_all[0] {
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													l2_ := l0
+													/*line along.go:107*/ var t7_ gpu_window_
+													/*line along.go:107*/ var t8_ gpu_digits
+//line along.go:107
+													t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+													/*line along.go:107*/ w_all[w] = t7_
+													/*line along.go:107*/ d_all[w] = t8_
+													t9_ := l2_
+													/*line along.go:108*/ t10_ := l2_
+													/*line along.go:108*/ t11_ := w_all[w].hi_
+													/*line along.go:108*/ t12_ := w_all[w].lo_
+													/*line along.go:108*/ his2_[t9_] = t11_
+													/*line along.go:108*/ los2_[t10_] = t12_
+												}
+											}
+										}
+										for l2 := int64(0); l2 < n2; l2++ {
+											for l1 := int64(0); l1 < n1; l1++ {
+												for l0 := int64(0); l0 < n0; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+													var again_ bool
+													his2_ := his_[:int64(128)]
+													los2_ := los_[:int64(128)]
+													{
+														/*line along.go:110*/ t13_ := n2_
+														/*line along.go:110*/ k2_ := int64(0)
+														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
+															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+															/*line along.go:111*/ w_all[w] = t14_
+														}
+													}
+													/*line along.go:113*/ again_ = false
+													again_all[w] = again_
+												}
+											}
+										}
+										/*line along.go:114*/ var t15_ bool
+										for l2 := int64(0); l2 < 1; l2++ {
+											for l1 := int64(0); l1 < 1; l1++ {
+												for l0 := int64(0); l0 < 1; l0++ {
+													w := (l2*n1+l1)*n0 + l0
+//line along.go:114
+													t15_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+												}
+											}
+										}
+										/*line along.go:114*/ if t15_ {
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:115
+														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+														/*line along.go:115*/ t2_all[w].blocks_ = t16_
+														/*line along.go:115*/ t2_all[w].sums_ = t17_
+													}
+												}
+											}
+										} else {
+											/*line along.go:118*/ var t18_ int64
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+													}
+												}
+											}
+											/*line along.go:118*/ next_ := t18_
+											var t19_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+//line along.go:119
+														t19_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_)
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														var again_ bool
+														/*line along.go:119*/ again_ = t19_
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ var t20_ bool
+											for l2 := int64(0); l2 < 1; l2++ {
+												for l1 := int64(0); l1 < 1; l1++ {
+													for l0 := int64(0); l0 < 1; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														again_ := again_all[w]
+//line along.go:120
+														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+														again_all[w] = again_
+													}
+												}
+											}
+											/*line along.go:120*/ if t20_ {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:237*/ f3_all[w] = f2_all[w]
+															/*line along.go:237*/ p3_all[w] = p2_all[w]
+															/*line along.go:237*/ t21_all[w] = t2_all[w]
+															sums3_all[w] = sums2_
+															/*line along.go:238*/ words3_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var at_ int64
+																/*line along.go:240*/ if !t21_all[w].dirty_ {
+																	{
+																		/*line along.go:241*/ k3_ := l0
+//line along.go:241
+																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
+																			words3_all[w][k3_] = int64(0)
+																		}
+																	}
+																}
+//line along.go:245
+																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+																at_all[w] = at_
+															}
+														}
+													}
+													{
+														for l2 := int64(0); l2 < n2; l2++ {
+															for l1 := int64(0); l1 < n1; l1++ {
+																for l0 := int64(0); l0 < n0; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	var t22_ int64
+//line along.go:246
+																	t22_ = int64(2) * gpu_digits____(p3_all[w])
+																	t22_all[w] = t22_
+																}
+															}
+														}
+														/*line along.go:246*/ k4_ := int64(0)
+														/*line along.go:246*/ for k4_ < t22_all[0] {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v_ int64
+																		var at2_ int64
+																		at_ := at_all[w]
+//line along.go:253
+																		sums4_all[w] = sums3_all[w]
+//line along.go:253
+																		words4_all[w] = words3_all[w]
+//line along.go:253
+																		v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:253
+																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+																		v_all[w] = v_
+																		at2_all[w] = at2_
+																		at_all[w] = at_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v_ := v_all[w]
+																			l3_ := l0
+																			/*line along.go:256*/ sums4_all[w][l3_] = v_
+																			v_all[w] = v_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at2_ := at2_all[w]
+																			l3_ := l0
+																			/*line along.go:258*/ lower_ := int64(0)
+																			/*line along.go:258*/ upper_ := int64(0)
+																			{
+																				/*line along.go:259*/ t23_ := n0
+																				/*line along.go:259*/ k5_ := int64(0)
+//line along.go:259
+																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
+																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local_ := gpu_Place{Step_: int64(1)}
+																			if l3_ < int64(4) {
+																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
+																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+																			}
+																			at2_all[w] = at2_
+																		}
+																	}
+																}
+															}
+															/*line along.go:246*/ k4_ = k4_ + int64(1)
+														}
+													}
+												}
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
+															/*line along.go:122*/ t2_all[w] = t24_
+														}
+													}
+												}
+											}
+											for l2 := int64(0); l2 < n2; l2++ {
+												for l1 := int64(0); l1 < n1; l1++ {
+													for l0 := int64(0); l0 < n0; l0++ {
+														w := (l2*n1+l1)*n0 + l0
+														/*line along.go:124*/ t2_all[w].top_ = next_
+													}
+												}
+											}
+											/*line along.go:125*/ if !again_all[0] {
+												for l2 := int64(0); l2 < n2; l2++ {
+													for l1 := int64(0); l1 < n1; l1++ {
+														for l0 := int64(0); l0 < n0; l0++ {
+															w := (l2*n1+l1)*n0 + l0
+															his2_ := his_[:int64(128)]
+															los2_ := los_[:int64(128)]
+															sums2_ := sums_[:int64(128)]
+															words2_ := words_[:int64(137)]
+															/*line along.go:198*/ f4_all[w] = f2_all[w]
+															/*line along.go:198*/ p4_all[w] = p2_all[w]
+															/*line along.go:198*/ b3_all[w] = b2_all[w]
+															his3_all[w] = his2_
+															/*line along.go:199*/ los3_all[w] = los2_
+															/*line along.go:199*/ sums5_all[w] = sums2_
+															/*line along.go:199*/ words5_all[w] = words2_
+														}
+													}
+												}
+												{
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																var least_ int64
+																var most_ int64
+																var special_ int64
+																l4_ := l0
+																/*line along.go:202*/ least_ = int64(1048576)
+																/*line along.go:202*/ most_ = int64(-1048576)
+																/*line along.go:202*/ special_ = int64(0)
+																{
+																	/*line along.go:203*/ i_ := b3_all[w].i0_
+//line along.go:203
+																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+																		{
+//line along.go:204
+																			j_ := b3_all[w].j0_ + l4_
+//line along.go:204
+																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+																				var t25_ float64
+																				/*line along.go:205*/ var t26_ float64
+//line along.go:205
+																				t25_, t26_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+																				/*line along.go:205*/ u_ := t25_
+																				/*line along.go:205*/ v2_ := t26_
+																				t27_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
+																				special_ = special_ | t27_.special_
+																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+																					t28_ := min(least_, t27_.exp_)
+//line along.go:209
+																					t29_ := max(most_, t27_.exp_+gpu_size___(f4_all[w], p4_all[w]))
+																					/*line along.go:209*/ least_ = t28_
+																					/*line along.go:209*/ most_ = t29_
+																				}
+																			}
+																		}
+																	}
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																least_ := least_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																/*line along.go:214*/ t30_ := l4_
+																/*line along.go:214*/ t31_ := l4_
+																/*line along.go:214*/ t32_ := l4_
+																/*line along.go:214*/ t33_ := most_
+																/*line along.go:214*/ t34_ := least_
+																/*line along.go:214*/ t35_ := special_
+																/*line along.go:214*/ his3_all[w][t30_] = t33_
+																/*line along.go:214*/ los3_all[w][t31_] = t34_
+																/*line along.go:214*/ sums5_all[w][t32_] = t35_
+																most_all[w] = most_
+																least_all[w] = least_
+																special_all[w] = special_
+															}
+														}
+													}
+													for l2 := int64(0); l2 < n2; l2++ {
+														for l1 := int64(0); l1 < n1; l1++ {
+															for l0 := int64(0); l0 < n0; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																least_ := least_all[w]
+																most_ := most_all[w]
+																special_ := special_all[w]
+																l4_ := l0
+																{
+																	/*line along.go:216*/ t36_ := b3_all[w].step_
+																	/*line along.go:216*/ k6_ := int64(0)
+//line along.go:216
+																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
+																		t37_ := min(least_, los3_all[w][k6_])
+//line along.go:217
+																		t38_ := max(most_, his3_all[w][k6_])
+//line along.go:217
+																		t39_ := special_ | sums5_all[w][k6_]
+																		/*line along.go:217*/ least_ = t37_
+																		/*line along.go:217*/ most_ = t38_
+																		/*line along.go:217*/ special_ = t39_
+																	}
+																}
+																/*line along.go:219*/ if l4_ == int64(0) {
+																	words5_all[w][136] = words5_all[w][136] | special_
+																}
+																least_all[w] = least_
+																most_all[w] = most_
+																special_all[w] = special_
+															}
+														}
+													}
+													/*line along.go:222*/ var t40_ int64
+													for l2 := int64(0); l2 < 1; l2++ {
+														for l1 := int64(0); l1 < 1; l1++ {
+															for l0 := int64(0); l0 < 1; l0++ {
+																w := (l2*n1+l1)*n0 + l0
+																most_ := most_all[w]
+																/*line along.go:222*/ t40_ = most_
+																most_all[w] = most_
+															}
+														}
+													}
+													/*line along.go:222*/ end_ := t40_
+													{
+														/*line along.go:223*/ var t41_ int64
+														for l2 := int64(0); l2 < 1; l2++ {
+															for l1 := int64(0); l1 < 1; l1++ {
+																for l0 := int64(0); l0 < 1; l0++ {
+																	w := (l2*n1+l1)*n0 + l0
+																	least_ := least_all[w]
+																	/*line along.go:223*/ t41_ = least_
+																	least_all[w] = least_
+																}
+															}
+														}
+														/*line along.go:223*/ base_ := t41_
+														/*line along.go:223*/ for base_ < end_ {
+															for l2 := int64(0); l2 < n2; l2++ {
+																for l1 := int64(0); l1 < n1; l1++ {
+																	for l0 := int64(0); l0 < n0; l0++ {
+																		w := (l2*n1+l1)*n0 + l0
+																		var v4_ int64
+																		var at3_ int64
+																		l4_ := l0
+																		/*line along.go:224*/ s_ := int64(0)
+																		{
+																			/*line along.go:225*/ i2_ := b3_all[w].i0_
+//line along.go:225
+																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+																				{
+//line along.go:226
+																					j2_ := b3_all[w].j0_ + l4_
+//line along.go:226
+																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+																						var t42_ float64
+//line along.go:227
+																						var t43_ float64
+//line along.go:227
+																						t42_, t43_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+//line along.go:227
+																						u2_ := t42_
+//line along.go:227
+																						v3_ := t43_
+																						s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+																					}
+																				}
+																			}
+																		}
+//line along.go:253
+																		sums6_all[w] = sums5_all[w]
+//line along.go:253
+																		words6_all[w] = words5_all[w]
+																		/*line along.go:253*/ v4_ = s_
+//line along.go:253
+																		at3_ = base_ - gpu_bottom_(f4_all[w])
+																		v4_all[w] = v4_
+																		at3_all[w] = at3_
+																	}
+																}
+															}
+															{
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			v4_ := v4_all[w]
+																			l5_ := l0
+//line along.go:256
+																			sums6_all[w][l5_] = v4_
+																			v4_all[w] = v4_
+																		}
+																	}
+																}
+																for l2 := int64(0); l2 < n2; l2++ {
+																	for l1 := int64(0); l1 < n1; l1++ {
+																		for l0 := int64(0); l0 < n0; l0++ {
+																			w := (l2*n1+l1)*n0 + l0
+																			at3_ := at3_all[w]
+																			l5_ := l0
+																			/*line along.go:258*/ lower2_ := int64(0)
+																			/*line along.go:258*/ upper2_ := int64(0)
+																			{
+																				/*line along.go:259*/ t44_ := n0
+																				/*line along.go:259*/ k7_ := int64(0)
+//line along.go:259
+																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
+																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+																				}
+																			}
+//line along.go:263
+																			local2_ := gpu_Place{Step_: int64(1)}
+																			if l5_ < int64(4) {
+																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
+																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+																			}
+																			at3_all[w] = at3_
+																		}
+																	}
+																}
+															}
+															/*line along.go:223*/ base_ = base_ + int64(48)
+														}
+													}
+												}
+											}
+										}
+									}
+								}
+								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:131*/ t_all[w] = t2_all[w]
+								}
+							}
+						}
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								var top_ int64
+								/*line along.go:49*/ t45_all[w] = t_all[w]
+								top_ = t45_all[w].top_
+								top_all[w] = top_
+							}
+						}
+					}
+					/*line along.go:51*/ var t46_ bool
+					for l2 := int64(0); l2 < 1; l2++ {
+						for l1 := int64(0); l1 < 1; l1++ {
+							for l0 := int64(0); l0 < 1; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+//line along.go:51
+								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))
+							}
+						}
+					}
+					/*line along.go:51*/ if t46_ {
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									l_ := l0
+									{
+										/*line along.go:52*/ k8_ := int64(0)
+										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
+											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+										}
+									}
+								}
+							}
+						}
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									top_ := top_all[w]
+									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
+									top_all[w] = top_
+								}
+							}
+						}
+						/*line along.go:56*/ var t48_ float64
+						for l2 := int64(0); l2 < 1; l2++ {
+							for l1 := int64(0); l1 < 1; l1++ {
+								for l0 := int64(0); l0 < 1; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									/*line along.go:56*/ t48_ = gpu_rounded_(r_, t47_all[w], int64(0), over_, root_)
+								}
+							}
+						}
+						/*line along.go:56*/ z_ := t48_
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									l_ := l0
+									/*line along.go:57*/ if l_ == int64(0) {
+										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+									}
+								}
+							}
+						}
+						break b3_body
+					}
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								w := (l2*n1+l1)*n0 + l0
+								/*line along.go:237*/ f5_all[w] = f_
+								/*line along.go:237*/ p5_all[w] = p_
+								/*line along.go:237*/ t49_all[w] = t45_all[w]
+							}
+						}
+					}
+					{
+						for l2 := int64(0); l2 < n2; l2++ {
+							for l1 := int64(0); l1 < n1; l1++ {
+								for l0 := int64(0); l0 < n0; l0++ {
+									w := (l2*n1+l1)*n0 + l0
+									var at4_ int64
+									words7_ := words_[:int64(137)]
+									/*line along.go:240*/ if !t49_all[w].dirty_ {
+										{
+											/*line along.go:241*/ k9_ := l0
+											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
+												words7_[k9_] = int64(0)
+											}
+										}
+									}
+//line along.go:245
+									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+									at4_all[w] = at4_
 								}
 							}
 						}
@@ -3134,498 +4726,108 @@ func AlongFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []b
 								for l1 := int64(0); l1 < n1; l1++ {
 									for l0 := int64(0); l0 < n0; l0++ {
 										w := (l2*n1+l1)*n0 + l0
-										var again_ bool
-										/*line along.go:60*/ again_ = true
-										again_all[w] = again_
+										var t50_ int64
+										/*line along.go:246*/ t50_ = int64(2) * gpu_digits____(p5_all[w])
+										t50_all[w] = t50_
 									}
 								}
 							}
-							/*line along.go:60*/ for again_all[0] {
+							/*line along.go:246*/ k10_ := int64(0)
+							/*line along.go:246*/ for k10_ < t50_all[0] {
 								for l2 := int64(0); l2 < n2; l2++ {
 									for l1 := int64(0); l1 < n1; l1++ {
 										for l0 := int64(0); l0 < n0; l0++ {
 											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											l_ := l0
-											/*line along.go:61*/ var t6_ gpu_window_
-											/*line along.go:61*/ var t7_ gpu_digits
-											/*line along.go:61*/ t6_, t7_ = gpu_add___(f_, p_, b_all[w], l_, top_)
-											/*line along.go:61*/ w_all[w] = t6_
-											/*line along.go:61*/ d_all[w] = t7_
-											t8_ := l_
-											/*line along.go:62*/ t9_ := l_
-											/*line along.go:62*/ t10_ := w_all[w].hi_
-											/*line along.go:62*/ t11_ := w_all[w].lo_
-											/*line along.go:62*/ his_[t8_] = t10_
-											/*line along.go:62*/ los_[t9_] = t11_
-											top_all[w] = top_
+											var v5_ int64
+											var at5_ int64
+											at4_ := at4_all[w]
+											sums7_ := sums_[:int64(128)]
+											words7_ := words_[:int64(137)]
+											/*line along.go:253*/ sums8_all[w] = sums7_
+											/*line along.go:253*/ words8_all[w] = words7_
+											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+//line along.go:253
+											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+											v5_all[w] = v5_
+											at5_all[w] = at5_
+											at4_all[w] = at4_
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											{
-												/*line along.go:64*/ t12_ := n_
-												/*line along.go:64*/ k3_ := int64(0)
-												/*line along.go:64*/ for ; k3_ < t12_; k3_ = k3_ + int64(1) {
-													t13_ := gpu_window_{hi_: max(w_all[w].hi_, his_[k3_]), lo_: min(w_all[w].lo_, los_[k3_])}
-													/*line along.go:65*/ w_all[w] = t13_
-												}
+								{
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+//line along.go:254
 											}
 										}
 									}
-								}
-								/*line along.go:67*/ var t14_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											top_ := top_all[w]
-											/*line along.go:67*/ t14_ = gpu_fits___(f_, p_, w_all[w], top_)
-											top_all[w] = top_
-										}
-									}
-								}
-								/*line along.go:67*/ fit_ := t14_
-								var t15_ bool
-								for l2 := int64(0); l2 < 1; l2++ {
-									for l1 := int64(0); l1 < 1; l1++ {
-										for l0 := int64(0); l0 < 1; l0++ {
-											/*line along.go:68*/ t15_ = (!fit_) || (k2_ >= blocks_)
-										}
-									}
-								}
-								/*line along.go:68*/ if t15_ {
 									for l2 := int64(0); l2 < n2; l2++ {
 										for l1 := int64(0); l1 < n1; l1++ {
 											for l0 := int64(0); l0 < n0; l0++ {
 												w := (l2*n1+l1)*n0 + l0
-												var top2_ int64
-												top_ := top_all[w]
-												/*line along.go:184*/ f2_all[w] = f_
-												/*line along.go:184*/ p2_all[w] = p_
-												t16_all[w] = t_all[w]
-												/*line along.go:185*/ top2_ = top_
-												/*line along.go:185*/ top2_all[w] = top2_
-												top_all[w] = top_
+												v5_ := v5_all[w]
+												l6_ := l0
+												/*line along.go:256*/ sums8_all[w][l6_] = v5_
+												v5_all[w] = v5_
 											}
 										}
 									}
-									{
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var at_ int64
-													top2_ := top2_all[w]
-//line along.go:187
-													at_ = gpu_unit_(f2_all[w], top2_) - gpu_bottom_(f2_all[w])
-													at_all[w] = at_
-													top2_all[w] = top2_
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var t17_ int64
-//line along.go:188
-														t17_ = int64(2) * gpu_digits____(p2_all[w])
-														t17_all[w] = t17_
-													}
-												}
-											}
-											/*line along.go:188*/ k4_ := int64(0)
-											/*line along.go:188*/ for k4_ < t17_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															var v_ int64
-															var at2_ int64
-															at_ := at_all[w]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:195*/ sums3_all[w] = sums2_
-															/*line along.go:195*/ words3_all[w] = words2_
-															/*line along.go:195*/ v_ = gpu_part(t16_all[w], k4_)
-//line along.go:195
-															at2_ = at_ + gpu_up(t16_all[w], gpu_precision_(f2_all[w]), k4_)
-															v_all[w] = v_
-															at2_all[w] = at2_
-															at_all[w] = at_
-														}
-													}
-												}
+									for l2 := int64(0); l2 < n2; l2++ {
+										for l1 := int64(0); l1 < n1; l1++ {
+											for l0 := int64(0); l0 < n0; l0++ {
+												w := (l2*n1+l1)*n0 + l0
+												at5_ := at5_all[w]
+												l6_ := l0
+												/*line along.go:258*/ lower3_ := int64(0)
+												/*line along.go:258*/ upper3_ := int64(0)
 												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																v_ := v_all[w]
-																l2_ := l0
-																/*line along.go:198*/ sums3_all[w][l2_] = v_
-																v_all[w] = v_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																at2_ := at2_all[w]
-																l2_ := l0
-																/*line along.go:200*/ lower_ := int64(0)
-																/*line along.go:200*/ upper_ := int64(0)
-																{
-																	/*line along.go:201*/ t18_ := n0
-																	/*line along.go:201*/ k5_ := int64(0)
-//line along.go:201
-																	for ; k5_ < t18_; k5_ = k5_ + int64(1) {
-																		lower_ = lower_ + (sums3_all[w][k5_] & int64(4294967295))
-																		upper_ = upper_ + (sums3_all[w][k5_] >> (32))
-																	}
-																}
-//line along.go:205
-																local_ := gpu_Place{Step_: int64(1)}
-																if l2_ < int64(4) {
-																	gpu_AddPart_(words3_all[w], local_, at2_, lower_, l2_)
-																	gpu_AddPart_(words3_all[w], local_, at2_+int64(32), upper_, l2_-int64(1))
-																}
-																at2_all[w] = at2_
-															}
-														}
+													/*line along.go:259*/ t51_ := n0
+													/*line along.go:259*/ k11_ := int64(0)
+													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
+														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 													}
 												}
-												/*line along.go:188*/ k4_ = k4_ + int64(1)
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:70*/ t19_ := gpu_halves{}
-												/*line along.go:70*/ t_all[w] = t19_
+												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
+												if l6_ < int64(4) {
+													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
+													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+												}
+												at5_all[w] = at5_
 											}
 										}
 									}
 								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var again_ bool
-											/*line along.go:72*/ again_ = false
-											again_all[w] = again_
-										}
-									}
-								}
-								/*line along.go:73*/ if fit_ {
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-//line along.go:74
-												t_all[w] = gpu_with(t_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-											}
-										}
-									}
-								} else {
-									/*line along.go:77*/ var t20_ int64
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												/*line along.go:77*/ t20_ = gpu_topOf_(f_, w_all[w])
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var top_ int64
-												/*line along.go:77*/ top_ = t20_
-												top_all[w] = top_
-											}
-										}
-									}
-									/*line along.go:78*/ var t21_ bool
-									for l2 := int64(0); l2 < 1; l2++ {
-										for l1 := int64(0); l1 < 1; l1++ {
-											for l0 := int64(0); l0 < 1; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												top_ := top_all[w]
-												/*line along.go:78*/ t21_ = gpu_fits___(f_, p_, w_all[w], top_)
-												top_all[w] = top_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:78*/ again_ = t21_
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:79*/ if !again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													/*line along.go:147*/ f3_all[w] = f_
-													/*line along.go:147*/ p3_all[w] = p_
-													/*line along.go:147*/ b2_all[w] = b_all[w]
-												}
-											}
-										}
-										{
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var least_ int64
-														var most_ int64
-														var special_ int64
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														l3_ := l0
-														/*line along.go:151*/ least_ = int64(1048576)
-														/*line along.go:151*/ most_ = int64(-1048576)
-														/*line along.go:151*/ special_ = int64(0)
-														{
-															/*line along.go:152*/ i_ := b2_all[w].i0_
-//line along.go:152
-															for ; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-																{
-																	/*line along.go:153*/ j_ := b2_all[w].j0_ + l3_
-//line along.go:153
-																	for ; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-																		var t22_ float64
-																		/*line along.go:154*/ var t23_ float64
-//line along.go:154
-																		t22_, t23_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i_, j_)
-																		/*line along.go:154*/ u_ := t22_
-																		/*line along.go:154*/ v2_ := t23_
-																		t24_ := gpu_exactly___(f3_all[w], p3_all[w], u_, v2_)
-																		special_ = special_ | t24_.special_
-																		if (t24_.special_ == int64(0)) && ((t24_.hi_ | t24_.lo_) != uint64(0)) {
-																			t25_ := min(least_, t24_.exp_)
-//line along.go:158
-																			t26_ := max(most_, t24_.exp_+gpu_size___(f3_all[w], p3_all[w]))
-																			/*line along.go:158*/ least_ = t25_
-																			/*line along.go:158*/ most_ = t26_
-																		}
-																	}
-																}
-															}
-														}
-														/*line along.go:162*/ t27_ := l3_
-														/*line along.go:162*/ t28_ := l3_
-														/*line along.go:162*/ t29_ := l3_
-														/*line along.go:162*/ t30_ := most_
-														/*line along.go:162*/ t31_ := least_
-														/*line along.go:162*/ t32_ := special_
-														/*line along.go:162*/ his2_[t27_] = t30_
-														/*line along.go:162*/ los2_[t28_] = t31_
-														/*line along.go:162*/ sums4_[t29_] = t32_
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														least_ := least_all[w]
-														most_ := most_all[w]
-														special_ := special_all[w]
-														his2_ := his_[:int64(128)]
-														los2_ := los_[:int64(128)]
-														sums4_ := sums_[:int64(128)]
-														words4_ := words_[:int64(137)]
-														l3_ := l0
-														{
-															/*line along.go:164*/ t33_ := b2_all[w].step_
-															/*line along.go:164*/ k6_ := int64(0)
-//line along.go:164
-															for ; k6_ < t33_; k6_ = k6_ + int64(1) {
-																t34_ := min(least_, los2_[k6_])
-																/*line along.go:165*/ t35_ := max(most_, his2_[k6_])
-																/*line along.go:165*/ t36_ := special_ | sums4_[k6_]
-																/*line along.go:165*/ least_ = t34_
-																/*line along.go:165*/ most_ = t35_
-																/*line along.go:165*/ special_ = t36_
-															}
-														}
-														/*line along.go:167*/ if l3_ == int64(0) {
-															words4_[136] = words4_[136] | special_
-														}
-														least_all[w] = least_
-														most_all[w] = most_
-														special_all[w] = special_
-													}
-												}
-											}
-											/*line along.go:170*/ var t37_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														most_ := most_all[w]
-														/*line along.go:170*/ t37_ = most_
-														most_all[w] = most_
-													}
-												}
-											}
-											/*line along.go:170*/ end_ := t37_
-											{
-												/*line along.go:171*/ var t38_ int64
-												for l2 := int64(0); l2 < 1; l2++ {
-													for l1 := int64(0); l1 < 1; l1++ {
-														for l0 := int64(0); l0 < 1; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															least_ := least_all[w]
-															/*line along.go:171*/ t38_ = least_
-															least_all[w] = least_
-														}
-													}
-												}
-												/*line along.go:171*/ base_ := t38_
-												/*line along.go:171*/ for base_ < end_ {
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var v4_ int64
-																var at3_ int64
-																sums4_ := sums_[:int64(128)]
-																words4_ := words_[:int64(137)]
-																l3_ := l0
-																/*line along.go:172*/ s_ := int64(0)
-																{
-																	/*line along.go:173*/ i2_ := b2_all[w].i0_
-//line along.go:173
-																	for ; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
-																		{
-//line along.go:174
-																			j2_ := b2_all[w].j0_ + l3_
-//line along.go:174
-																			for ; j2_ < b2_all[w].j1_; j2_ = j2_ + b2_all[w].step_ {
-																				var t39_ float64
-																				/*line along.go:175*/ var t40_ float64
-//line along.go:175
-																				t39_, t40_ = gpu_factors___(f3_all[w], p3_all[w], b2_all[w], i2_, j2_)
-																				/*line along.go:175*/ u2_ := t39_
-																				/*line along.go:175*/ v3_ := t40_
-																				s_ = s_ + gpu_digit(gpu_exactly___(f3_all[w], p3_all[w], u2_, v3_), base_, uint64(48))
-																			}
-																		}
-																	}
-																}
-																/*line along.go:195*/ sums5_all[w] = sums4_
-																/*line along.go:195*/ words5_all[w] = words4_
-																/*line along.go:195*/ v4_ = s_
-//line along.go:195
-																at3_ = base_ - gpu_bottom_(f3_all[w])
-																v4_all[w] = v4_
-																at3_all[w] = at3_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:196
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	v4_ := v4_all[w]
-																	l4_ := l0
-																	/*line along.go:198*/ sums5_all[w][l4_] = v4_
-																	v4_all[w] = v4_
-																}
-															}
-														}
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	at3_ := at3_all[w]
-																	l4_ := l0
-																	/*line along.go:200*/ lower2_ := int64(0)
-																	/*line along.go:200*/ upper2_ := int64(0)
-																	{
-																		/*line along.go:201*/ t41_ := n0
-																		/*line along.go:201*/ k7_ := int64(0)
-//line along.go:201
-																		for ; k7_ < t41_; k7_ = k7_ + int64(1) {
-																			lower2_ = lower2_ + (sums5_all[w][k7_] & int64(4294967295))
-																			upper2_ = upper2_ + (sums5_all[w][k7_] >> (32))
-																		}
-																	}
-//line along.go:205
-																	local2_ := gpu_Place{Step_: int64(1)}
-																	if l4_ < int64(4) {
-																		gpu_AddPart_(words5_all[w], local2_, at3_, lower2_, l4_)
-																		gpu_AddPart_(words5_all[w], local2_, at3_+int64(32), upper2_, l4_-int64(1))
-																	}
-																	at3_all[w] = at3_
-																}
-															}
-														}
-													}
-													/*line along.go:171*/ base_ = base_ + int64(48)
-												}
-											}
-										}
-									}
-								}
+								/*line along.go:246*/ k10_ = k10_ + int64(1)
 							}
 						}
-						/*line along.go:57*/ k2_ = k2_ + int64(grid.Groups[0])
 					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							{
-								/*line along.go:86*/ k8_ := l_
-								/*line along.go:86*/ for ; k8_ < int64(137); k8_ = k8_ + n_ {
-									parts_[(((g0*int64(137))+k8_)*outputs_)+o_] = words_[k8_]
+					for l2 := int64(0); l2 < n2; l2++ {
+						for l1 := int64(0); l1 < n1; l1++ {
+							for l0 := int64(0); l0 < n0; l0++ {
+								l_ := l0
+								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+									/*line along.go:65*/ v6_ := t53_
+									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+								}
+								{
+									/*line along.go:68*/ k12_ := l_
+//line along.go:68
+									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
+									}
 								}
 							}
 						}
 					}
 				}
-				/*line along.go:46*/ o_ = o_ + int64(grid.Groups[1])
+				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:3629
+//line kernels_tandem.go:4831
 	}
 	return nil
 }
@@ -3726,7 +4928,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3730
+//line kernels_tandem.go:4932
 	}
 	return nil
 }
@@ -3827,7 +5029,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3831
+//line kernels_tandem.go:5033
 	}
 	return nil
 }
@@ -3928,7 +5130,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3932
+//line kernels_tandem.go:5134
 	}
 	return nil
 }
@@ -4029,7 +5231,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4033
+//line kernels_tandem.go:5235
 	}
 	return nil
 }
@@ -4170,7 +5372,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4174
+//line kernels_tandem.go:5376
 	}
 	return nil
 }
@@ -4311,7 +5513,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4315
+//line kernels_tandem.go:5517
 	}
 	return nil
 }
@@ -4452,7 +5654,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4456
+//line kernels_tandem.go:5658
 	}
 	return nil
 }
@@ -4593,7 +5795,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4597
+//line kernels_tandem.go:5799
 	}
 	return nil
 }
@@ -4734,7 +5936,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 			}
 		}
-//line kernels_tandem.go:4738
+//line kernels_tandem.go:5940
 	}
 	return nil
 }
@@ -4801,7 +6003,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4805
+//line kernels_tandem.go:6007
 	}
 	return nil
 }
@@ -4868,7 +6070,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4872
+//line kernels_tandem.go:6074
 	}
 	return nil
 }
@@ -4935,7 +6137,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4939
+//line kernels_tandem.go:6141
 	}
 	return nil
 }
@@ -5002,7 +6204,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5006
+//line kernels_tandem.go:6208
 	}
 	return nil
 }
@@ -5069,7 +6271,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5073
+//line kernels_tandem.go:6275
 	}
 	return nil
 }
@@ -5152,7 +6354,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5156
+//line kernels_tandem.go:6358
 	}
 	return nil
 }
@@ -5235,7 +6437,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5239
+//line kernels_tandem.go:6441
 	}
 	return nil
 }
@@ -5318,7 +6520,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5322
+//line kernels_tandem.go:6524
 	}
 	return nil
 }
@@ -5401,7 +6603,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5405
+//line kernels_tandem.go:6607
 	}
 	return nil
 }
@@ -5484,7 +6686,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5488
+//line kernels_tandem.go:6690
 	}
 	return nil
 }
@@ -5567,7 +6769,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:5571
+//line kernels_tandem.go:6773
 	}
 	return nil
 }
@@ -5650,7 +6852,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5654
+//line kernels_tandem.go:6856
 	}
 	return nil
 }
@@ -5733,7 +6935,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5737
+//line kernels_tandem.go:6939
 	}
 	return nil
 }
@@ -5816,7 +7018,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5820
+//line kernels_tandem.go:7022
 	}
 	return nil
 }
@@ -5881,7 +7083,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5885
+//line kernels_tandem.go:7087
 	}
 	return nil
 }
@@ -5946,7 +7148,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5950
+//line kernels_tandem.go:7152
 	}
 	return nil
 }
@@ -6011,7 +7213,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6015
+//line kernels_tandem.go:7217
 	}
 	return nil
 }
@@ -6076,7 +7278,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:6080
+//line kernels_tandem.go:7282
 	}
 	return nil
 }
@@ -6141,7 +7343,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:6145
+//line kernels_tandem.go:7347
 	}
 	return nil
 }
@@ -6206,7 +7408,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:6210
+//line kernels_tandem.go:7412
 	}
 	return nil
 }
@@ -6267,7 +7469,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6271
+//line kernels_tandem.go:7473
 	}
 	return nil
 }
@@ -6335,7 +7537,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6339
+//line kernels_tandem.go:7541
 	}
 	return nil
 }
@@ -6400,7 +7602,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6404
+//line kernels_tandem.go:7606
 	}
 	return nil
 }
@@ -6465,7 +7667,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6469
+//line kernels_tandem.go:7671
 	}
 	return nil
 }
@@ -6530,7 +7732,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6534
+//line kernels_tandem.go:7736
 	}
 	return nil
 }
@@ -6591,7 +7793,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6595
+//line kernels_tandem.go:7797
 	}
 	return nil
 }
@@ -6694,7 +7896,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6698
+//line kernels_tandem.go:7900
 	}
 	return nil
 }
@@ -6797,7 +7999,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6801
+//line kernels_tandem.go:8003
 	}
 	return nil
 }
@@ -6900,7 +8102,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6904
+//line kernels_tandem.go:8106
 	}
 	return nil
 }
@@ -6978,7 +8180,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6982
+//line kernels_tandem.go:8184
 	}
 	return nil
 }
@@ -7056,7 +8258,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7060
+//line kernels_tandem.go:8262
 	}
 	return nil
 }
@@ -7134,7 +8336,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7138
+//line kernels_tandem.go:8340
 	}
 	return nil
 }
@@ -7196,7 +8398,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									}
 								}
 								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
+								/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
 								/*line round.go:25*/ v_ := t3_
 								x_ := gpu_rounded(f_, v_, special_, over_, root_)
 								if c_.Cols_ == int64(1) {
@@ -7210,7 +8412,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7214
+//line kernels_tandem.go:8416
 	}
 	return nil
 }
@@ -7272,7 +8474,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 									}
 								}
 								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-								/*line round.go:25*/ t3_ := gpu_Top(parts_, t2_, bottom_)
+								/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
 								/*line round.go:25*/ v_ := t3_
 								x_ := gpu_rounded_(f_, v_, special_, over_, root_)
 								if c_.Cols_ == int64(1) {
@@ -7286,7 +8488,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7290
+//line kernels_tandem.go:8492
 	}
 	return nil
 }
@@ -7336,7 +8538,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	/*line few.go:101*/ return r_
-//line kernels_tandem.go:7340
+//line kernels_tandem.go:8542
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7360,7 +8562,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	/*line few.go:123*/ return s_
-//line kernels_tandem.go:7364
+//line kernels_tandem.go:8566
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7371,12 +8573,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7375
+//line kernels_tandem.go:8577
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:7380
+//line kernels_tandem.go:8582
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
@@ -7424,7 +8626,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	/*line few.go:101*/ return r_
-//line kernels_tandem.go:7428
+//line kernels_tandem.go:8630
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7448,12 +8650,12 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	/*line few.go:123*/ return s_
-//line kernels_tandem.go:7452
+//line kernels_tandem.go:8654
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:7457
+//line kernels_tandem.go:8659
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
@@ -7501,7 +8703,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	/*line few.go:101*/ return r_
-//line kernels_tandem.go:7505
+//line kernels_tandem.go:8707
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7525,7 +8727,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	/*line few.go:123*/ return s_
-//line kernels_tandem.go:7529
+//line kernels_tandem.go:8731
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
@@ -7573,7 +8775,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	/*line few.go:101*/ return r_
-//line kernels_tandem.go:7577
+//line kernels_tandem.go:8779
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7597,36 +8799,41 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	/*line few.go:123*/ return s_
-//line kernels_tandem.go:7601
+//line kernels_tandem.go:8803
+}
+
+func gpu_firstTop(f_ gpu_single) int64 {
+	/*line terms.go:80*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:8808
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:129*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:180*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	{
-		/*line along.go:132*/ i_ := b_.i0_
-		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:183*/ i_ := b_.i0_
+		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
 			{
-				/*line along.go:133*/ j_ := b_.j0_ + l_
-				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+				/*line along.go:184*/ j_ := b_.j0_ + l_
+				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
 					var t_ float32
-					/*line along.go:134*/ var t2_ float32
-					/*line along.go:134*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:134*/ u_ := t_
-					/*line along.go:134*/ v_ := t2_
+					/*line along.go:185*/ var t2_ float32
+					/*line along.go:185*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+					/*line along.go:185*/ u_ := t_
+					/*line along.go:185*/ v_ := t2_
 					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
 				}
 			}
 		}
 	}
-	/*line along.go:139*/ count_ := int32(0)
+	/*line along.go:190*/ count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:7630
+//line kernels_tandem.go:8837
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -7641,35 +8848,47 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:8852
+}
+
+func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
+//line terms.go:129
+	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
+	/*line terms.go:129*/ return t2_
+//line kernels_tandem.go:8859
+}
+
+func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
+	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:8864
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:86*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:7650
+	/*line terms.go:89*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:8869
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:7655
+//line kernels_tandem.go:8874
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
 	{
-		/*line terms.go:134*/ t2_ := k_
+		/*line terms.go:137*/ t2_ := k_
 		if t2_ == int64(0) {
 			return t_.lower_.a_
 		} else {
-			/*line terms.go:137*/ if t2_ == int64(1) {
+			/*line terms.go:140*/ if t2_ == int64(1) {
 				return t_.upper_.a_
 			} else {
-				/*line terms.go:139*/ if t2_ == int64(2) {
+				/*line terms.go:142*/ if t2_ == int64(2) {
 					return t_.lower_.b_
 				} else {
-					/*line terms.go:141*/ if t2_ == int64(3) {
+					/*line terms.go:144*/ if t2_ == int64(3) {
 						return t_.upper_.b_
 					} else {
-						/*line terms.go:143*/ if t2_ == int64(4) {
+						/*line terms.go:146*/ if t2_ == int64(4) {
 							return t_.lower_.c_
 						}
 					}
@@ -7677,18 +8896,18 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 			}
 		}
 	}
-	/*line terms.go:146*/ return t_.upper_.c_
-//line kernels_tandem.go:7682
+	/*line terms.go:149*/ return t_.upper_.c_
+//line kernels_tandem.go:8901
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:150*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:7687
+	/*line terms.go:153*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:8906
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:7692
+//line kernels_tandem.go:8911
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7699,46 +8918,34 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7703
-}
-
-func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:126
-	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:126*/ return t2_
-//line kernels_tandem.go:7710
-}
-
-func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:8922
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:103*/ var u_ float32
+	/*line along.go:154*/ var u_ float32
 	_ = u_
-	/*line along.go:103*/ var v_ float32
+	/*line along.go:154*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:105*/ y_ := float32(0)
+	/*line along.go:156*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:109*/ var t2_ float32
-	/*line along.go:109*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7732
+	/*line along.go:160*/ var t2_ float32
+	/*line along.go:160*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:160*/ return t_, t2_
+//line kernels_tandem.go:8939
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:162*/ var t_ uint64
-	/*line terms.go:162*/ var t2_ int64
-	/*line terms.go:162*/ var t3_ bool
-	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:162*/ m_ := t_
-	/*line terms.go:162*/ e_ := t2_
-	/*line terms.go:162*/ finite_ := t3_
+	/*line terms.go:165*/ var t_ uint64
+	/*line terms.go:165*/ var t2_ int64
+	/*line terms.go:165*/ var t3_ bool
+	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:165*/ m_ := t_
+	/*line terms.go:165*/ e_ := t2_
+	/*line terms.go:165*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -7747,402 +8954,66 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:170*/ var t6_ int64
-	/*line terms.go:170*/ var t7_ bool
-	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:170*/ n_ := t5_
-	/*line terms.go:170*/ g_ := t6_
-	/*line terms.go:170*/ finite2_ := t7_
+	/*line terms.go:173*/ var t6_ int64
+	/*line terms.go:173*/ var t7_ bool
+	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:173*/ n_ := t5_
+	/*line terms.go:173*/ g_ := t6_
+	/*line terms.go:173*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:171*/ t9_ := m_ * n_
-	/*line terms.go:171*/ hi_ := t8_
-	/*line terms.go:171*/ lo_ := t9_
+	/*line terms.go:174*/ t9_ := m_ * n_
+	/*line terms.go:174*/ hi_ := t8_
+	/*line terms.go:174*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:8973
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:181*/ if gpu_product(p_) {
+	/*line terms.go:184*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:7774
+//line kernels_tandem.go:8981
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:192*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:192*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:195*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:195*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:7785
+//line kernels_tandem.go:8992
 }
 
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:23*/ return false
+//line kernels_tandem.go:8997
+}
+
+func gpu_valueOf(f_ gpu_single, all_ []int64, top_ int64) gpu_Value {
+	/*line along.go:80*/ t_ := gpu_halves{}
 	{
-		/*line along.go:132*/ i_ := b_.i0_
-		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:133*/ j_ := b_.j0_ + l_
-				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:134*/ var t2_ float64
-					/*line along.go:134*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:134*/ u_ := t_
-					/*line along.go:134*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
-				}
-			}
+		/*line along.go:81*/ k_ := int64(0)
+		/*line along.go:81*/ for ; k_ < int64(len(all_)); k_ = k_ + int64(4) {
+			t_.lower_.a_ = t_.lower_.a_ + all_[k_]
+			t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
+			t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
+			t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
 		}
 	}
-	/*line along.go:139*/ count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:7814
-}
-
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7829
-}
-
-func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:86*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:7834
-}
-
-func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:7839
-}
-
-func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:7844
-}
-
-func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:103*/ var u_ float64
-	_ = u_
-	/*line along.go:103*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:105*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:109*/ var t2_ float64
-	/*line along.go:109*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7861
-}
-
-func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:162*/ var t_ uint64
-	/*line terms.go:162*/ var t2_ int64
-	/*line terms.go:162*/ var t3_ bool
-	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:162*/ m_ := t_
-	/*line terms.go:162*/ e_ := t2_
-	/*line terms.go:162*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:170*/ var t6_ int64
-	/*line terms.go:170*/ var t7_ bool
-	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:170*/ n_ := t5_
-	/*line terms.go:170*/ g_ := t6_
-	/*line terms.go:170*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:171*/ t9_ := m_ * n_
-	/*line terms.go:171*/ hi_ := t8_
-	/*line terms.go:171*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:7895
-}
-
-func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:181*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:7903
-}
-
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
-	{
-		/*line along.go:132*/ i_ := b_.i0_
-		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:133*/ j_ := b_.j0_ + l_
-				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:134*/ var t2_ float64
-					/*line along.go:134*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:134*/ u_ := t_
-					/*line along.go:134*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
-				}
-			}
-		}
-	}
-	/*line along.go:139*/ count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:7932
-}
-
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product_(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:7947
-}
-
-func gpu_digits___(t_ gpu_pair) int64 {
-	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:7952
-}
-
-func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:103*/ var u_ float64
-	_ = u_
-	/*line along.go:103*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:105*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:109*/ var t2_ float64
-	/*line along.go:109*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:7969
-}
-
-func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:162*/ var t_ uint64
-	/*line terms.go:162*/ var t2_ int64
-	/*line terms.go:162*/ var t3_ bool
-	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:162*/ m_ := t_
-	/*line terms.go:162*/ e_ := t2_
-	/*line terms.go:162*/ finite_ := t3_
-	if !gpu_product_(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:170*/ var t6_ int64
-	/*line terms.go:170*/ var t7_ bool
-	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:170*/ n_ := t5_
-	/*line terms.go:170*/ g_ := t6_
-	/*line terms.go:170*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:171*/ t9_ := m_ * n_
-	/*line terms.go:171*/ hi_ := t8_
-	/*line terms.go:171*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:8003
-}
-
-func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:181*/ if gpu_product_(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:8011
-}
-
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:129*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
-	{
-		/*line along.go:132*/ i_ := b_.i0_
-		/*line along.go:132*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:133*/ j_ := b_.j0_ + l_
-				/*line along.go:133*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:134*/ var t2_ float64
-					/*line along.go:134*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:134*/ u_ := t_
-					/*line along.go:134*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-					d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
-				}
-			}
-		}
-	}
-	/*line along.go:139*/ count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:8040
-}
-
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product__(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:8055
-}
-
-func gpu_digits____(t_ gpu_two) int64 {
-	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:8060
-}
-
-func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:103*/ var u_ float64
-	_ = u_
-	/*line along.go:103*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:105*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:109*/ var t2_ float64
-	/*line along.go:109*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:109*/ return t_, t2_
-//line kernels_tandem.go:8077
-}
-
-func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:162*/ var t_ uint64
-	/*line terms.go:162*/ var t2_ int64
-	/*line terms.go:162*/ var t3_ bool
-	/*line terms.go:162*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:162*/ m_ := t_
-	/*line terms.go:162*/ e_ := t2_
-	/*line terms.go:162*/ finite_ := t3_
-	if !gpu_product__(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:170*/ var t6_ int64
-	/*line terms.go:170*/ var t7_ bool
-	/*line terms.go:170*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:170*/ n_ := t5_
-	/*line terms.go:170*/ g_ := t6_
-	/*line terms.go:170*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:171*/ t9_ := m_ * n_
-	/*line terms.go:171*/ hi_ := t8_
-	/*line terms.go:171*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:8111
-}
-
-func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:181*/ if gpu_product__(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:8119
-}
-
-func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:129*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
-	if hi_ == uint64(0) {
-		return min(int64(48), left_)
-	}
-	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8128
-}
-
-func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:138*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:138*/ lo_ := s_.lo_ << (uint64(width_))
-	t_ := uint64(d_)
-	/*line few.go:139*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:139*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:139*/ lo_ = t2_
-	/*line few.go:139*/ carry_ := t3_
-	t4_ := uint64((d_ >> (63)))
-	/*line few.go:140*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:140*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
-	_ = t6_
-	/*line few.go:140*/ hi_ = t5_
-	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:141*/ return t7_
-//line kernels_tandem.go:8146
+	/*line along.go:87*/ t2_ := gpu_short{}
+//line along.go:87
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision(f_)-int64(1), int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:88*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
+//line kernels_tandem.go:9017
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -8162,19 +9033,201 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:8166
+//line kernels_tandem.go:9037
 }
 
-func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:147*/ var v_ gpu_Value
-	if rest_ && (int64(s_.hi_) < int64(0)) {
-		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
-	} else {
-		v_ = gpu_value(s_, base_)
+func gpu_words(t_ gpu_single) int64 {
+	/*line format.go:36*/ return int64(24)
+//line kernels_tandem.go:9042
+}
+
+func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry_(w_, at_)
+	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
+	if v_.Neg_ {
+		{
+			/*line ../../../internal/superacc/value.go:28*/ t_ := at_.N_
+			/*line ../../../internal/superacc/value.go:28*/ k_ := int64(0)
+			/*line ../../../internal/superacc/value.go:28*/ for ; k_ < t_; k_ = k_ + int64(1) {
+				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
+			}
+		}
+		/*line ../../../internal/superacc/value.go:31*/ gpu_Carry_(w_, at_)
 	}
-	v_.Rest_ = rest_
-	return v_
-//line kernels_tandem.go:8178
+	k2_ := at_.N_ - int64(1)
+	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
+		k2_ = k2_ - int64(1)
+	}
+	t2_ := gpu_digit_(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
+	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
+	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
+	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
+	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
+	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
+	if a_ == uint64(0) {
+		return v_
+	}
+	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
+	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
+	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
+	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
+	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
+	{
+		/*line ../../../internal/superacc/value.go:46*/ i_ := int64(0)
+//line ../../../internal/superacc/value.go:46
+		for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
+		}
+	}
+	/*line ../../../internal/superacc/value.go:49*/ return v_
+//line kernels_tandem.go:9088
+}
+
+func gpu_firstTop_(f_ gpu_double) int64 {
+	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:9093
+}
+
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	{
+		/*line along.go:183*/ i_ := b_.i0_
+		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+			{
+				/*line along.go:184*/ j_ := b_.j0_ + l_
+				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+					var t_ float64
+					/*line along.go:185*/ var t2_ float64
+					/*line along.go:185*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+					/*line along.go:185*/ u_ := t_
+					/*line along.go:185*/ v_ := t2_
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
+				}
+			}
+		}
+	}
+	/*line along.go:190*/ count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
+//line kernels_tandem.go:9122
+}
+
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:9137
+}
+
+func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
+	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:9142
+}
+
+func gpu_unit_(f_ gpu_double, top_ int64) int64 {
+	/*line terms.go:89*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:9147
+}
+
+func gpu_precision_(t_ gpu_double) int64 {
+	/*line format.go:50*/ return int64(53)
+//line kernels_tandem.go:9152
+}
+
+func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:154*/ var u_ float64
+	_ = u_
+	/*line along.go:154*/ var v_ float64
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:156*/ y_ := float64(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	}
+	var t_ float64
+	/*line along.go:160*/ var t2_ float64
+	/*line along.go:160*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:160*/ return t_, t2_
+//line kernels_tandem.go:9169
+}
+
+func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:165*/ var t_ uint64
+	/*line terms.go:165*/ var t2_ int64
+	/*line terms.go:165*/ var t3_ bool
+	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:165*/ m_ := t_
+	/*line terms.go:165*/ e_ := t2_
+	/*line terms.go:165*/ finite_ := t3_
+	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
+		}
+		return t4_
+	}
+	var t5_ uint64
+	/*line terms.go:173*/ var t6_ int64
+	/*line terms.go:173*/ var t7_ bool
+	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:173*/ n_ := t5_
+	/*line terms.go:173*/ g_ := t6_
+	/*line terms.go:173*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:174*/ t9_ := m_ * n_
+	/*line terms.go:174*/ hi_ := t8_
+	/*line terms.go:174*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:9203
+}
+
+func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:184*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:9211
+}
+
+func gpu_valueOf_(f_ gpu_double, all_ []int64, top_ int64) gpu_Value {
+	/*line along.go:80*/ t_ := gpu_halves{}
+	{
+		/*line along.go:81*/ k_ := int64(0)
+		/*line along.go:81*/ for ; k_ < int64(len(all_)); k_ = k_ + int64(4) {
+			t_.lower_.a_ = t_.lower_.a_ + all_[k_]
+			t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
+			t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
+			t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
+		}
+	}
+	/*line along.go:87*/ t2_ := gpu_short{}
+//line along.go:87
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision_(f_)-int64(1), int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:88*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
+//line kernels_tandem.go:9231
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -8194,7 +9247,277 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8198
+//line kernels_tandem.go:9251
+}
+
+func gpu_words_(t_ gpu_double) int64 {
+	/*line format.go:52*/ return int64(136)
+//line kernels_tandem.go:9256
+}
+
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	{
+		/*line along.go:183*/ i_ := b_.i0_
+		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+			{
+				/*line along.go:184*/ j_ := b_.j0_ + l_
+				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+					var t_ float64
+					/*line along.go:185*/ var t2_ float64
+					/*line along.go:185*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+					/*line along.go:185*/ u_ := t_
+					/*line along.go:185*/ v_ := t2_
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
+				}
+			}
+		}
+	}
+	/*line along.go:190*/ count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
+//line kernels_tandem.go:9285
+}
+
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product_(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:9300
+}
+
+func gpu_digits___(t_ gpu_pair) int64 {
+	/*line terms.go:27*/ return int64(2)
+//line kernels_tandem.go:9305
+}
+
+func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:154*/ var u_ float64
+	_ = u_
+	/*line along.go:154*/ var v_ float64
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:156*/ y_ := float32(0)
+	if gpu_product_(p_) || gpu_exact_(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	}
+	var t_ float64
+	/*line along.go:160*/ var t2_ float64
+	/*line along.go:160*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:160*/ return t_, t2_
+//line kernels_tandem.go:9322
+}
+
+func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:165*/ var t_ uint64
+	/*line terms.go:165*/ var t2_ int64
+	/*line terms.go:165*/ var t3_ bool
+	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:165*/ m_ := t_
+	/*line terms.go:165*/ e_ := t2_
+	/*line terms.go:165*/ finite_ := t3_
+	if !gpu_product_(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
+		}
+		return t4_
+	}
+	var t5_ uint64
+	/*line terms.go:173*/ var t6_ int64
+	/*line terms.go:173*/ var t7_ bool
+	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:173*/ n_ := t5_
+	/*line terms.go:173*/ g_ := t6_
+	/*line terms.go:173*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:174*/ t9_ := m_ * n_
+	/*line terms.go:174*/ hi_ := t8_
+	/*line terms.go:174*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:9356
+}
+
+func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:184*/ if gpu_product_(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:9364
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:9369
+}
+
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
+	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	{
+		/*line along.go:183*/ i_ := b_.i0_
+		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
+			{
+				/*line along.go:184*/ j_ := b_.j0_ + l_
+				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
+					var t_ float64
+					/*line along.go:185*/ var t2_ float64
+					/*line along.go:185*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+					/*line along.go:185*/ u_ := t_
+					/*line along.go:185*/ v_ := t2_
+					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+					d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
+				}
+			}
+		}
+	}
+	/*line along.go:190*/ count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
+//line kernels_tandem.go:9398
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product__(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:9413
+}
+
+func gpu_digits____(t_ gpu_two) int64 {
+	/*line terms.go:30*/ return int64(3)
+//line kernels_tandem.go:9418
+}
+
+func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:154*/ var u_ float64
+	_ = u_
+	/*line along.go:154*/ var v_ float64
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:156*/ y_ := float64(0)
+	if gpu_product__(p_) || gpu_exact__(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	}
+	var t_ float64
+	/*line along.go:160*/ var t2_ float64
+	/*line along.go:160*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:160*/ return t_, t2_
+//line kernels_tandem.go:9435
+}
+
+func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:165*/ var t_ uint64
+	/*line terms.go:165*/ var t2_ int64
+	/*line terms.go:165*/ var t3_ bool
+	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:165*/ m_ := t_
+	/*line terms.go:165*/ e_ := t2_
+	/*line terms.go:165*/ finite_ := t3_
+	if !gpu_product__(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
+		}
+		return t4_
+	}
+	var t5_ uint64
+	/*line terms.go:173*/ var t6_ int64
+	/*line terms.go:173*/ var t7_ bool
+	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:173*/ n_ := t5_
+	/*line terms.go:173*/ g_ := t6_
+	/*line terms.go:173*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:174*/ t9_ := m_ * n_
+	/*line terms.go:174*/ hi_ := t8_
+	/*line terms.go:174*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:9469
+}
+
+func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:184*/ if gpu_product__(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:9477
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:29*/ return true
+//line kernels_tandem.go:9482
+}
+
+func gpu_room(s_ gpu_short, left_ int64) int64 {
+	/*line few.go:129*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	if hi_ == uint64(0) {
+		return min(int64(48), left_)
+	}
+	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
+//line kernels_tandem.go:9491
+}
+
+func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
+	/*line few.go:138*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:138*/ lo_ := s_.lo_ << (uint64(width_))
+	t_ := uint64(d_)
+	/*line few.go:139*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:139*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:139*/ lo_ = t2_
+	/*line few.go:139*/ carry_ := t3_
+	t4_ := uint64((d_ >> (63)))
+	/*line few.go:140*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:140*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	_ = t6_
+	/*line few.go:140*/ hi_ = t5_
+	t7_ := gpu_short{hi_: hi_, lo_: lo_}
+	/*line few.go:141*/ return t7_
+//line kernels_tandem.go:9509
+}
+
+func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
+	/*line few.go:147*/ var v_ gpu_Value
+	if rest_ && (int64(s_.hi_) < int64(0)) {
+		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
+	} else {
+		v_ = gpu_value(s_, base_)
+	}
+	v_.Rest_ = rest_
+	return v_
+//line kernels_tandem.go:9521
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -8204,12 +9527,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8208
+//line kernels_tandem.go:9531
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:8213
+//line kernels_tandem.go:9536
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -8218,7 +9541,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:8222
+//line kernels_tandem.go:9545
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -8233,12 +9556,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:8237
+//line kernels_tandem.go:9560
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:8242
+//line kernels_tandem.go:9565
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -8247,32 +9570,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:8251
+//line kernels_tandem.go:9574
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:8256
+//line kernels_tandem.go:9579
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:8261
+//line kernels_tandem.go:9584
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:8266
+//line kernels_tandem.go:9589
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:8271
+//line kernels_tandem.go:9594
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:9599
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -8280,7 +9603,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:8284
+//line kernels_tandem.go:9607
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -8289,7 +9612,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8293
+//line kernels_tandem.go:9616
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -8298,32 +9621,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8302
+//line kernels_tandem.go:9625
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:8307
+//line kernels_tandem.go:9630
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:8312
+//line kernels_tandem.go:9635
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:8317
+//line kernels_tandem.go:9640
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:8322
-}
-
-func gpu_words(t_ gpu_single) int64 {
-	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:8327
+//line kernels_tandem.go:9645
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
@@ -8334,7 +9652,7 @@ func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 			words_[at_.At_+(k_*at_.Step_)] = int64(0)
 		}
 	}
-//line kernels_tandem.go:8338
+//line kernels_tandem.go:9656
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8349,13 +9667,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		}
 	}
 	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8353
+//line kernels_tandem.go:9671
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:8359
+//line kernels_tandem.go:9677
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -8371,38 +9689,33 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 	}
 //line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8375
-}
-
-func gpu_words_(t_ gpu_double) int64 {
-	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:9693
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:8386
+//line kernels_tandem.go:9699
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:8391
+//line kernels_tandem.go:9704
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:8397
+//line kernels_tandem.go:9710
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:8402
+//line kernels_tandem.go:9715
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line prefix.go:74*/ t_ := gpu_Top(words_, at_, bottom_)
+	/*line prefix.go:74*/ t_ := gpu_Top_(words_, at_, bottom_)
 	/*line prefix.go:74*/ v_ := t_
 	if v_.Neg_ {
 		{
@@ -8414,11 +9727,11 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:9731
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line short.go:73*/ if v_.Hi_ == uint64(0) {
+	/*line short.go:80*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -8429,56 +9742,56 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 		least_ = int64(-1048576)
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line short.go:83*/ return t_
-//line kernels_tandem.go:8434
+	/*line short.go:90*/ return t_
+//line kernels_tandem.go:9747
 }
 
 func gpu_noReach() gpu_reach {
-	/*line short.go:60*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line short.go:60*/ return t_
-//line kernels_tandem.go:8440
+	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line short.go:67*/ return t_
+//line kernels_tandem.go:9753
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line short.go:64*/ r_.special_ = r_.special_ | t_.special_
+	/*line short.go:71*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
-		/*line short.go:66*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line short.go:66*/ r_.least_ = t2_
-		/*line short.go:66*/ r_.top_ = t3_
+		/*line short.go:73*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line short.go:73*/ r_.least_ = t2_
+		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:9765
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line short.go:87*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:8457
+	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:9770
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
-	/*line short.go:39*/ if v_.Hi_ == uint64(0) {
+	/*line short.go:46*/ if v_.Hi_ == uint64(0) {
 		t_ := gpu_short{}
-		/*line short.go:40*/ return t_
+		/*line short.go:47*/ return t_
 	}
 	down_ := uint64((base_ - v_.Exp_))
 	s_ := gpu_short{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
 	if v_.Neg_ {
 		t2_ := s_.lo_
-		/*line short.go:45*/ t3_ := (uint64(0) - t2_) - uint64(0)
-		/*line short.go:45*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
-		/*line short.go:45*/ lo_ := t3_
-		/*line short.go:45*/ borrow_ := t4_
+		/*line short.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line short.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line short.go:52*/ lo_ := t3_
+		/*line short.go:52*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line short.go:46*/ t6_ := (uint64(0) - t5_) - borrow_
-		/*line short.go:46*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		/*line short.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line short.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
 		_ = t7_
-		/*line short.go:46*/ hi_ := t6_
+		/*line short.go:53*/ hi_ := t6_
 		t8_ := gpu_short{hi_: hi_, lo_: lo_}
-		/*line short.go:47*/ return t8_
+		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:8482
+//line kernels_tandem.go:9795
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8511,7 +9824,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8515
+//line kernels_tandem.go:9828
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8519,25 +9832,25 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8523
+//line kernels_tandem.go:9836
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
-	/*line short.go:29*/ if int64(s_.hi_) < int64(0) {
+	/*line short.go:36*/ if int64(s_.hi_) < int64(0) {
 		t_ := s_.lo_
-		/*line short.go:30*/ t2_ := (uint64(0) - t_) - uint64(0)
-		/*line short.go:30*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
-		/*line short.go:30*/ lo_ := t2_
-		/*line short.go:30*/ borrow_ := t3_
+		/*line short.go:37*/ t2_ := (uint64(0) - t_) - uint64(0)
+		/*line short.go:37*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
+		/*line short.go:37*/ lo_ := t2_
+		/*line short.go:37*/ borrow_ := t3_
 		t4_ := s_.hi_
-		/*line short.go:31*/ t5_ := (uint64(0) - t4_) - borrow_
-		/*line short.go:31*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
+		/*line short.go:38*/ t5_ := (uint64(0) - t4_) - borrow_
+		/*line short.go:38*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
 		_ = t6_
-		/*line short.go:31*/ hi_ := t5_
+		/*line short.go:38*/ hi_ := t5_
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8541
+//line kernels_tandem.go:9854
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8545,7 +9858,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8549
+//line kernels_tandem.go:9862
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -8555,7 +9868,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:8559
+//line kernels_tandem.go:9872
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -8589,9 +9902,9 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 			gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
 		}
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
+	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8595
+//line kernels_tandem.go:9908
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -8625,9 +9938,9 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 			gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
 		}
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
+	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8631
+//line kernels_tandem.go:9944
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -8661,12 +9974,12 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 			gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
 		}
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
+	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8667
+//line kernels_tandem.go:9980
 }
 
-func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry(w_, at_)
 	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
 	if v_.Neg_ {
@@ -8683,11 +9996,11 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
 		k2_ = k2_ - int64(1)
 	}
-	t2_ := gpu_digit_(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
+	t2_ := gpu_digit__(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
 	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
 	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
 	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
@@ -8709,18 +10022,13 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:8713
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:23*/ return false
-//line kernels_tandem.go:8718
+//line kernels_tandem.go:10026
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8724
+//line kernels_tandem.go:10032
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8739,18 +10047,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:69*/ var t5_ float32
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8743
+//line kernels_tandem.go:10051
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8749
+//line kernels_tandem.go:10057
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8754
+//line kernels_tandem.go:10062
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8759,17 +10067,17 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8763
+//line kernels_tandem.go:10071
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8768
+//line kernels_tandem.go:10076
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8773
+//line kernels_tandem.go:10081
 }
 
 func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
@@ -8778,13 +10086,13 @@ func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
 	/*line few.go:109*/ return t_
-//line kernels_tandem.go:8782
+//line kernels_tandem.go:10090
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:8788
+//line kernels_tandem.go:10096
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8803,18 +10111,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8807
+//line kernels_tandem.go:10115
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8813
+//line kernels_tandem.go:10121
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8818
+//line kernels_tandem.go:10126
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8823,17 +10131,17 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:10135
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8832
+//line kernels_tandem.go:10140
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8837
+//line kernels_tandem.go:10145
 }
 
 func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
@@ -8842,12 +10150,7 @@ func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ i
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
 	/*line few.go:109*/ return t_
-//line kernels_tandem.go:8846
-}
-
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:26*/ return false
-//line kernels_tandem.go:8851
+//line kernels_tandem.go:10154
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8866,7 +10169,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8870
+//line kernels_tandem.go:10173
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8875,12 +10178,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8879
-}
-
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:29*/ return true
-//line kernels_tandem.go:8884
+//line kernels_tandem.go:10182
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8899,7 +10197,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:69*/ var t5_ float64
 	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:10201
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8908,16 +10206,16 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8912
+//line kernels_tandem.go:10210
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:81*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:8917
+	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:10215
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
-	/*line terms.go:97*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:100*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -8929,38 +10227,38 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8933
+//line kernels_tandem.go:10231
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
-	/*line terms.go:113*/ if product_ {
+	/*line terms.go:116*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
+		/*line terms.go:117*/ return t_
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:8943
+	/*line terms.go:119*/ return t2_
+//line kernels_tandem.go:10241
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8948
+//line kernels_tandem.go:10246
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8953
+//line kernels_tandem.go:10251
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8958
+//line kernels_tandem.go:10256
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:114*/ var u_ float32
+	/*line along.go:165*/ var u_ float32
 	_ = u_
-	/*line along.go:114*/ var v_ float32
+	/*line along.go:165*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -8969,7 +10267,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8973
+//line kernels_tandem.go:10271
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8978,7 +10276,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8982
+//line kernels_tandem.go:10280
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8992,158 +10290,25 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8996
+//line kernels_tandem.go:10294
 }
 
-func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:81*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:9001
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_near_(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:9017
-}
-
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
-	/*line terms.go:113*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:114*/ return t_
-	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:116*/ return t2_
-//line kernels_tandem.go:9027
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9032
-}
-
-func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:9037
-}
-
-func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:114*/ var u_ float64
-	_ = u_
-	/*line along.go:114*/ var v_ float64
-	_ = v_
-	if gpu_exact(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9052
-}
-
-func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9061
-}
-
-func gpu_Special_(x_ float64) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-				return int64(2)
-			}
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9075
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_near__(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product_(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:9091
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:25*/ return true
-//line kernels_tandem.go:9096
-}
-
-func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:114*/ var u_ float64
-	_ = u_
-	/*line along.go:114*/ var v_ float64
-	_ = v_
-	if gpu_exact_(p_) {
-		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-	}
-	if gpu_product_(p_) {
-		return float64((x_ - shift_)), float64((y_ - shift_))
-	}
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:9111
-}
-
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:97*/ term_ := gpu_near___(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product__(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:9127
-}
-
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:28*/ return false
-//line kernels_tandem.go:9132
-}
-
-func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:114*/ var u_ float64
-	_ = u_
-	/*line along.go:114*/ var v_ float64
-	_ = v_
-	if gpu_exact__(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product__(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9147
+func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
+	/*line short.go:29*/ t2_ := s_.lo_
+	/*line short.go:29*/ t3_ := t_.lo_
+	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
+	/*line short.go:29*/ t5_ := ((t2_ & t3_) | ((t2_ | t3_) &^ t4_)) >> (63)
+	/*line short.go:29*/ lo_ := t4_
+	/*line short.go:29*/ carry_ := t5_
+	t6_ := s_.hi_
+	/*line short.go:30*/ t7_ := t_.hi_
+	/*line short.go:30*/ t8_ := (t6_ + t7_) + carry_
+	/*line short.go:30*/ t9_ := ((t6_ & t7_) | ((t6_ | t7_) &^ t8_)) >> (63)
+	_ = t9_
+	/*line short.go:30*/ hi_ := t8_
+	t10_ := gpu_short{hi_: hi_, lo_: lo_}
+	/*line short.go:31*/ return t10_
+//line kernels_tandem.go:10312
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9176,7 +10341,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:84
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9180
+//line kernels_tandem.go:10345
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -9213,7 +10378,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 	}
 //line ../../../internal/superacc/value.go:109
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9217
+//line kernels_tandem.go:10382
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -9229,22 +10394,115 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:9233
+//line kernels_tandem.go:10398
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9238
+//line kernels_tandem.go:10403
 }
 
-func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:16*/ if (hi_ | lo_) == uint64(0) {
-		t_ := gpu_Value{}
-		/*line ../../../internal/superacc/value.go:17*/ return t_
+func gpu_Carry_(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	{
+		/*line ../../../internal/superacc/superacc.go:35*/ t_ := at_.N_ - int64(1)
+		/*line ../../../internal/superacc/superacc.go:35*/ k_ := int64(0)
+		/*line ../../../internal/superacc/superacc.go:35*/ for ; k_ < t_; k_ = k_ + int64(1) {
+			v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+			c_ = v_ >> (32)
+			w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+		}
 	}
-	t2_ := gpu_Value{Neg_: neg_}
-	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9248
+//line ../../../internal/superacc/superacc.go:40
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:10419
+}
+
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:10427
+}
+
+func gpu_scale_(f_ gpu_double, top_ int64) float64 {
+	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:10432
+}
+
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near_(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:10448
+}
+
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
+	/*line terms.go:116*/ if product_ {
+		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:117*/ return t_
+	}
+	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:119*/ return t2_
+//line kernels_tandem.go:10458
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:10463
+}
+
+func gpu_magic_(t_ gpu_double) float64 {
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:10468
+}
+
+func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:165*/ var u_ float64
+	_ = u_
+	/*line along.go:165*/ var v_ float64
+	_ = v_
+	if gpu_exact(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:10483
+}
+
+func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:10492
+}
+
+func gpu_Special_(x_ float64) int64 {
+	{
+		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+			return int64(1)
+		} else {
+			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+				return int64(2)
+			}
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:10506
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -9260,20 +10518,102 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:9264
+//line kernels_tandem.go:10522
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9269
+//line kernels_tandem.go:10527
 }
 
-func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near__(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product_(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:10543
+}
+
+func gpu_exact_(t_ gpu_pair) bool {
+	/*line terms.go:25*/ return true
+//line kernels_tandem.go:10548
+}
+
+func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line along.go:165*/ var u_ float64
+	_ = u_
+	/*line along.go:165*/ var v_ float64
+	_ = v_
+	if gpu_exact_(p_) {
+		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+	}
+	if gpu_product_(p_) {
+		return float64((x_ - shift_)), float64((y_ - shift_))
+	}
+	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
+//line kernels_tandem.go:10563
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near___(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product__(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:10579
+}
+
+func gpu_exact__(t_ gpu_two) bool {
+	/*line terms.go:28*/ return false
+//line kernels_tandem.go:10584
+}
+
+func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:165*/ var u_ float64
+	_ = u_
+	/*line along.go:165*/ var v_ float64
+	_ = v_
+	if gpu_exact__(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product__(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:10599
+}
+
+func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:16*/ if (hi_ | lo_) == uint64(0) {
+		t_ := gpu_Value{}
+		/*line ../../../internal/superacc/value.go:17*/ return t_
+	}
+	t2_ := gpu_Value{Neg_: neg_}
+	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
+//line kernels_tandem.go:10609
+}
+
+func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9277
+//line kernels_tandem.go:10617
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -9281,7 +10621,7 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9285
+//line kernels_tandem.go:10625
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9289,7 +10629,7 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9293
+//line kernels_tandem.go:10633
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9297,7 +10637,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9301
+//line kernels_tandem.go:10641
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9305,7 +10645,7 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9309
+//line kernels_tandem.go:10649
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9313,7 +10653,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9317
+//line kernels_tandem.go:10657
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9321,22 +10661,22 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9325
+//line kernels_tandem.go:10665
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9330
+//line kernels_tandem.go:10670
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:9335
+//line kernels_tandem.go:10675
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9340
+//line kernels_tandem.go:10680
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9351,22 +10691,41 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9355
+//line kernels_tandem.go:10695
+}
+
+func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
+		t_ := lo_
+		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
+		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
+		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
+	}
+	z_ := int64(bits.LeadingZeros64(hi_))
+	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
+	/*line ../../../internal/superacc/value.go:118*/ return t3_
+//line kernels_tandem.go:10709
+}
+
+func gpu_Bits32(v_ gpu_Value) uint32 {
+	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
+//line kernels_tandem.go:10714
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9360
+//line kernels_tandem.go:10719
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:9365
+//line kernels_tandem.go:10724
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9370
+//line kernels_tandem.go:10729
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9381,31 +10740,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9385
-}
-
-func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
-		t_ := lo_
-		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
-		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
-		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
-	}
-	z_ := int64(bits.LeadingZeros64(hi_))
-	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
-	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9399
-}
-
-func gpu_Bits32(v_ gpu_Value) uint32 {
-	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9404
+//line kernels_tandem.go:10744
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9409
+//line kernels_tandem.go:10749
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9422,7 +10762,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9426
+//line kernels_tandem.go:10766
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9446,10 +10786,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9450
+//line kernels_tandem.go:10790
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9455
+//line kernels_tandem.go:10795
 }

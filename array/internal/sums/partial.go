@@ -78,17 +78,17 @@ func (p *Partial[T]) Add(t Part[T]) error {
 		case p.kind.Most:
 			return addFolded(p.state, p.outputs, x, most32{}, p.kind.mask(math.MaxInt32), p.kind.flip())
 		case p.kind.Squares:
-			return addSums[float32, float64, int64](p.state, p.outputs, x, double{}, pair{}, p.kind)
+			return addSums[float32, float64, int64](p.state, p.outputs, x, single{}, double{}, pair{}, p.kind)
 		}
-		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, one{}, p.kind)
+		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, single{}, one{}, p.kind)
 	case Part[float64]:
 		switch {
 		case p.kind.Most:
 			return addFolded(p.state, p.outputs, x, most64{}, p.kind.mask(math.MaxInt64), p.kind.flip())
 		case p.kind.Squares:
-			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, two{}, p.kind)
+			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, two{}, p.kind)
 		}
-		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, one{}, p.kind)
+		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, one{}, p.kind)
 	case Part[int32]:
 		if p.kind.Most {
 			return addFolded(p.state, p.outputs, x, mostInt{}, 0, p.kind.flip())
@@ -98,8 +98,8 @@ func (p *Partial[T]) Add(t Part[T]) error {
 	return nil
 }
 
-func addSums[S, T float32 | float64, I int32 | int64, F accumulator, P one | pair | two](
-	state *linalg.Array[int64], all int, t Part[S], f F, p P, kind Kind,
+func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	state *linalg.Array[int64], all int, t Part[S], r R, f F, p P, kind Kind,
 ) (err error) {
 	s := state.Session()
 	outputs := t.Rows * t.Cols
@@ -110,7 +110,7 @@ func addSums[S, T float32 | float64, I int32 | int64, F accumulator, P one | pai
 	}
 	defer func() { err = cmp.Or(err, parts.Free()) }()
 	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0), Abs: kind.Abs}
-	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, f, p, l, parts); err != nil {
+	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, parts); err != nil {
 		return err
 	}
 	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)

@@ -24,6 +24,13 @@ func (s short) plus(t wide, base int) short {
 	return short{h, l}
 }
 
+// and is s + t.
+func (s short) and(t short) short {
+	lo, carry := bits.Add64(s.lo, t.lo, 0)
+	hi, _ := bits.Add64(s.hi, t.hi, carry)
+	return short{hi, lo}
+}
+
 // value is s as a number that waits to be rounded.
 func (s short) value(base int) superacc.Value {
 	if int64(s.hi) < 0 {

@@ -83,6 +83,9 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		return enqueueFew[S, T, I](j, r, f, p)
 	}
 	l := newShape(s.Info(), j.X, rows, cols)
+	if cols == 1 && l.parts == 1 {
+		return enqueueWhole[S, T, I](j, r, f, p, l)
+	}
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
 	parts, err := linalg.NewArray[int64](s, 1, n*l.parts*Words)
 	if err != nil {
@@ -97,7 +100,7 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	return nil
 }
 
-// few tells whether Few is faster than Along or Across, which cut what makes an output into parts.
+// few tells whether Few is faster than Along or Across, whose groups add up an output together.
 func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	xr, xc := x.Dims()
 	switch {
@@ -106,9 +109,9 @@ func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	case cols > 1:
 		return xr <= 4096
 	case rows > 1:
-		return xc <= 512
+		return xc <= 64
 	}
-	return xr*xc <= 128
+	return xr*xc <= 32
 }
 
 func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
@@ -125,6 +128,20 @@ func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F ac
 	}
 	return LaunchFew[S, T, I](s, gridOf(s.Info(), rows*cols), f, p, r, j.C, j.X, j.Y, j.Shift, height, width,
 		cols > 1, j.Over, j.Root, maskOf[I](j.Abs))
+}
+
+// enqueueWhole is enqueue of sums over all, or over columns, by one group each.
+func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	j Sum[S], r R, f F, p P, l shape,
+) error {
+	rows, _ := j.C.Dims()
+	height, width := j.X.Dims()
+	if rows > 1 {
+		height = 1
+	}
+	grid := backend.Grid2(1, min(rows, maxGroups), l.lanes, 1)
+	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), j.Shift, rows, height, width,
+		l.turns, j.Over, j.Root, maskOf[I](j.Abs))
 }
 
 // maskOf is the bits of numbers that count: all but the sign of magnitudes.
@@ -159,7 +176,7 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 	j Sum[S], r R, f F, p P, l shape, parts *linalg.Array[int64],
 ) error {
 	rows, cols := j.C.Dims()
-	if err := enqueueTerms[S, T, I](j, rows, cols, f, p, l, parts); err != nil {
+	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, parts); err != nil {
 		return err
 	}
 	return LaunchRound[S](j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f.words(), f.bottom(),
@@ -167,8 +184,8 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 }
 
 // enqueueTerms adds up into parts of rows by cols outputs.
-func enqueueTerms[S, T float32 | float64, I int32 | int64, F accumulator, P one | pair | two](
-	j Sum[S], rows, cols int, f F, p P, l shape, parts *linalg.Array[int64],
+func enqueueTerms[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
+	j Sum[S], rows, cols int, r R, f F, p P, l shape, parts *linalg.Array[int64],
 ) error {
 	s := j.X.Session()
 	xr, xc := j.X.Dims()
@@ -182,7 +199,9 @@ func enqueueTerms[S, T float32 | float64, I int32 | int64, F accumulator, P one 
 		height = xr
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
-	return LaunchAlong[S, T, I](s, grid, f, p, parts, j.X, j.Y, j.Shift, rows, height, xc, l.turns, mask)
+	none := j.X.Slice(0, 0, 0, 0)
+	return LaunchAlong[S, T, I](s, grid, f, p, r, none, j.X, j.Y, parts, j.Shift, rows, height, xc, l.turns, 1, false,
+		mask)
 }
 
 // A shape is how a sum is cut into work-items, which changes no bit.

@@ -76,6 +76,9 @@ func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I
 	return max(f.field(w.hi)+1, f.precision()-3)
 }
 
+// firstTop is the first guess: it fits numbers that are not far from 1.
+func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }
+
 // scale makes terms up to the exponent field top less than 2^(precision-2).
 func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {
 	return f.power(2*f.bias() + f.precision() - 3 - top)
