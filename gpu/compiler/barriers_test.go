@@ -70,12 +70,11 @@ func withoutBarriers(text string) (all string, names []string) {
 	return all, names
 }
 
-// A barrier that is missing is found, whichever it is, by the race detector on the cpu device, by
-// the simulated GPU, and by oclgrind; where none is missing, none of them finds anything.
-func TestMissingBarriers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+// withMissingBarriers makes a program that launches kernels with all their barriers and without one.
+func withMissingBarriers(t *testing.T, clang func(root, name, text string) ([]byte, error)) (
+	dir string, names []string,
+) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "barriers", "kernels.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -85,21 +84,33 @@ func TestMissingBarriers(t *testing.T) {
 	for _, n := range names {
 		runs += fmt.Sprintf("\trun(%q, %s[[]float32, []float32])\n", n, front.LaunchName(n))
 	}
-	dir := newModule(t, map[string]string{
+	dir = newModule(t, map[string]string{
 		"kernels.go": all, "main.go": strings.Replace(barriersMain, "RUNS", runs, 1),
 	})
-	clang := Clang()
 	if err := Write(dir, Options{PTX: clang}); err != nil {
 		t.Fatal(err)
 	}
-	check := func(t *testing.T, found func(name string) bool) {
-		t.Helper()
-		for _, n := range names {
-			if missing := strings.Contains(n, "_"); found(n) != missing {
-				t.Errorf("%s: found %t", n, !missing)
-			}
+	return dir, names
+}
+
+// checkBarriers compares what was found with what is missing.
+func checkBarriers(t *testing.T, names []string, found func(name string) bool) {
+	t.Helper()
+	for _, n := range names {
+		if missing := strings.Contains(n, "_"); found(n) != missing {
+			t.Errorf("%s: found %t", n, !missing)
 		}
 	}
+}
+
+// A barrier that is missing is found, whichever it is, by the simulated GPU, and by oclgrind; where
+// none is missing, none of them finds anything.
+func TestMissingBarriers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	clang := Clang()
+	dir, names := withMissingBarriers(t, clang)
 	binary := filepath.Join(dir, "program")
 	if out, err := goTool(t, dir, "build", "-o", binary, "."); err != nil {
 		t.Fatal(err, out)
@@ -112,7 +123,7 @@ func TestMissingBarriers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, string(out))
 		}
-		check(t, func(name string) bool {
+		checkBarriers(t, names, func(name string) bool {
 			_, rest, _ := strings.Cut("\n"+string(out), "\n"+name+": ")
 			result, _, _ := strings.Cut(rest, "\n")
 			if result != "<nil>" && !strings.Contains(result, "race") && !strings.Contains(result, "UNINITIALISED") {
@@ -133,24 +144,31 @@ func TestMissingBarriers(t *testing.T) {
 		if err != nil || strings.Contains(string(out), "no device") {
 			t.Fatal(err, string(out))
 		}
-		check(t, func(name string) bool { return strings.Contains(string(out), "Kernel: "+name+"_kernel\n") })
+		checkBarriers(t, names, func(name string) bool {
+			return strings.Contains(string(out), "Kernel: "+name+"_kernel\n")
+		})
 		if t.Failed() {
 			t.Logf("%.3000s", out)
 		}
 	})
-	t.Run("race", func(t *testing.T) {
-		if out, err := goTool(t, dir, "build", "-race", "-o", binary, "."); err != nil {
-			if strings.Contains(out, "requires cgo") || strings.Contains(out, "C compiler") {
-				t.Skip(out)
-			}
-			t.Fatal(err, out)
-		}
-		out, _ := exec.Command(binary, "cpu").CombinedOutput() // exit code 66 after races
-		check(t, func(name string) bool { return strings.Contains(string(out), "main."+name+"(") })
-		if t.Failed() {
-			t.Logf("%.3000s", out)
-		}
-	})
+}
+
+// The race detector finds it, too, on the cpu device: where the tests run under it, since all that
+// the program needs is built for it.
+func TestMissingBarriersRace(t *testing.T) {
+	if !raceEnabled {
+		t.Skip("make race runs it")
+	}
+	dir, names := withMissingBarriers(t, nil)
+	binary := filepath.Join(dir, "program")
+	if out, err := goTool(t, dir, "build", "-race", "-o", binary, "."); err != nil {
+		t.Fatal(err, out)
+	}
+	out, _ := exec.Command(binary, "cpu").CombinedOutput() // exit code 66 after races
+	checkBarriers(t, names, func(name string) bool { return strings.Contains(string(out), "main."+name+"(") })
+	if t.Failed() {
+		t.Logf("%.3000s", out)
+	}
 }
 
 // PoCL needs a barrier around jumps past one, and where they lead; and none around others.
