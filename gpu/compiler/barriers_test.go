@@ -70,7 +70,7 @@ func withoutBarriers(text string) (all string, names []string) {
 	return all, names
 }
 
-// withMissingBarriers makes a program that launches kernels with all their barriers and without one.
+// withMissingBarriers makes a program of kernels with all their barriers and without one.
 func withMissingBarriers(t *testing.T, clang func(root, name, text string) ([]byte, error)) (
 	dir string, names []string,
 ) {

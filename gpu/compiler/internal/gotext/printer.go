@@ -561,9 +561,9 @@ func (p *Printer) builtin(e *ir.Expr) string {
 	case "nan":
 		return p.typ(e.Type) + "(math.NaN())"
 	case "popcount", "clz", "ctz", "len":
-		return fmt.Sprintf("int64(bits.%s%d(%s))", ir.BitFunctions[e.Name], e.Args[0].Type.Bits(), args)
+		return fmt.Sprintf("int64(bits.%s%d(%s))", bitFunctions[e.Name], e.Args[0].Type.Bits(), args)
 	case "reverse", "reversebytes":
-		return fmt.Sprintf("bits.%s%d(%s)", ir.BitFunctions[e.Name], e.Type.Bits(), args)
+		return fmt.Sprintf("bits.%s%d(%s)", bitFunctions[e.Name], e.Type.Bits(), args)
 	case "mulhi":
 		return fmt.Sprintf("support.MulHi(%s)", args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
@@ -598,6 +598,12 @@ func (p *Printer) item(e *ir.Expr) string {
 		return fmt.Sprintf("n%d", e.N)
 	}
 	return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+}
+
+// bitFunctions is the names that package math/bits has for operations of the tree.
+var bitFunctions = map[string]string{
+	"popcount": "OnesCount", "clz": "LeadingZeros", "ctz": "TrailingZeros", "len": "Len", "reverse": "Reverse",
+	"reversebytes": "ReverseBytes",
 }
 
 // maxGroup is how many work-items a group has at most on the cpu device.

@@ -27,12 +27,6 @@ func Closes(s string) int {
 	return -1
 }
 
-// BitFunctions is the names that package math/bits has for operations of the tree.
-var BitFunctions = map[string]string{
-	"popcount": "OnesCount", "clz": "LeadingZeros", "ctz": "TrailingZeros", "len": "Len", "reverse": "Reverse",
-	"reversebytes": "ReverseBytes",
-}
-
 // The beginning of the paths of Tandem's packages, and the path of package gpu.
 const (
 	ModulePath = "github.com/tandem-gpu/tandem/"
