@@ -192,7 +192,7 @@ variants: arm64
 		$$(go list ./backend/... | grep -v 'cudasim\|backendtest')
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(SHORT) -run '/^opencl' ./linalg
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(GOTEST) -run '^Test(Process|WithoutCUDA|MatMulMPI)$$' ./cmd/tandem
-	CGO_ENABLED=0 GOARCH=386 go vet ./...
+	CGO_ENABLED=0 GOARCH=386 go vet ./backend/... ./internal/... ./linalg ./array/... ./exact ./cluster
 
 # Package f32 over all 2^32 arguments of each function, against a reference: a minute or two of
 # processor time a function. F=Exp,Log proves some; RECORD=-record writes what it finds to testdata.
