@@ -161,7 +161,8 @@ $(ACTIONLINT):
 # which start no goroutines.
 RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
 GONUMS = ^TestTest(blas.*|lapack)$$
-RACE_SKIP_AGAIN = ^Test(Faults|SuiteIntegrated|Matmul(Naive|Tiled)?|Shapes|Bench(Table|JSON))$$|$(GONUMS)
+RACE_SKIP_BENCH = Shapes|Bench(Table|JSON)|WrongPeers
+RACE_SKIP_AGAIN = ^Test(Faults|Operations|SuiteIntegrated|Matmul(Naive|Tiled)?|Syrk|$(RACE_SKIP_BENCH))$$|$(GONUMS)
 CONFORMANCE = ^TestSuite$$/./^Conformance$$
 RACE_SKIP_CASES = $(CONFORMANCE)|^TestSharedConformance$$/cudasim
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$

@@ -66,7 +66,7 @@ func bitsOf[T any](x T) uint64 {
 
 // upload makes an array of rows by cols elements x, which has a gap after each row where strided,
 // and elements around.
-func upload[T any](t *testing.T, s *linalg.Session, rows, cols int, strided bool, x []T) *linalg.Array[T] {
+func upload[T any](t testing.TB, s *linalg.Session, rows, cols int, strided bool, x []T) *linalg.Array[T] {
 	t.Helper()
 	top, left, right := 0, 0, 0
 	if strided {

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -209,12 +210,10 @@ func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
 	var staging []T
 	return a.chunks(ctx, func(i, k int) error {
 		part := m.Slice(i, k, 0, m.Cols)
-		switch {
-		case a.stride != a.cols && k-i > 1:
-			return a.eachRow(i, k, func(r int) error {
-				return a.s.queue.Write(a.buf, a.bytes(a.off+r*a.stride), backend.Bytes(m.Row(r)))
-			})
-		case m.Stride != m.Cols:
+		if a.stride != a.cols && k-i > 1 {
+			return a.writeRows(i, part)
+		}
+		if m.Stride != m.Cols {
 			if staging == nil {
 				staging = make([]T, (k-i)*m.Cols)
 			}
@@ -228,18 +227,58 @@ func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
 	})
 }
 
+// rowBytes is what a device moves, other than cpu, in the time that a copy takes to begin: it may
+// as well move that much more.
+const rowBytes = 32 << 10
+
+// writeRows copies m to rows i and on, with the gaps between them left alone. Many rows of words
+// are one copy to memory of their own, and a kernel that moves them.
+func (a *Array[T]) writeRows(i int, m Matrix[T]) error {
+	if m.Rows >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && a.s.info.Driver != "cpu" {
+		packed, err := Upload(a.s, m)
+		if err == nil {
+			defer packed.Free()
+			return a.Slice(i, i+m.Rows, 0, a.cols).words().Scale(1, packed.words())
+		}
+		if !errors.Is(err, backend.ErrOutOfMemory) {
+			return err
+		}
+	}
+	for r := range m.Rows {
+		if err := a.s.queue.Write(a.buf, a.bytes(a.off+(i+r)*a.stride), backend.Bytes(m.Row(r))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words is the array with its elements as 32-bit integers, of which they must be whole numbers.
+func (a *Array[T]) words() *Array[int32] {
+	n := int(a.bytes(1) / 4)
+	return &Array[int32]{
+		s: a.s, buf: a.buf, rows: a.rows, cols: a.cols * n, stride: a.stride * n, off: a.off * n, view: true,
+	}
+}
+
 func (a *Array[T]) copyTo(ctx context.Context, m Matrix[T]) error {
 	if err := a.checkCopy(m, "the destination"); err != nil {
 		return err
+	}
+	most := int64(rowBytes) // of a gap that is copied with its row
+	if a.s.info.Driver == "cpu" {
+		most = a.bytes(a.cols)
 	}
 	var staging []T
 	return a.chunks(ctx, func(i, k int) error {
 		part, at := m.Slice(i, k, 0, m.Cols), a.bytes(a.off+i*a.stride)
 		switch {
-		case a.stride > 2*a.cols && k-i > 1:
-			return a.eachRow(i, k, func(r int) error {
-				return a.s.queue.Read(backend.Bytes(m.Row(r)), a.buf, a.bytes(a.off+r*a.stride))
-			})
+		case a.bytes(a.stride-a.cols) > most && k-i > 1:
+			for r := i; r < k; r++ {
+				if err := a.s.queue.Read(backend.Bytes(m.Row(r)), a.buf, a.bytes(a.off+r*a.stride)); err != nil {
+					return err
+				}
+			}
+			return nil
 		case a.stride == a.cols && m.Stride == m.Cols:
 			return a.s.queue.Read(part.bytes(), a.buf, at)
 		}
@@ -281,15 +320,6 @@ func (a *Array[T]) chunks(ctx context.Context, f func(i, k int) error) error {
 			return err
 		}
 		if err := f(i, min(a.rows, i+step)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *Array[T]) eachRow(i, k int, f func(r int) error) error {
-	for r := i; r < k; r++ {
-		if err := f(r); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,7 @@ func testElements[T comparable](t *testing.T, s *linalg.Session, descr string, f
 	if err := a.Add(a, a); !errors.Is(err, backend.ErrUnsupported) {
 		t.Errorf("%s: a sum is %v", what, err)
 	}
+	testRows(t, s, f)
 	if _, err := a.View(); !errors.Is(err, backend.ErrUnsupported) {
 		t.Errorf("%s: a view is %v", what, err)
 	}
@@ -122,6 +123,35 @@ func testElements[T comparable](t *testing.T, s *linalg.Session, descr string, f
 		if err := b.Free(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// testRows copies many rows of one matrix over a part of another, whose other elements stay.
+func testRows[T comparable](t *testing.T, s *linalg.Session, f func() T) {
+	t.Helper()
+	m := linalg.NewMatrix[T](40, 9, nil)
+	for i := range m.Data {
+		m.Data[i] = f()
+	}
+	a, err := linalg.Upload(s, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := a.Slice(3, 37, 1, 6)
+	for i := 3; i < 37; i++ {
+		for j := 1; j < 6; j++ {
+			m.Set(i, j, f())
+		}
+	}
+	err = part.CopyFrom(m.Slice(3, 37, 1, 6))
+	whole, err2 := a.Download()
+	some, err3 := part.Download()
+	if err := errors.Join(err, err2, err3, a.Free()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(backend.Bytes(whole.Data), backend.Bytes(m.Data)) ||
+		!bytes.Equal(backend.Bytes(some.Data), backend.Bytes(m.Slice(3, 37, 1, 6).Packed().Data)) {
+		t.Errorf("%T on %s: rows %v and %v, want %v", *new(T), s.Info().Driver, whole, some, m)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -53,8 +52,8 @@ func singles[T linalg.Single](m linalg.Matrix[T]) linalg.Matrix[float32] {
 	return r
 }
 
-// Products of numbers of 16 bits have the bits of the plain chains of their values, on the host and
-// on the device, rounded once where the result is of 16 bits.
+// Products of numbers of 16 bits have the bits of the plain chains of their values, rounded once
+// where the result is of 16 bits. Package array has those of arrays.
 func TestMixed(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		testMixed[float32, linalg.Float16, linalg.Float16](t, s)
@@ -81,15 +80,10 @@ func testMixed[C, A, B linalg.Single](t *testing.T, s *linalg.Session) {
 		what := fmt.Sprintf("%s by %s into %s, %c%c alpha %v beta %v", a, b, c, tA, tB, alpha, beta)
 		want := singles(rounded[C](reference(alpha, tA, singles(a), tB, singles(b), beta, singles(c)), 0))
 
-		z := upload(t, s, c)
-		if err := array.GemmMixed(z, alpha, tA, upload(t, s, a), tB, upload(t, s, b), beta); err != nil {
-			t.Fatal(what, err)
-		}
-		same(t, what+" device", singles(download(t, z)), want)
 		if err := linalg.GemmMixedContext(t.Context(), s, alpha, tA, a, tB, b, beta, c); err != nil {
 			t.Fatal(what, err)
 		}
-		same(t, what+" host", singles(c), want)
+		same(t, what, singles(c), want)
 		for r := range m {
 			for _, x := range c.Data[r*c.Stride+n : (r+1)*c.Stride] {
 				if x != 77 {
@@ -105,10 +99,6 @@ func testMixed[C, A, B linalg.Single](t *testing.T, s *linalg.Session) {
 			t.Fatal(what, err)
 		}
 		same(t, what+" MatMulMixed", singles(result), want)
-		if err := array.MatMulMixed(z, upload(t, s, a), upload(t, s, b)); err != nil {
-			t.Fatal(what, err)
-		}
-		same(t, what+" array.MatMulMixed", singles(download(t, z)), want)
 	}
 }
 
@@ -119,7 +109,6 @@ func TestMixedErrors(t *testing.T) {
 	}
 	defer s.Close()
 	a, b := linalg.NewMatrix[linalg.Float16](2, 3, nil), linalg.NewMatrix[float32](2, 3, nil)
-	var none *linalg.Array[linalg.Float16]
 	short := linalg.Matrix[linalg.Float16]{Rows: 3, Cols: 2, Stride: 2, Data: make([]linalg.Float16, 5)}
 	for name, c := range map[string]struct{ err, is error }{
 		"shapes": {second(linalg.MatMulMixedContext[float32](t.Context(), s, a, b)), linalg.ErrShape},
@@ -128,8 +117,6 @@ func TestMixedErrors(t *testing.T) {
 			linalg.GemmMixedContext(t.Context(), s, 1, blas.NoTrans, linalg.NewMatrix[linalg.Float16](2, 2, nil),
 				blas.NoTrans, b, 0, b), linalg.ErrOverlap,
 		},
-		"arrays": {array.MatMulMixed(upload(t, s, b), upload(t, s, a), upload(t, s, b)), linalg.ErrShape},
-		"nil":    {array.MatMulMixed(upload(t, s, b), upload(t, s, b), none), linalg.ErrShape},
 	} {
 		if !errors.Is(c.err, c.is) {
 			t.Errorf("%s: %v", name, c.err)
