@@ -1467,10 +1467,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return indicesFloat32Plain(grid, lo, hi, args)
 	}
-	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	z_.Rows_ = args[2].Int64()
-	z_.Cols_ = args[3].Int64()
-	z_.Stride_ = args[4].Int64()
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Float32()
 	step_ := args[6].Float32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1485,30 +1482,19 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, z_.Cols_)
-				e1 := min(a1+n1, z_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line array.go:104*/ i_ := i1
-								{
-									{
-										/*line array.go:105*/ j_ := i0
-										{
-//line array.go:106
-											z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
-										}
-									}
-								}
-							}
+							/*line array.go:104*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1512
+//line kernels_tandem.go:1498
 	}
 	return nil
 }
@@ -1523,10 +1509,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return indicesFloat64Plain(grid, lo, hi, args)
 	}
-	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	z_.Rows_ = args[2].Int64()
-	z_.Cols_ = args[3].Int64()
-	z_.Stride_ = args[4].Int64()
+	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Float64()
 	step_ := args[6].Float64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1541,30 +1524,19 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, z_.Cols_)
-				e1 := min(a1+n1, z_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line array.go:104*/ i_ := i1
-								{
-									{
-										/*line array.go:105*/ j_ := i0
-										{
-//line array.go:106
-											z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
-										}
-									}
-								}
-							}
+							/*line array.go:104*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1568
+//line kernels_tandem.go:1540
 	}
 	return nil
 }
@@ -1579,10 +1551,7 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return indicesInt32Plain(grid, lo, hi, args)
 	}
-	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	z_.Rows_ = args[2].Int64()
-	z_.Cols_ = args[3].Int64()
-	z_.Stride_ = args[4].Int64()
+	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Int32()
 	step_ := args[6].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1597,117 +1566,106 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, z_.Cols_)
-				e1 := min(a1+n1, z_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line array.go:104*/ i_ := i1
-								{
-									{
-										/*line array.go:105*/ j_ := i0
-										{
-//line array.go:106
-											z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
-										}
-									}
-								}
-							}
+							/*line array.go:104*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1582
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1631
+//line kernels_tandem.go:1589
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1636
+//line kernels_tandem.go:1594
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1641
+//line kernels_tandem.go:1599
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1646
+//line kernels_tandem.go:1604
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1651
+//line kernels_tandem.go:1609
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1656
+//line kernels_tandem.go:1614
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1661
+//line kernels_tandem.go:1619
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1666
+//line kernels_tandem.go:1624
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1671
+//line kernels_tandem.go:1629
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1676
+//line kernels_tandem.go:1634
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1681
+//line kernels_tandem.go:1639
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1686
+//line kernels_tandem.go:1644
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1691
+//line kernels_tandem.go:1649
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1696
+//line kernels_tandem.go:1654
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1701
+//line kernels_tandem.go:1659
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1706
+//line kernels_tandem.go:1664
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1711
+//line kernels_tandem.go:1669
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1715,7 +1673,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1719
+//line kernels_tandem.go:1677
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1723,7 +1681,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1727
+//line kernels_tandem.go:1685
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1731,104 +1689,98 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1735
+//line kernels_tandem.go:1693
 }
 
 func gpu_sign(x_ float32) float32 {
-	{
-		/*line arithmetic.go:78*/ if x_ < float32(0) {
-			return float32(-1)
-		} else {
-			/*line arithmetic.go:80*/ if x_ > float32(0) {
-				return float32(1)
-			}
+	/*line arithmetic.go:78*/ if x_ < float32(0) {
+		return float32(-1)
+	} else {
+		/*line arithmetic.go:80*/ if x_ > float32(0) {
+			return float32(1)
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1705
 }
 
 func gpu_sign_(x_ float64) float64 {
-	{
-		/*line arithmetic.go:78*/ if x_ < float64(0) {
-			return float64(-1)
-		} else {
-			/*line arithmetic.go:80*/ if x_ > float64(0) {
-				return float64(1)
-			}
+	/*line arithmetic.go:78*/ if x_ < float64(0) {
+		return float64(-1)
+	} else {
+		/*line arithmetic.go:80*/ if x_ > float64(0) {
+			return float64(1)
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1763
+//line kernels_tandem.go:1717
 }
 
 func gpu_sign__(x_ int32) int32 {
-	{
-		/*line arithmetic.go:78*/ if x_ < int32(0) {
-			return int32(-1)
-		} else {
-			/*line arithmetic.go:80*/ if x_ > int32(0) {
-				return int32(1)
-			}
+	/*line arithmetic.go:78*/ if x_ < int32(0) {
+		return int32(-1)
+	} else {
+		/*line arithmetic.go:80*/ if x_ > int32(0) {
+			return int32(1)
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1777
+//line kernels_tandem.go:1729
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1782
+//line kernels_tandem.go:1734
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1787
+//line kernels_tandem.go:1739
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1792
+//line kernels_tandem.go:1744
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1797
+//line kernels_tandem.go:1749
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1802
+//line kernels_tandem.go:1754
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1807
+//line kernels_tandem.go:1759
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1812
+//line kernels_tandem.go:1764
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1817
+//line kernels_tandem.go:1769
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1822
+//line kernels_tandem.go:1774
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1827
+//line kernels_tandem.go:1779
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1832
+//line kernels_tandem.go:1784
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1836,7 +1788,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1840
+//line kernels_tandem.go:1792
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1844,162 +1796,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1848
+//line kernels_tandem.go:1800
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1853
+//line kernels_tandem.go:1805
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1858
+//line kernels_tandem.go:1810
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1863
+//line kernels_tandem.go:1815
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1868
+//line kernels_tandem.go:1820
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1873
+//line kernels_tandem.go:1825
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1878
+//line kernels_tandem.go:1830
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1883
+//line kernels_tandem.go:1835
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1888
+//line kernels_tandem.go:1840
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1893
+//line kernels_tandem.go:1845
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1898
+//line kernels_tandem.go:1850
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1903
+//line kernels_tandem.go:1855
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1908
+//line kernels_tandem.go:1860
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1913
+//line kernels_tandem.go:1865
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1918
+//line kernels_tandem.go:1870
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1923
+//line kernels_tandem.go:1875
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1928
+//line kernels_tandem.go:1880
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1933
+//line kernels_tandem.go:1885
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1938
+//line kernels_tandem.go:1890
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1943
+//line kernels_tandem.go:1895
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1948
+//line kernels_tandem.go:1900
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1953
+//line kernels_tandem.go:1905
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1958
+//line kernels_tandem.go:1910
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1963
+//line kernels_tandem.go:1915
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1968
+//line kernels_tandem.go:1920
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1973
+//line kernels_tandem.go:1925
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1978
+//line kernels_tandem.go:1930
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1983
+//line kernels_tandem.go:1935
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1988
+//line kernels_tandem.go:1940
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1993
+//line kernels_tandem.go:1945
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1998
+//line kernels_tandem.go:1950
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:2003
+//line kernels_tandem.go:1955
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -2007,7 +1959,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2011
+//line kernels_tandem.go:1963
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -2015,7 +1967,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:1971
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -2023,429 +1975,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:1979
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:2033
+//line kernels_tandem.go:1985
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2039
+//line kernels_tandem.go:1991
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:2044
+//line kernels_tandem.go:1996
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:2049
+//line kernels_tandem.go:2001
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2054
+//line kernels_tandem.go:2006
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2059
+//line kernels_tandem.go:2011
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2064
+//line kernels_tandem.go:2016
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2069
+//line kernels_tandem.go:2021
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:39*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2074
+//line kernels_tandem.go:2026
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:42*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2079
+//line kernels_tandem.go:2031
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:45*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2084
+//line kernels_tandem.go:2036
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:48*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2089
+//line kernels_tandem.go:2041
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2094
+//line kernels_tandem.go:2046
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2099
+//line kernels_tandem.go:2051
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2104
+//line kernels_tandem.go:2056
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2109
+//line kernels_tandem.go:2061
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2114
+//line kernels_tandem.go:2066
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2119
+//line kernels_tandem.go:2071
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2124
+//line kernels_tandem.go:2076
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2129
+//line kernels_tandem.go:2081
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2134
+//line kernels_tandem.go:2086
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2139
+//line kernels_tandem.go:2091
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:2096
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2149
+//line kernels_tandem.go:2101
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2154
+//line kernels_tandem.go:2106
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2159
+//line kernels_tandem.go:2111
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2164
+//line kernels_tandem.go:2116
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2169
+//line kernels_tandem.go:2121
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2174
+//line kernels_tandem.go:2126
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2179
+//line kernels_tandem.go:2131
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2184
+//line kernels_tandem.go:2136
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2189
+//line kernels_tandem.go:2141
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2194
+//line kernels_tandem.go:2146
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2199
+//line kernels_tandem.go:2151
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2204
+//line kernels_tandem.go:2156
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2209
+//line kernels_tandem.go:2161
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2214
+//line kernels_tandem.go:2166
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2219
+//line kernels_tandem.go:2171
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2224
+//line kernels_tandem.go:2176
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2229
+//line kernels_tandem.go:2181
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2234
+//line kernels_tandem.go:2186
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2239
+//line kernels_tandem.go:2191
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2244
+//line kernels_tandem.go:2196
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2249
+//line kernels_tandem.go:2201
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2254
+//line kernels_tandem.go:2206
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2259
+//line kernels_tandem.go:2211
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2264
+//line kernels_tandem.go:2216
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2269
+//line kernels_tandem.go:2221
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2274
+//line kernels_tandem.go:2226
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2279
+//line kernels_tandem.go:2231
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2284
+//line kernels_tandem.go:2236
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2289
+//line kernels_tandem.go:2241
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2294
+//line kernels_tandem.go:2246
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2299
+//line kernels_tandem.go:2251
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2304
+//line kernels_tandem.go:2256
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2309
+//line kernels_tandem.go:2261
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2314
+//line kernels_tandem.go:2266
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2319
+//line kernels_tandem.go:2271
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2324
+//line kernels_tandem.go:2276
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2329
+//line kernels_tandem.go:2281
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2334
+//line kernels_tandem.go:2286
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2339
+//line kernels_tandem.go:2291
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2344
+//line kernels_tandem.go:2296
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2349
+//line kernels_tandem.go:2301
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2354
+//line kernels_tandem.go:2306
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2359
+//line kernels_tandem.go:2311
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2364
+//line kernels_tandem.go:2316
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2369
+//line kernels_tandem.go:2321
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2374
+//line kernels_tandem.go:2326
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2379
+//line kernels_tandem.go:2331
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2384
+//line kernels_tandem.go:2336
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2389
+//line kernels_tandem.go:2341
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2394
+//line kernels_tandem.go:2346
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2399
+//line kernels_tandem.go:2351
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2356
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2409
+//line kernels_tandem.go:2361
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2414
+//line kernels_tandem.go:2366
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2419
+//line kernels_tandem.go:2371
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2424
+//line kernels_tandem.go:2376
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2429
+//line kernels_tandem.go:2381
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2434
+//line kernels_tandem.go:2386
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2439
+//line kernels_tandem.go:2391
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2444
+//line kernels_tandem.go:2396
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2449
+//line kernels_tandem.go:2401
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2453,7 +2405,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2457
+//line kernels_tandem.go:2409
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2461,80 +2413,76 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2465
+//line kernels_tandem.go:2417
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2470
+//line kernels_tandem.go:2422
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2475
+//line kernels_tandem.go:2427
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2480
+//line kernels_tandem.go:2432
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2485
+//line kernels_tandem.go:2437
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2490
+//line kernels_tandem.go:2442
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2495
+//line kernels_tandem.go:2447
 }
 
 func gpu_Float32(h_ uint16) float32 {
 	/*line ../element/half.go:30*/ sign_ := uint32((h_ & uint16(32768))) << (16)
 	/*line ../element/half.go:30*/ abs_ := uint32((h_ & uint16(32767)))
-	{
-		if abs_ >= uint32(31744) {
-			return math.Float32frombits((sign_ | uint32(2139095040)) | ((abs_ & uint32(1023)) << (13)))
-		} else {
-			/*line ../element/half.go:34*/ if abs_ < uint32(1024) {
-				return math.Float32frombits(sign_ | math.Float32bits(float32(float32(abs_)*float32(5.9604645e-08))))
-			}
+	/*line ../element/half.go:32*/ if abs_ >= uint32(31744) {
+		return math.Float32frombits((sign_ | uint32(2139095040)) | ((abs_ & uint32(1023)) << (13)))
+	} else {
+		/*line ../element/half.go:34*/ if abs_ < uint32(1024) {
+			return math.Float32frombits(sign_ | math.Float32bits(float32(float32(abs_)*float32(5.9604645e-08))))
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2511
+//line kernels_tandem.go:2461
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2516
+//line kernels_tandem.go:2466
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
 	/*line ../element/half.go:14*/ bits_ := math.Float32bits(x_)
 	sign_ := uint16(((bits_ >> (16)) & uint32(32768)))
 	/*line ../element/half.go:15*/ abs_ := bits_ &^ uint32(2147483648)
-	{
-		if abs_ > uint32(2139095040) {
-			return (sign_ | uint16(32256)) | uint16(((abs_ >> (13)) & uint32(1023)))
+	/*line ../element/half.go:17*/ if abs_ > uint32(2139095040) {
+		return (sign_ | uint16(32256)) | uint16(((abs_ >> (13)) & uint32(1023)))
+	} else {
+		/*line ../element/half.go:19*/ if abs_ < uint32(947912704) {
+			return sign_ | uint16((math.Float32bits(math.Float32frombits(abs_)+float32(0.5)) - math.Float32bits(float32(0.5))))
 		} else {
-			/*line ../element/half.go:19*/ if abs_ < uint32(947912704) {
-				return sign_ | uint16((math.Float32bits(math.Float32frombits(abs_)+float32(0.5)) - math.Float32bits(float32(0.5))))
-			} else {
-				/*line ../element/half.go:21*/ if abs_ >= uint32(1199570944) {
-					return sign_ | uint16(31744)
-				}
+			/*line ../element/half.go:21*/ if abs_ >= uint32(1199570944) {
+				return sign_ | uint16(31744)
 			}
 		}
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2538
+//line kernels_tandem.go:2486
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2543,5 +2491,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2547
+//line kernels_tandem.go:2495
 }

@@ -96,7 +96,7 @@ func magnitudes[T Float](x []T) T {
 
 // eachReduction calls f with kinds of numbers and shapes of matrices, with few for the simulator.
 func eachReduction(s *linalg.Session, f func(kind, rows, cols int)) {
-	shapes := [][2]int{{1, 1}, {1, 5}, {7, 1}, {3, 40}, {40, 3}, {2, 5000}, {4500, 2}, {70, 33}}
+	shapes := [][2]int{{1, 1}, {1, 5}, {7, 1}, {3, 40}, {40, 3}, {2, 5000}, {4500, 2}, {70, 33}, {700, 5}}
 	if s.Info().Driver == "cudasim" {
 		shapes = [][2]int{{3, 40}, {70, 2}}
 	}

@@ -98,18 +98,9 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulNaiveFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -122,42 +113,27 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < c_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, c_.Cols_)
-				e1 := min(a1+n1, c_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Cols_), min(a1+n1, c_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:24*/ i_ := i1
-								{
-									{
-										/*line textbook.go:25*/ j_ := i0
-										{
-											/*line textbook.go:26*/ var acc_ float32
-											{
-												/*line textbook.go:27*/ t_ := a_.Cols_
-												/*line textbook.go:27*/ p_ := int64(0)
-												/*line textbook.go:27*/ h1 := a_.Data_
-												h2 := a_.Stride_
-												h3 := b_.Data_
-												h4 := b_.Stride_
-												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
-												}
-											}
-											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
-										}
-									}
-								}
+							/*line textbook.go:24*/ i_ := i1
+							j_ := i0
+							var acc_ float32
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
+							for t_, p_ := a_.Cols_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+								/*line textbook.go:28*/ acc_ = support.FMA32(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 							}
+							c_.Data_[(i_*c_.Stride_)+j_] = acc_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:161
+//line kernels_tandem.go:137
 	}
 	return nil
 }
@@ -172,18 +148,9 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulNaiveFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -196,42 +163,27 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < c_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, c_.Cols_)
-				e1 := min(a1+n1, c_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Cols_), min(a1+n1, c_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:24*/ i_ := i1
-								{
-									{
-										/*line textbook.go:25*/ j_ := i0
-										{
-											/*line textbook.go:26*/ var acc_ float64
-											{
-												/*line textbook.go:27*/ t_ := a_.Cols_
-												/*line textbook.go:27*/ p_ := int64(0)
-												/*line textbook.go:27*/ h1 := a_.Data_
-												h2 := a_.Stride_
-												h3 := b_.Data_
-												h4 := b_.Stride_
-												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
-												}
-											}
-											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
-										}
-									}
-								}
+							/*line textbook.go:24*/ i_ := i1
+							j_ := i0
+							var acc_ float64
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
+							for t_, p_ := a_.Cols_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+								/*line textbook.go:28*/ acc_ = math.FMA(h1[(i_*h2)+p_], h3[(p_*h4)+j_], acc_)
 							}
+							c_.Data_[(i_*c_.Stride_)+j_] = acc_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:235
+//line kernels_tandem.go:187
 	}
 	return nil
 }
@@ -246,18 +198,9 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return matmulNaiveInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -270,42 +213,27 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < c_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, c_.Cols_)
-				e1 := min(a1+n1, c_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Cols_), min(a1+n1, c_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:24*/ i_ := i1
-								{
-									{
-										/*line textbook.go:25*/ j_ := i0
-										{
-											/*line textbook.go:26*/ var acc_ int32
-											{
-												/*line textbook.go:27*/ t_ := a_.Cols_
-												/*line textbook.go:27*/ p_ := int64(0)
-												/*line textbook.go:27*/ h1 := a_.Data_
-												h2 := a_.Stride_
-												h3 := b_.Data_
-												h4 := b_.Stride_
-												for ; p_ < t_; p_ = p_ + int64(1) {
-//line textbook.go:28
-													acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
-												}
-											}
-											/*line textbook.go:30*/ c_.Data_[(i_*c_.Stride_)+j_] = acc_
-										}
-									}
-								}
+							/*line textbook.go:24*/ i_ := i1
+							j_ := i0
+							var acc_ int32
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							h3 := b_.Data_
+							h4 := b_.Stride_
+							for t_, p_ := a_.Cols_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+								/*line textbook.go:28*/ acc_ = (h1[(i_*h2)+p_] * h3[(p_*h4)+j_]) + acc_
 							}
+							c_.Data_[(i_*c_.Stride_)+j_] = acc_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:309
+//line kernels_tandem.go:237
 	}
 	return nil
 }
@@ -320,136 +248,97 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulTiledFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float32
 	var bs_ [16][16]float32
-	var row_all [256]int64
-	var col_all [256]int64
+	var row_all, col_all [256]int64
 	var acc_all [256]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:44
+		/*line textbook.go:45*/ top_ := g1 * int64(16)
+		/*line textbook.go:45*/ for top_ < c_.Rows_ {
+			left_ := g0 * int64(16)
+			/*line textbook.go:46*/ for left_ < c_.Cols_ {
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					var row_ int64
+					var col_ int64
+					var acc_ float32
+					x_ := l0
+					y_ := l1
+					/*line textbook.go:47*/ row_ = top_ + y_
+					/*line textbook.go:47*/ col_ = left_ + x_
+					acc_ = float32(0)
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
 				}
-			}
-		}
-		{
-			/*line textbook.go:45*/ top_ := g1 * int64(16)
-			/*line textbook.go:45*/ for top_ < c_.Rows_ {
-				{
-					/*line textbook.go:46*/ left_ := g0 * int64(16)
-					/*line textbook.go:46*/ for left_ < c_.Cols_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var row_ int64
-									var col_ int64
-									var acc_ float32
-									x_ := l0
-									y_ := l1
-									/*line textbook.go:47*/ row_ = top_ + y_
-									/*line textbook.go:47*/ col_ = left_ + x_
-									acc_ = float32(0)
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
+				/*line textbook.go:48*/ var zero_ float32
+				p_ := int64(0)
+				/*line textbook.go:49*/ for p_ < a_.Cols_ {
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						row_ := row_all[w]
+						col_ := col_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:50*/ va_ := -zero_
+						/*line textbook.go:50*/ vb_ := zero_
+						if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
+							va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 						}
-						/*line textbook.go:48*/ var zero_ float32
-						{
-							/*line textbook.go:49*/ p_ := int64(0)
-							/*line textbook.go:49*/ for p_ < a_.Cols_ {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											row_ := row_all[w]
-											col_ := col_all[w]
-											x_ := l0
-											y_ := l1
-											/*line textbook.go:50*/ va_ := -zero_
-											/*line textbook.go:50*/ vb_ := zero_
-											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
-											}
-											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
-											}
-											t_ := y_
-											/*line textbook.go:57*/ t2_ := x_
-											/*line textbook.go:57*/ t3_ := y_
-											/*line textbook.go:57*/ t4_ := x_
-											/*line textbook.go:57*/ t5_ := va_
-											/*line textbook.go:57*/ t6_ := vb_
-											/*line textbook.go:57*/ as_[t_][t2_] = t5_
-											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-											row_all[w] = row_
-											col_all[w] = col_
-										}
-									}
-								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											acc_ := acc_all[w]
-											x_ := l0
-											y_ := l1
-											{
-												/*line textbook.go:59*/ q_ := int64(0)
-												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
-													acc_ = support.FMA32(as_[y_][q_], bs_[q_][x_], acc_)
-												}
-											}
-											acc_all[w] = acc_
-										}
-									}
-								}
-								/*line textbook.go:49*/ p_ = p_ + int64(16)
-							}
+						if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
+							vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									row_ := row_all[w]
-									col_ := col_all[w]
-									acc_ := acc_all[w]
-									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-										c_.Data_[(row_*c_.Stride_)+col_] = acc_
-									}
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
-						}
-						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						t_ := y_
+						/*line textbook.go:57*/ t2_ := x_
+						/*line textbook.go:57*/ t3_ := y_
+						/*line textbook.go:57*/ t4_ := x_
+						/*line textbook.go:57*/ t5_ := va_
+						/*line textbook.go:57*/ t6_ := vb_
+						/*line textbook.go:57*/ as_[t_][t2_] = t5_
+						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
+						row_all[w] = row_
+						col_all[w] = col_
 					}
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						acc_ := acc_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:59*/ for q_ := int64(0); q_ < int64(16); q_ = q_ + int64(1) {
+							acc_ = support.FMA32(as_[y_][q_], bs_[q_][x_], acc_)
+						}
+						acc_all[w] = acc_
+					}
+					/*line textbook.go:49*/ p_ = p_ + int64(16)
 				}
-				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				for w := range n {
+					row_ := row_all[w]
+					col_ := col_all[w]
+					acc_ := acc_all[w]
+					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
+						c_.Data_[(row_*c_.Stride_)+col_] = acc_
+					}
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
+				}
+				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
+			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:453
+//line kernels_tandem.go:342
 	}
 	return nil
 }
@@ -464,136 +353,97 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	if gpu.Goroutines {
 		return matmulTiledFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float64
 	var bs_ [16][16]float64
-	var row_all [256]int64
-	var col_all [256]int64
+	var row_all, col_all [256]int64
 	var acc_all [256]float64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:44
+		/*line textbook.go:45*/ top_ := g1 * int64(16)
+		/*line textbook.go:45*/ for top_ < c_.Rows_ {
+			left_ := g0 * int64(16)
+			/*line textbook.go:46*/ for left_ < c_.Cols_ {
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					var row_ int64
+					var col_ int64
+					var acc_ float64
+					x_ := l0
+					y_ := l1
+					/*line textbook.go:47*/ row_ = top_ + y_
+					/*line textbook.go:47*/ col_ = left_ + x_
+					acc_ = float64(0)
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
 				}
-			}
-		}
-		{
-			/*line textbook.go:45*/ top_ := g1 * int64(16)
-			/*line textbook.go:45*/ for top_ < c_.Rows_ {
-				{
-					/*line textbook.go:46*/ left_ := g0 * int64(16)
-					/*line textbook.go:46*/ for left_ < c_.Cols_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var row_ int64
-									var col_ int64
-									var acc_ float64
-									x_ := l0
-									y_ := l1
-									/*line textbook.go:47*/ row_ = top_ + y_
-									/*line textbook.go:47*/ col_ = left_ + x_
-									acc_ = float64(0)
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
+				/*line textbook.go:48*/ var zero_ float64
+				p_ := int64(0)
+				/*line textbook.go:49*/ for p_ < a_.Cols_ {
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						row_ := row_all[w]
+						col_ := col_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:50*/ va_ := -zero_
+						/*line textbook.go:50*/ vb_ := zero_
+						if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
+							va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 						}
-						/*line textbook.go:48*/ var zero_ float64
-						{
-							/*line textbook.go:49*/ p_ := int64(0)
-							/*line textbook.go:49*/ for p_ < a_.Cols_ {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											row_ := row_all[w]
-											col_ := col_all[w]
-											x_ := l0
-											y_ := l1
-											/*line textbook.go:50*/ va_ := -zero_
-											/*line textbook.go:50*/ vb_ := zero_
-											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
-											}
-											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
-											}
-											t_ := y_
-											/*line textbook.go:57*/ t2_ := x_
-											/*line textbook.go:57*/ t3_ := y_
-											/*line textbook.go:57*/ t4_ := x_
-											/*line textbook.go:57*/ t5_ := va_
-											/*line textbook.go:57*/ t6_ := vb_
-											/*line textbook.go:57*/ as_[t_][t2_] = t5_
-											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-											row_all[w] = row_
-											col_all[w] = col_
-										}
-									}
-								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											acc_ := acc_all[w]
-											x_ := l0
-											y_ := l1
-											{
-												/*line textbook.go:59*/ q_ := int64(0)
-												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
-													acc_ = math.FMA(as_[y_][q_], bs_[q_][x_], acc_)
-												}
-											}
-											acc_all[w] = acc_
-										}
-									}
-								}
-								/*line textbook.go:49*/ p_ = p_ + int64(16)
-							}
+						if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
+							vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									row_ := row_all[w]
-									col_ := col_all[w]
-									acc_ := acc_all[w]
-									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-										c_.Data_[(row_*c_.Stride_)+col_] = acc_
-									}
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
-						}
-						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						t_ := y_
+						/*line textbook.go:57*/ t2_ := x_
+						/*line textbook.go:57*/ t3_ := y_
+						/*line textbook.go:57*/ t4_ := x_
+						/*line textbook.go:57*/ t5_ := va_
+						/*line textbook.go:57*/ t6_ := vb_
+						/*line textbook.go:57*/ as_[t_][t2_] = t5_
+						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
+						row_all[w] = row_
+						col_all[w] = col_
 					}
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						acc_ := acc_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:59*/ for q_ := int64(0); q_ < int64(16); q_ = q_ + int64(1) {
+							acc_ = math.FMA(as_[y_][q_], bs_[q_][x_], acc_)
+						}
+						acc_all[w] = acc_
+					}
+					/*line textbook.go:49*/ p_ = p_ + int64(16)
 				}
-				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				for w := range n {
+					row_ := row_all[w]
+					col_ := col_all[w]
+					acc_ := acc_all[w]
+					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
+						c_.Data_[(row_*c_.Stride_)+col_] = acc_
+					}
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
+				}
+				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
+			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:597
+//line kernels_tandem.go:447
 	}
 	return nil
 }
@@ -608,136 +458,97 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return matmulTiledInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]int32
 	var bs_ [16][16]int32
-	var row_all [256]int64
-	var col_all [256]int64
+	var row_all, col_all [256]int64
 	var acc_all [256]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line textbook.go:44
+		/*line textbook.go:45*/ top_ := g1 * int64(16)
+		/*line textbook.go:45*/ for top_ < c_.Rows_ {
+			left_ := g0 * int64(16)
+			/*line textbook.go:46*/ for left_ < c_.Cols_ {
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					var row_ int64
+					var col_ int64
+					var acc_ int32
+					x_ := l0
+					y_ := l1
+					/*line textbook.go:47*/ row_ = top_ + y_
+					/*line textbook.go:47*/ col_ = left_ + x_
+					acc_ = int32(0)
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
 				}
-			}
-		}
-		{
-			/*line textbook.go:45*/ top_ := g1 * int64(16)
-			/*line textbook.go:45*/ for top_ < c_.Rows_ {
-				{
-					/*line textbook.go:46*/ left_ := g0 * int64(16)
-					/*line textbook.go:46*/ for left_ < c_.Cols_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var row_ int64
-									var col_ int64
-									var acc_ int32
-									x_ := l0
-									y_ := l1
-									/*line textbook.go:47*/ row_ = top_ + y_
-									/*line textbook.go:47*/ col_ = left_ + x_
-									acc_ = int32(0)
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
+				/*line textbook.go:48*/ var zero_ int32
+				p_ := int64(0)
+				/*line textbook.go:49*/ for p_ < a_.Cols_ {
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						row_ := row_all[w]
+						col_ := col_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:50*/ va_ := -zero_
+						/*line textbook.go:50*/ vb_ := zero_
+						if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
+							va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
 						}
-						/*line textbook.go:48*/ var zero_ int32
-						{
-							/*line textbook.go:49*/ p_ := int64(0)
-							/*line textbook.go:49*/ for p_ < a_.Cols_ {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											row_ := row_all[w]
-											col_ := col_all[w]
-											x_ := l0
-											y_ := l1
-											/*line textbook.go:50*/ va_ := -zero_
-											/*line textbook.go:50*/ vb_ := zero_
-											if (row_ < a_.Rows_) && ((p_ + x_) < a_.Cols_) {
-												va_ = a_.Data_[(row_*a_.Stride_)+(p_+x_)]
-											}
-											if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
-												vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
-											}
-											t_ := y_
-											/*line textbook.go:57*/ t2_ := x_
-											/*line textbook.go:57*/ t3_ := y_
-											/*line textbook.go:57*/ t4_ := x_
-											/*line textbook.go:57*/ t5_ := va_
-											/*line textbook.go:57*/ t6_ := vb_
-											/*line textbook.go:57*/ as_[t_][t2_] = t5_
-											/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-											row_all[w] = row_
-											col_all[w] = col_
-										}
-									}
-								}
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											acc_ := acc_all[w]
-											x_ := l0
-											y_ := l1
-											{
-												/*line textbook.go:59*/ q_ := int64(0)
-												/*line textbook.go:59*/ for ; q_ < int64(16); q_ = q_ + int64(1) {
-													acc_ = (as_[y_][q_] * bs_[q_][x_]) + acc_
-												}
-											}
-											acc_all[w] = acc_
-										}
-									}
-								}
-								/*line textbook.go:49*/ p_ = p_ + int64(16)
-							}
+						if (col_ < b_.Cols_) && ((p_ + y_) < b_.Rows_) {
+							vb_ = b_.Data_[((p_+y_)*b_.Stride_)+col_]
 						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									row_ := row_all[w]
-									col_ := col_all[w]
-									acc_ := acc_all[w]
-									/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
-										c_.Data_[(row_*c_.Stride_)+col_] = acc_
-									}
-									row_all[w] = row_
-									col_all[w] = col_
-									acc_all[w] = acc_
-								}
-							}
-						}
-						/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
+						t_ := y_
+						/*line textbook.go:57*/ t2_ := x_
+						/*line textbook.go:57*/ t3_ := y_
+						/*line textbook.go:57*/ t4_ := x_
+						/*line textbook.go:57*/ t5_ := va_
+						/*line textbook.go:57*/ t6_ := vb_
+						/*line textbook.go:57*/ as_[t_][t2_] = t5_
+						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
+						row_all[w] = row_
+						col_all[w] = col_
 					}
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						acc_ := acc_all[w]
+						x_ := l0
+						y_ := l1
+						/*line textbook.go:59*/ for q_ := int64(0); q_ < int64(16); q_ = q_ + int64(1) {
+							acc_ = (as_[y_][q_] * bs_[q_][x_]) + acc_
+						}
+						acc_all[w] = acc_
+					}
+					/*line textbook.go:49*/ p_ = p_ + int64(16)
 				}
-				/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
+				for w := range n {
+					row_ := row_all[w]
+					col_ := col_all[w]
+					acc_ := acc_all[w]
+					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
+						c_.Data_[(row_*c_.Stride_)+col_] = acc_
+					}
+					row_all[w] = row_
+					col_all[w] = col_
+					acc_all[w] = acc_
+				}
+				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
+			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:741
+//line kernels_tandem.go:552
 	}
 	return nil
 }
@@ -752,14 +563,8 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return transposeNaiveFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -772,30 +577,19 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < a_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, a_.Cols_)
-				e1 := min(a1+n1, a_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, a_.Cols_), min(a1+n1, a_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:76*/ i_ := i1
-								{
-									{
-										/*line textbook.go:77*/ j_ := i0
-										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
-										}
-									}
-								}
-							}
+							/*line textbook.go:76*/ i_ := i1
+							j_ := i0
+							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:799
+//line kernels_tandem.go:593
 	}
 	return nil
 }
@@ -810,14 +604,8 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return transposeNaiveFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -830,30 +618,19 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < a_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, a_.Cols_)
-				e1 := min(a1+n1, a_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, a_.Cols_), min(a1+n1, a_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:76*/ i_ := i1
-								{
-									{
-										/*line textbook.go:77*/ j_ := i0
-										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
-										}
-									}
-								}
-							}
+							/*line textbook.go:76*/ i_ := i1
+							j_ := i0
+							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:857
+//line kernels_tandem.go:634
 	}
 	return nil
 }
@@ -868,14 +645,8 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	if gpu.Goroutines {
 		return transposeNaiveInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -888,75 +659,64 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			for a0 := b0; a0 < a_.Cols_; a0 += s0 {
-				e0 := min(a0+int64(1+more)*n0, a_.Cols_)
-				e1 := min(a1+n1, a_.Rows_)
-				e2 := b2 + n2
+				e0, e1, e2 := min(a0+int64(1+more)*n0, a_.Cols_), min(a1+n1, a_.Rows_), b2+n2
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							{
-								/*line textbook.go:76*/ i_ := i1
-								{
-									{
-										/*line textbook.go:77*/ j_ := i0
-										{
-//line textbook.go:78
-											c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
-										}
-									}
-								}
-							}
+							/*line textbook.go:76*/ i_ := i1
+							j_ := i0
+							c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:915
+//line kernels_tandem.go:675
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:922
+//line kernels_tandem.go:682
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:927
+//line kernels_tandem.go:687
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:932
+//line kernels_tandem.go:692
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:937
+//line kernels_tandem.go:697
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:942
+//line kernels_tandem.go:702
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:947
+//line kernels_tandem.go:707
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:952
+//line kernels_tandem.go:712
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:957
+//line kernels_tandem.go:717
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:962
+//line kernels_tandem.go:722
 }

@@ -1909,30 +1909,24 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(options_)); a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, int64(len(options_)))
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(options_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line blackscholes.go:41*/ i_ := i0
-							{
-								/*line blackscholes.go:42*/ o_ := options_[i_]
-								spread_ := float32(volatility_ * float32(math.Sqrt(float64(o_.years_))))
-								drift_ := support.FMA32(volatility_, volatility_/float32(2), rate_)
-								d1_ := support.FMA32(drift_, o_.years_, f32.Log(o_.price_/o_.strike_)) / spread_
-								d2_ := d1_ - spread_
-								later_ := float32(o_.strike_ * f32.Exp(float32((-rate_)*o_.years_)))
-								calls_[i_] = support.FMA32(o_.price_, gpu_normal(d1_), -float32(later_*gpu_normal(d2_)))
-								puts_[i_] = support.FMA32(later_, gpu_normal(-d2_), -float32(o_.price_*gpu_normal(-d1_)))
-							}
-						}
+						/*line blackscholes.go:41*/ i_ := i0
+						o_ := options_[i_]
+						spread_ := float32(volatility_ * float32(math.Sqrt(float64(o_.years_))))
+						drift_ := support.FMA32(volatility_, volatility_/float32(2), rate_)
+						d1_ := support.FMA32(drift_, o_.years_, f32.Log(o_.price_/o_.strike_)) / spread_
+						d2_ := d1_ - spread_
+						later_ := float32(o_.strike_ * f32.Exp(float32((-rate_)*o_.years_)))
+						calls_[i_] = support.FMA32(o_.price_, gpu_normal(d1_), -float32(later_*gpu_normal(d2_)))
+						puts_[i_] = support.FMA32(later_, gpu_normal(-d2_), -float32(o_.price_*gpu_normal(-d1_)))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:1930
 	}
 	return nil
 }
@@ -1947,85 +1941,60 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return convolvePlain(grid, lo, hi, args)
 	}
-	out_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	out_.Rows_ = args[2].Int64()
-	out_.Cols_ = args[3].Int64()
-	out_.Stride_ = args[4].Int64()
-	in_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	in_.Rows_ = args[7].Int64()
-	in_.Cols_ = args[8].Int64()
-	in_.Stride_ = args[9].Int64()
+	out_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	in_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	weights_ := support.Slice[float32](args[10:])
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var w_ [25]float32
 	var t_ [20][20]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line convolve.go:26*/ l_ := (l1 * int64(16)) + l0
-						/*line convolve.go:26*/ if l_ < int64(25) {
-							w_[l_] = weights_[l_]
-						}
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line convolve.go:26*/ l_ := (l1 * int64(16)) + l0
+			/*line convolve.go:26*/ if l_ < int64(25) {
+				w_[l_] = weights_[l_]
 			}
 		}
 		/*line convolve.go:29*/ top_ := (g1 * int64(16)) - int64(2)
 		/*line convolve.go:29*/ left_ := (g0 * int64(16)) - int64(2)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line convolve.go:30*/ y_ := l1
-						/*line convolve.go:30*/ for ; y_ < int64(20); y_ = y_ + int64(16) {
-							{
-								/*line convolve.go:31*/ x_ := l0
-								/*line convolve.go:31*/ for ; x_ < int64(20); x_ = x_ + int64(16) {
-									i_ := top_ + y_
-									/*line convolve.go:32*/ j_ := left_ + x_
-									t_[y_][x_] = float32(0)
-									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_) {
-										t_[y_][x_] = in_.Data_[(i_*in_.Stride_)+j_]
-									}
-								}
-							}
-						}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line convolve.go:30*/ for y_ := l1; y_ < int64(20); y_ = y_ + int64(16) {
+				for x_ := l0; x_ < int64(20); x_ = x_ + int64(16) {
+					i_ := top_ + y_
+					/*line convolve.go:32*/ j_ := left_ + x_
+					t_[y_][x_] = float32(0)
+					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_) {
+						t_[y_][x_] = in_.Data_[(i_*in_.Stride_)+j_]
 					}
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line convolve.go:40*/ i2_ := b1 + l1
-					/*line convolve.go:40*/ j2_ := b0 + l0
-					if (i2_ < out_.Rows_) && (j2_ < out_.Cols_) {
-						y2_ := l1 + int64(4)
-						/*line convolve.go:42*/ x2_ := l0 + int64(4)
-						var sum_ float32
-						{
-							/*line convolve.go:44*/ p_ := int64(0)
-							/*line convolve.go:44*/ for ; p_ < int64(5); p_ = p_ + int64(1) {
-								{
-									/*line convolve.go:45*/ q_ := int64(0)
-									/*line convolve.go:45*/ for ; q_ < int64(5); q_ = q_ + int64(1) {
-										sum_ = support.FMA32(w_[(p_*int64(5))+q_], t_[y2_-p_][x2_-q_], sum_)
-									}
-								}
-							}
-						}
-						/*line convolve.go:49*/ out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line convolve.go:40*/ i2_ := b1 + l1
+			/*line convolve.go:40*/ j2_ := b0 + l0
+			if (i2_ < out_.Rows_) && (j2_ < out_.Cols_) {
+				y2_ := l1 + int64(4)
+				/*line convolve.go:42*/ x2_ := l0 + int64(4)
+				var sum_ float32
+				for p_ := int64(0); p_ < int64(5); p_ = p_ + int64(1) {
+					for q_ := int64(0); q_ < int64(5); q_ = q_ + int64(1) {
+						sum_ = support.FMA32(w_[(p_*int64(5))+q_], t_[y2_-p_][x2_-q_], sum_)
 					}
 				}
+				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:2029
+//line kernels_tandem.go:1998
 	}
 	return nil
 }
@@ -2045,55 +2014,36 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	var t_ [256]uint32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line histogram.go:20*/ b_ := l0
-						/*line histogram.go:20*/ for ; b_ < int64(256); b_ = b_ + n0 {
-							t_[b_] = uint32(0)
-						}
-					}
+		for w := range n {
+			l0 := w % n0
+			/*line histogram.go:20*/ for b_ := l0; b_ < int64(256); b_ = b_ + n0 {
+				t_[b_] = uint32(0)
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			/*line histogram.go:24*/ for i_ := b0 + l0; i_ < int64(len(data_)); i_ = i_ + s0 {
+				t2_ := support.LocalAdd(&t_[data_[i_]], uint32(1))
+				_ = t2_
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			/*line histogram.go:28*/ for b2_ := l0; b2_ < int64(256); b2_ = b2_ + n0 {
+				n_ := t_[b2_]
+				/*line histogram.go:29*/ if n_ > uint32(0) {
+					t3_ := gpu.AtomicAdd(&counts_[b2_], n_)
+					_ = t3_
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line histogram.go:24*/ i_ := b0 + l0
-						/*line histogram.go:24*/ for ; i_ < int64(len(data_)); i_ = i_ + s0 {
-							t2_ := support.LocalAdd(&t_[data_[i_]], uint32(1))
-							_ = t2_
-						}
-					}
-				}
-			}
-		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line histogram.go:28*/ b2_ := l0
-						/*line histogram.go:28*/ for ; b2_ < int64(256); b2_ = b2_ + n0 {
-							{
-								/*line histogram.go:29*/ n_ := t_[b2_]
-								/*line histogram.go:29*/ if n_ > uint32(0) {
-									t3_ := gpu.AtomicAdd(&counts_[b2_], n_)
-									_ = t3_
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2047
 	}
 	return nil
 }
@@ -2119,9 +2069,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, wide_)
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, wide_), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -2134,17 +2082,14 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					/*line life.go:22*/ var left_ [3]uint64
 					/*line life.go:22*/ var middle_ [3]uint64
 					/*line life.go:22*/ var right_ [3]uint64
-					{
-						/*line life.go:23*/ r_ := int64(0)
-						/*line life.go:23*/ for ; r_ < int64(3); r_ = r_ + int64(1) {
-							row_ := support.Rem(((y_*wide_)+((r_-int64(1))*wide_))+int64(len(now_)), int64(len(now_)))
-							word_ := now_[row_+x_]
-							left_[r_] = (word_ << (1)) | (now_[row_+support.Rem((x_+wide_)-int64(1), wide_)] >> (63))
-							middle_[r_] = word_
-							right_[r_] = (word_ >> (1)) | (now_[row_+support.Rem(x_+int64(1), wide_)] << (63))
-						}
+					for r_ := int64(0); r_ < int64(3); r_ = r_ + int64(1) {
+						row_ := support.Rem(((y_*wide_)+((r_-int64(1))*wide_))+int64(len(now_)), int64(len(now_)))
+						word_ := now_[row_+x_]
+						left_[r_] = (word_ << (1)) | (now_[row_+support.Rem((x_+wide_)-int64(1), wide_)] >> (63))
+						middle_[r_] = word_
+						right_[r_] = (word_ >> (1)) | (now_[row_+support.Rem(x_+int64(1), wide_)] << (63))
 					}
-					var t_ uint64
+					/*line life.go:31*/ var t_ uint64
 					/*line life.go:31*/ var t2_ uint64
 					/*line life.go:31*/ t_, t2_ = gpu_add3(left_[0], middle_[0], right_[0])
 					/*line life.go:31*/ a1_ := t_
@@ -2178,7 +2123,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2182
+//line kernels_tandem.go:2127
 	}
 	return nil
 }
@@ -2205,28 +2150,24 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := min(b0+n0, width_)
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+n0, width_), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line mandelbrot.go:21*/ col_ := i0
 					/*line mandelbrot.go:21*/ row_ := i1
-					{
-						/*line mandelbrot.go:22*/ at_ := (row_ * width_) + col_
-						/*line mandelbrot.go:22*/ if at_ < int64(len(pixels_)) {
-							turns_ := gpu_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
-							pixels_[at_] = uint8(0)
-							if turns_ < limit_ {
-								pixels_[at_] = uint8(support.Div(int32(255)*(turns_+int32(1)), limit_))
-							}
+					at_ := (row_ * width_) + col_
+					/*line mandelbrot.go:22*/ if at_ < int64(len(pixels_)) {
+						turns_ := gpu_escape(x0_+float64(float64(col_)*step_), y0_+float64(float64(row_)*step_), limit_)
+						pixels_[at_] = uint8(0)
+						if turns_ < limit_ {
+							pixels_[at_] = uint8(support.Div(int32(255)*(turns_+int32(1)), limit_))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:2171
 	}
 	return nil
 }
@@ -2241,98 +2182,71 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return matmulFloat32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	b_.Rows_ = args[12].Int64()
-	b_.Cols_ = args[13].Int64()
-	b_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]float32
 	var sb_ [16][16]float32
 	var acc_all [1024]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var acc_ float32
-					/*line matmul.go:18*/ acc_ = float32(0)
-					acc_all[w] = acc_
+		for w := range n {
+			var acc_ float32
+			/*line matmul.go:18*/ acc_ = float32(0)
+			acc_all[w] = acc_
+		}
+		/*line matmul.go:19*/ k_ := int64(0)
+		/*line matmul.go:19*/ for k_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
+					sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
+				}
+				if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
+					sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 				}
 			}
-		}
-		{
-			/*line matmul.go:19*/ k_ := int64(0)
-			/*line matmul.go:19*/ for k_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
-							}
-							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
-							}
-						}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				acc_ := acc_all[w]
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+				/*line matmul.go:27*/ if inside_ {
+					for t_, p_ := min(int64(16), a_.Cols_-k_), int64(0); p_ < t_; p_ = p_ + int64(1) {
+						acc_ = support.FMA32(sa_[y_][p_], sb_[p_][x_], acc_)
 					}
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							acc_ := acc_all[w]
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-							/*line matmul.go:27*/ if inside_ {
-								{
-									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
-									/*line matmul.go:28*/ p_ := int64(0)
-									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										acc_ = support.FMA32(sa_[y_][p_], sb_[p_][x_], acc_)
-									}
-								}
-							}
-							acc_all[w] = acc_
-						}
-					}
-				}
-				/*line matmul.go:19*/ k_ = k_ + int64(16)
+				acc_all[w] = acc_
 			}
+			/*line matmul.go:19*/ k_ = k_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					acc_ := acc_all[w]
-					row_ := b1 + l1
-					col_ := b0 + l0
-					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-					/*line matmul.go:34*/ if inside_ {
-						c_.Data_[(row_*c_.Stride_)+col_] = acc_
-					}
-					acc_all[w] = acc_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			acc_ := acc_all[w]
+			row_ := b1 + l1
+			col_ := b0 + l0
+			inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+			/*line matmul.go:34*/ if inside_ {
+				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
+			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2336
+//line kernels_tandem.go:2250
 	}
 	return nil
 }
@@ -2347,98 +2261,71 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return matmulFloat64Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	b_.Rows_ = args[12].Int64()
-	b_.Cols_ = args[13].Int64()
-	b_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]float64
 	var sb_ [16][16]float64
 	var acc_all [1024]float64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var acc_ float64
-					/*line matmul.go:18*/ acc_ = float64(0)
-					acc_all[w] = acc_
+		for w := range n {
+			var acc_ float64
+			/*line matmul.go:18*/ acc_ = float64(0)
+			acc_all[w] = acc_
+		}
+		/*line matmul.go:19*/ k_ := int64(0)
+		/*line matmul.go:19*/ for k_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
+					sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
+				}
+				if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
+					sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 				}
 			}
-		}
-		{
-			/*line matmul.go:19*/ k_ := int64(0)
-			/*line matmul.go:19*/ for k_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
-							}
-							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
-							}
-						}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				acc_ := acc_all[w]
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+				/*line matmul.go:27*/ if inside_ {
+					for t_, p_ := min(int64(16), a_.Cols_-k_), int64(0); p_ < t_; p_ = p_ + int64(1) {
+						acc_ = math.FMA(sa_[y_][p_], sb_[p_][x_], acc_)
 					}
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							acc_ := acc_all[w]
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-							/*line matmul.go:27*/ if inside_ {
-								{
-									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
-									/*line matmul.go:28*/ p_ := int64(0)
-									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										acc_ = math.FMA(sa_[y_][p_], sb_[p_][x_], acc_)
-									}
-								}
-							}
-							acc_all[w] = acc_
-						}
-					}
-				}
-				/*line matmul.go:19*/ k_ = k_ + int64(16)
+				acc_all[w] = acc_
 			}
+			/*line matmul.go:19*/ k_ = k_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					acc_ := acc_all[w]
-					row_ := b1 + l1
-					col_ := b0 + l0
-					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-					/*line matmul.go:34*/ if inside_ {
-						c_.Data_[(row_*c_.Stride_)+col_] = acc_
-					}
-					acc_all[w] = acc_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			acc_ := acc_all[w]
+			row_ := b1 + l1
+			col_ := b0 + l0
+			inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+			/*line matmul.go:34*/ if inside_ {
+				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
+			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2442
+//line kernels_tandem.go:2329
 	}
 	return nil
 }
@@ -2453,98 +2340,71 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return matmulInt32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	b_.Rows_ = args[12].Int64()
-	b_.Cols_ = args[13].Int64()
-	b_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]int32
 	var sb_ [16][16]int32
 	var acc_all [1024]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var acc_ int32
-					/*line matmul.go:18*/ acc_ = int32(0)
-					acc_all[w] = acc_
+		for w := range n {
+			var acc_ int32
+			/*line matmul.go:18*/ acc_ = int32(0)
+			acc_all[w] = acc_
+		}
+		/*line matmul.go:19*/ k_ := int64(0)
+		/*line matmul.go:19*/ for k_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
+					sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
+				}
+				if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
+					sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
 				}
 			}
-		}
-		{
-			/*line matmul.go:19*/ k_ := int64(0)
-			/*line matmul.go:19*/ for k_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							/*line matmul.go:20*/ if (row_ < a_.Rows_) && ((k_ + x_) < a_.Cols_) {
-								sa_[y_][x_] = a_.Data_[(row_*a_.Stride_)+(k_+x_)]
-							}
-							if ((k_ + y_) < b_.Rows_) && (col_ < b_.Cols_) {
-								sb_[y_][x_] = b_.Data_[((k_+y_)*b_.Stride_)+col_]
-							}
-						}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				acc_ := acc_all[w]
+				row_ := b1 + l1
+				col_ := b0 + l0
+				y_ := l1
+				x_ := l0
+				inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+				/*line matmul.go:27*/ if inside_ {
+					for t_, p_ := min(int64(16), a_.Cols_-k_), int64(0); p_ < t_; p_ = p_ + int64(1) {
+						acc_ = (sa_[y_][p_] * sb_[p_][x_]) + acc_
 					}
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							acc_ := acc_all[w]
-							row_ := b1 + l1
-							col_ := b0 + l0
-							y_ := l1
-							x_ := l0
-							inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-							/*line matmul.go:27*/ if inside_ {
-								{
-									/*line matmul.go:28*/ t_ := min(int64(16), a_.Cols_-k_)
-									/*line matmul.go:28*/ p_ := int64(0)
-									/*line matmul.go:28*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										acc_ = (sa_[y_][p_] * sb_[p_][x_]) + acc_
-									}
-								}
-							}
-							acc_all[w] = acc_
-						}
-					}
-				}
-				/*line matmul.go:19*/ k_ = k_ + int64(16)
+				acc_all[w] = acc_
 			}
+			/*line matmul.go:19*/ k_ = k_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					acc_ := acc_all[w]
-					row_ := b1 + l1
-					col_ := b0 + l0
-					inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
-					/*line matmul.go:34*/ if inside_ {
-						c_.Data_[(row_*c_.Stride_)+col_] = acc_
-					}
-					acc_all[w] = acc_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			acc_ := acc_all[w]
+			row_ := b1 + l1
+			col_ := b0 + l0
+			inside_ := (row_ < c_.Rows_) && (col_ < c_.Cols_)
+			/*line matmul.go:34*/ if inside_ {
+				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
+			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2548
+//line kernels_tandem.go:2408
 	}
 	return nil
 }
@@ -2567,72 +2427,52 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var tile_ [64]gpu_body
 	var me_all [64]gpu_body
 	var pull_all [64]gpu_vec
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					i_ := b0 + l0
-					/*line nbody.go:47*/ me_all[w] = gpu_body{}
-					if i_ < int64(len(now_)) {
-						me_all[w] = now_[i_]
-					}
-					pull_all[w] = gpu_vec{}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line nbody.go:47*/ me_all[w] = gpu_body{}
+			if i_ < int64(len(now_)) {
+				me_all[w] = now_[i_]
+			}
+			pull_all[w] = gpu_vec{}
+		}
+		/*line nbody.go:52*/ first_ := int64(0)
+		/*line nbody.go:52*/ for first_ < int64(len(now_)) {
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line nbody.go:53*/ if (first_ + l_) < int64(len(now_)) {
+					tile_[l_] = now_[first_+l_]
 				}
 			}
-		}
-		{
-			/*line nbody.go:52*/ first_ := int64(0)
-			/*line nbody.go:52*/ for first_ < int64(len(now_)) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							/*line nbody.go:53*/ if (first_ + l_) < int64(len(now_)) {
-								tile_[l_] = now_[first_+l_]
-							}
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line nbody.go:57*/ t_ := min(int64(64), int64(len(now_))-first_)
-								/*line nbody.go:57*/ j_ := int64(0)
-								/*line nbody.go:57*/ for ; j_ < t_; j_ = j_ + int64(1) {
-									d_ := gpu_minus(tile_[j_].at_, me_all[w].at_)
-									r2_ := gpu_dot(d_, d_) + float32(0.01)
-									r_ := float32(math.Sqrt(float64(r2_)))
-									pull_all[w] = gpu_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
-								}
-							}
-						}
-					}
-				}
-				/*line nbody.go:52*/ first_ = first_ + int64(64)
-			}
-		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					i_ := b0 + l0
-					/*line nbody.go:65*/ if i_ < int64(len(now_)) {
-						v_ := gpu_plus(velocity_[i_], dt_, pull_all[w])
-						velocity_[i_] = v_
-						t2_ := gpu_body{at_: gpu_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
-						/*line nbody.go:68*/ next_[i_] = t2_
-					}
+			for w := range n {
+//line nbody.go:57
+				for t_, j_ := min(int64(64), int64(len(now_))-first_), int64(0); j_ < t_; j_ = j_ + int64(1) {
+					d_ := gpu_minus(tile_[j_].at_, me_all[w].at_)
+					r2_ := gpu_dot(d_, d_) + float32(0.01)
+					r_ := float32(math.Sqrt(float64(r2_)))
+					pull_all[w] = gpu_plus(pull_all[w], tile_[j_].mass_/float32(r2_*r_), d_)
 				}
 			}
+			/*line nbody.go:52*/ first_ = first_ + int64(64)
 		}
-//line kernels_tandem.go:2636
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line nbody.go:65*/ if i_ < int64(len(now_)) {
+				v_ := gpu_plus(velocity_[i_], dt_, pull_all[w])
+				velocity_[i_] = v_
+				t2_ := gpu_body{at_: gpu_plus(me_all[w].at_, dt_, v_), mass_: me_all[w].mass_}
+				/*line nbody.go:68*/ next_[i_] = t2_
+			}
+		}
+//line kernels_tandem.go:2476
 	}
 	return nil
 }
@@ -2652,69 +2492,54 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [128]int32
 	var before_all [128]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					l_ := l0
-					/*line prefixsum.go:23*/ t_[l_] = int32(0)
-					if i_ < int64(len(x_)) {
-						t_[l_] = x_[i_]
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			l_ := l0
+			/*line prefixsum.go:23*/ t_[l_] = int32(0)
+			if i_ < int64(len(x_)) {
+				t_[l_] = x_[i_]
 			}
 		}
-		{
-			/*line prefixsum.go:27*/ d_ := int64(1)
-			/*line prefixsum.go:27*/ for d_ < int64(128) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var before_ int32
-							l_ := l0
-							/*line prefixsum.go:29*/ before_ = int32(0)
-							if l_ >= d_ {
-								before_ = t_[l_-d_]
-							}
-							before_all[w] = before_
-						}
-					}
+		/*line prefixsum.go:27*/ d_ := int64(1)
+		/*line prefixsum.go:27*/ for d_ < int64(128) {
+			for w := range n {
+				l0 := w % n0
+				var before_ int32
+				l_ := l0
+				/*line prefixsum.go:29*/ before_ = int32(0)
+				if l_ >= d_ {
+					before_ = t_[l_-d_]
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							before_ := before_all[w]
-							l_ := l0
-							/*line prefixsum.go:34*/ t_[l_] = t_[l_] + before_
-							before_all[w] = before_
-						}
-					}
-				}
-				/*line prefixsum.go:27*/ d_ = d_ * int64(2)
+				before_all[w] = before_
+			}
+			for w := range n {
+				l0 := w % n0
+				before_ := before_all[w]
+				l_ := l0
+				/*line prefixsum.go:34*/ t_[l_] = t_[l_] + before_
+				before_all[w] = before_
+			}
+			/*line prefixsum.go:27*/ d_ = d_ * int64(2)
+		}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			l_ := l0
+			/*line prefixsum.go:36*/ if i_ < int64(len(x_)) {
+				x_[i_] = t_[l_]
+			}
+			if l_ == int64(127) {
+				sums_[g0] = t_[l_]
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					l_ := l0
-					/*line prefixsum.go:36*/ if i_ < int64(len(x_)) {
-						x_[i_] = t_[l_]
-					}
-					if l_ == int64(127) {
-						sums_[g0] = t_[l_]
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:2718
+//line kernels_tandem.go:2543
 	}
 	return nil
 }
@@ -2737,23 +2562,19 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line prefixsum.go:49*/ i_ := i0
-						/*line prefixsum.go:49*/ g_ := g0
-						/*line prefixsum.go:49*/ if (g_ > int64(0)) && (i_ < int64(len(x_))) {
-							x_[i_] = x_[i_] + sums_[g_-int64(1)]
-						}
+					/*line prefixsum.go:49*/ i_ := i0
+					/*line prefixsum.go:49*/ g_ := g0
+					/*line prefixsum.go:49*/ if (g_ > int64(0)) && (i_ < int64(len(x_))) {
+						x_[i_] = x_[i_] + sums_[g_-int64(1)]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2757
+//line kernels_tandem.go:2578
 	}
 	return nil
 }
@@ -2779,9 +2600,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, int64(len(ends_)))
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(ends_))), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -2792,48 +2611,36 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					}
 					n_ := ends_[i_] - start_
 					h_ := [8]uint32{0: uint32(1779033703), 1: uint32(3144134277), 2: uint32(1013904242), 3: uint32(2773480762), 4: uint32(1359893119), 5: uint32(2600822924), 6: uint32(528734635), 7: uint32(1541459225)}
-					{
-						/*line sha256.go:44*/ at_ := uint32(0)
-						/*line sha256.go:44*/ for ; at_ < (n_ + uint32(9)); at_ = at_ + uint32(64) {
-							var w_ [16]uint32
-							{
-								/*line sha256.go:46*/ j_ := int64(0)
-								/*line sha256.go:46*/ for ; j_ < int64(64); j_ = j_ + int64(1) {
-									c_ := uint32(0)
-									{
-										/*line sha256.go:48*/ p_ := at_ + uint32(j_)
-										if p_ < n_ {
-											c_ = uint32(data_[start_+p_])
-										} else {
-											/*line sha256.go:51*/ if p_ == n_ {
-												c_ = uint32(128)
-											}
-										}
-									}
-									/*line sha256.go:54*/ w_[j_/int64(4)] = (w_[j_/int64(4)] << (8)) | c_
+					/*line sha256.go:44*/ for at_ := uint32(0); at_ < (n_ + uint32(9)); at_ = at_ + uint32(64) {
+						var w_ [16]uint32
+						for j_ := int64(0); j_ < int64(64); j_ = j_ + int64(1) {
+							c_ := uint32(0)
+							p_ := at_ + uint32(j_)
+							if p_ < n_ {
+								c_ = uint32(data_[start_+p_])
+							} else {
+								/*line sha256.go:51*/ if p_ == n_ {
+									c_ = uint32(128)
 								}
 							}
-							/*line sha256.go:56*/ if (at_ + uint32(64)) >= (n_ + uint32(9)) {
-								t_ := n_ >> (29)
-								/*line sha256.go:57*/ t2_ := n_ << (3)
-								/*line sha256.go:57*/ w_[14] = t_
-								/*line sha256.go:57*/ w_[15] = t2_
-							}
-							gpu_compress(&h_, &w_)
+							/*line sha256.go:54*/ w_[j_/int64(4)] = (w_[j_/int64(4)] << (8)) | c_
 						}
+						if (at_ + uint32(64)) >= (n_ + uint32(9)) {
+							t_ := n_ >> (29)
+							/*line sha256.go:57*/ t2_ := n_ << (3)
+							/*line sha256.go:57*/ w_[14] = t_
+							/*line sha256.go:57*/ w_[15] = t2_
+						}
+						gpu_compress(&h_, &w_)
 					}
-					{
-						/*line sha256.go:61*/ t3_ := h_
-						/*line sha256.go:61*/ j2_ := int64(0)
-						/*line sha256.go:61*/ for ; j2_ < int64(8); j2_ = j2_ + int64(1) {
-							/*line sha256.go:61*/ word_ := t3_[j2_]
-							digest_[(int64(8)*i_)+j2_] = word_
-						}
+					for t3_, j2_ := h_, int64(0); j2_ < int64(8); j2_ = j2_ + int64(1) {
+						/*line sha256.go:61*/ word_ := t3_[j2_]
+						digest_[(int64(8)*i_)+j2_] = word_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2837
+//line kernels_tandem.go:2644
 	}
 	return nil
 }
@@ -2848,146 +2655,120 @@ func pathsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return pathsPlain(grid, lo, hi, args)
 	}
-	d_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	d_.Rows_ = args[2].Int64()
-	d_.Cols_ = args[3].Int64()
-	d_.Stride_ = args[4].Int64()
+	d_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	k_ := args[5].Int64()
 	part_ := args[6].Int64()
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var a_ [16][16]int32
 	var b_ [16][16]int32
-	var i_all [256]int64
-	var j_all [256]int64
+	var i_all, j_all [256]int64
 	var own_all [256]int32
+	n := n0 * n1 * n2
 groups:
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i_ int64
-					var j_ int64
-					/*line shortestpaths.go:30*/ i_ = g1
-					/*line shortestpaths.go:30*/ j_ = g0
-					{
-						/*line shortestpaths.go:31*/ t_ := part_
-						if t_ == int64(0) {
-							t2_ := k_
-							/*line shortestpaths.go:33*/ t3_ := k_
-							/*line shortestpaths.go:33*/ i_ = t2_
-							/*line shortestpaths.go:33*/ j_ = t3_
-						} else {
-							/*line shortestpaths.go:34*/ if t_ == int64(1) {
-								if i_ == int64(0) {
-									i_ = k_
-								} else {
-									t4_ := j_
-									/*line shortestpaths.go:38*/ t5_ := k_
-									/*line shortestpaths.go:38*/ i_ = t4_
-									/*line shortestpaths.go:38*/ j_ = t5_
-								}
-							}
-						}
+		for w := range n {
+			var i_ int64
+			var j_ int64
+			/*line shortestpaths.go:30*/ i_ = g1
+			/*line shortestpaths.go:30*/ j_ = g0
+			t_ := part_
+			if t_ == int64(0) {
+				t2_ := k_
+				/*line shortestpaths.go:33*/ t3_ := k_
+				/*line shortestpaths.go:33*/ i_ = t2_
+				/*line shortestpaths.go:33*/ j_ = t3_
+			} else {
+				/*line shortestpaths.go:34*/ if t_ == int64(1) {
+					if i_ == int64(0) {
+						i_ = k_
+					} else {
+						t4_ := j_
+						/*line shortestpaths.go:38*/ t5_ := k_
+						/*line shortestpaths.go:38*/ i_ = t4_
+						/*line shortestpaths.go:38*/ j_ = t5_
 					}
-					i_all[w] = i_
-					j_all[w] = j_
 				}
 			}
+			i_all[w] = i_
+			j_all[w] = j_
 		}
 //line shortestpaths.go:41
 		if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
 			continue groups
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					i_ := i_all[w]
-					j_ := j_all[w]
-					var own_ int32
-					y_ := l1
-					x_ := l0
-					/*line shortestpaths.go:45*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
-					/*line shortestpaths.go:45*/ a_[y_][x_] = t6_
-					t7_ := gpu_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
-					/*line shortestpaths.go:46*/ b_[y_][x_] = t7_
-					t8_ := gpu_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
-					/*line shortestpaths.go:47*/ own_ = t8_
-					i_all[w] = i_
-					j_all[w] = j_
-					own_all[w] = own_
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			i_ := i_all[w]
+			j_ := j_all[w]
+			var own_ int32
+			y_ := l1
+			x_ := l0
+			/*line shortestpaths.go:45*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
+			/*line shortestpaths.go:45*/ a_[y_][x_] = t6_
+			t7_ := gpu_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
+			/*line shortestpaths.go:46*/ b_[y_][x_] = t7_
+			t8_ := gpu_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
+			/*line shortestpaths.go:47*/ own_ = t8_
+			i_all[w] = i_
+			j_all[w] = j_
+			own_all[w] = own_
 		}
-		{
-			/*line shortestpaths.go:49*/ p_ := int64(0)
-			/*line shortestpaths.go:49*/ for p_ < int64(16) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							own_ := own_all[w]
-							y_ := l1
-							x_ := l0
-							/*line shortestpaths.go:50*/ own_ = min(own_, a_[y_][p_]+b_[p_][x_])
-							own_all[w] = own_
-						}
-					}
-				}
-				/*line shortestpaths.go:51*/ if part_ != int64(2) {
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								j_ := j_all[w]
-								own_ := own_all[w]
-								i_ := i_all[w]
-								y_ := l1
-								x_ := l0
-								/*line shortestpaths.go:53*/ if j_ == k_ {
-									a_[y_][x_] = own_
-								}
-								if i_ == k_ {
-									b_[y_][x_] = own_
-								}
-								j_all[w] = j_
-								own_all[w] = own_
-								i_all[w] = i_
-							}
-						}
-					}
-				}
-				/*line shortestpaths.go:49*/ p_ = p_ + int64(1)
+		/*line shortestpaths.go:49*/ p_ := int64(0)
+		/*line shortestpaths.go:49*/ for p_ < int64(16) {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				own_ := own_all[w]
+				y_ := l1
+				x_ := l0
+				/*line shortestpaths.go:50*/ own_ = min(own_, a_[y_][p_]+b_[p_][x_])
+				own_all[w] = own_
 			}
-		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					i_ := i_all[w]
+			/*line shortestpaths.go:51*/ if part_ != int64(2) {
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
 					j_ := j_all[w]
 					own_ := own_all[w]
+					i_ := i_all[w]
 					y_ := l1
 					x_ := l0
-					{
-						i2_ := (i_ * int64(16)) + y_
-						/*line shortestpaths.go:62*/ j2_ := (j_ * int64(16)) + x_
-						/*line shortestpaths.go:62*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
-							d_.Data_[(i2_*d_.Stride_)+j2_] = own_
-						}
+					/*line shortestpaths.go:53*/ if j_ == k_ {
+						a_[y_][x_] = own_
 					}
-					i_all[w] = i_
+					if i_ == k_ {
+						b_[y_][x_] = own_
+					}
 					j_all[w] = j_
 					own_all[w] = own_
+					i_all[w] = i_
 				}
 			}
+			/*line shortestpaths.go:49*/ p_ = p_ + int64(1)
 		}
-//line kernels_tandem.go:2991
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			i_ := i_all[w]
+			j_ := j_all[w]
+			own_ := own_all[w]
+			y_ := l1
+			x_ := l0
+			/*line shortestpaths.go:62*/ i2_ := (i_ * int64(16)) + y_
+			/*line shortestpaths.go:62*/ j2_ := (j_ * int64(16)) + x_
+			/*line shortestpaths.go:62*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
+				d_.Data_[(i2_*d_.Stride_)+j2_] = own_
+			}
+			i_all[w] = i_
+			j_all[w] = j_
+			own_all[w] = own_
+		}
+//line kernels_tandem.go:2772
 	}
 	return nil
 }
@@ -3006,97 +2787,62 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
 	var x3_all [128][]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line sort.go:80*/ x2_ := x_
-					{
-						{
-							/*line sort.go:81*/ i_ := l0
-							/*line sort.go:81*/ for ; i_ < int64(256); i_ = i_ + int64(128) {
-								t_[i_] = int32(2147483647)
-								{
-									/*line sort.go:83*/ at_ := (g0 * int64(256)) + i_
-									/*line sort.go:83*/ if at_ < int64(len(x2_)) {
-										t_[i_] = x2_[at_]
-									}
-								}
-							}
-						}
-					}
+		for w := range n {
+			l0 := w % n0
+			/*line sort.go:80*/ x2_ := x_
+			for i_ := l0; i_ < int64(256); i_ = i_ + int64(128) {
+				t_[i_] = int32(2147483647)
+				at_ := (g0 * int64(256)) + i_
+				/*line sort.go:83*/ if at_ < int64(len(x2_)) {
+					t_[i_] = x2_[at_]
 				}
 			}
 		}
-		{
-			/*line sort.go:27*/ run_ := int64(2)
-			/*line sort.go:27*/ for run_ <= int64(256) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							/*line sort.go:29*/ var t2_ int64
-							/*line sort.go:29*/ var t3_ int64
-							/*line sort.go:29*/ t2_, t3_ = gpu_pair(l0, run_/int64(2), run_-int64(1))
-							/*line sort.go:29*/ i2_ := t2_
-							/*line sort.go:29*/ j_ := t3_
-							gpu_order(&t_[i2_], &t_[j_])
-						}
-					}
-				}
-				/*line sort.go:71*/ d_ := run_ / int64(4)
-				{
-					/*line sort.go:72*/ for d_ > int64(0) {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									/*line sort.go:74*/ var t4_ int64
-									/*line sort.go:74*/ var t5_ int64
-									/*line sort.go:74*/ t4_, t5_ = gpu_pair(l0, d_, d_)
-									/*line sort.go:74*/ i3_ := t4_
-									/*line sort.go:74*/ j2_ := t5_
-									gpu_order(&t_[i3_], &t_[j2_])
-								}
-							}
-						}
-						/*line sort.go:72*/ d_ = d_ / int64(2)
-					}
-				}
-				/*line sort.go:27*/ run_ = run_ * int64(2)
+		/*line sort.go:27*/ run_ := int64(2)
+		/*line sort.go:27*/ for run_ <= int64(256) {
+			for w := range n {
+				l0 := w % n0
+				/*line sort.go:29*/ var t2_ int64
+				/*line sort.go:29*/ var t3_ int64
+				/*line sort.go:29*/ t2_, t3_ = gpu_pair(l0, run_/int64(2), run_-int64(1))
+				/*line sort.go:29*/ i2_ := t2_
+				/*line sort.go:29*/ j_ := t3_
+				gpu_order(&t_[i2_], &t_[j_])
 			}
+			/*line sort.go:71*/ d_ := run_ / int64(4)
+			for d_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					/*line sort.go:74*/ var t4_ int64
+					/*line sort.go:74*/ var t5_ int64
+					/*line sort.go:74*/ t4_, t5_ = gpu_pair(l0, d_, d_)
+					/*line sort.go:74*/ i3_ := t4_
+					/*line sort.go:74*/ j2_ := t5_
+					gpu_order(&t_[i3_], &t_[j2_])
+				}
+				/*line sort.go:72*/ d_ = d_ / int64(2)
+			}
+			/*line sort.go:27*/ run_ = run_ * int64(2)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line sort.go:89*/ x3_all[w] = x_
+		for w := range n {
+			/*line sort.go:89*/ x3_all[w] = x_
+		}
+		for w := range n {
+			l0 := w % n0
+			/*line sort.go:91*/ for i4_ := l0; i4_ < int64(256); i4_ = i4_ + int64(128) {
+				at2_ := (g0 * int64(256)) + i4_
+				/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
+					x3_all[w][at2_] = t_[i4_]
 				}
 			}
 		}
-		{
-			for l2 := int64(0); l2 < n2; l2++ {
-				for l1 := int64(0); l1 < n1; l1++ {
-					for l0 := int64(0); l0 < n0; l0++ {
-						w := (l2*n1+l1)*n0 + l0
-						{
-							/*line sort.go:91*/ i4_ := l0
-							/*line sort.go:91*/ for ; i4_ < int64(256); i4_ = i4_ + int64(128) {
-								{
-									/*line sort.go:92*/ at2_ := (g0 * int64(256)) + i4_
-									/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
-										x3_all[w][at2_] = t_[i4_]
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3100
+//line kernels_tandem.go:2846
 	}
 	return nil
 }
@@ -3115,79 +2861,49 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
 	var x3_all [128][]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line sort.go:80*/ x2_ := x_
-					{
-						{
-							/*line sort.go:81*/ i_ := l0
-							/*line sort.go:81*/ for ; i_ < int64(256); i_ = i_ + int64(128) {
-								t_[i_] = int32(2147483647)
-								{
-									/*line sort.go:83*/ at_ := (g0 * int64(256)) + i_
-									/*line sort.go:83*/ if at_ < int64(len(x2_)) {
-										t_[i_] = x2_[at_]
-									}
-								}
-							}
-						}
-					}
+		for w := range n {
+			l0 := w % n0
+			/*line sort.go:80*/ x2_ := x_
+			for i_ := l0; i_ < int64(256); i_ = i_ + int64(128) {
+				t_[i_] = int32(2147483647)
+				at_ := (g0 * int64(256)) + i_
+				/*line sort.go:83*/ if at_ < int64(len(x2_)) {
+					t_[i_] = x2_[at_]
 				}
 			}
 		}
 		/*line sort.go:71*/ d_ := int64(128)
-		{
-			/*line sort.go:72*/ for d_ > int64(0) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							/*line sort.go:74*/ var t2_ int64
-							/*line sort.go:74*/ var t3_ int64
-							/*line sort.go:74*/ t2_, t3_ = gpu_pair(l0, d_, d_)
-							/*line sort.go:74*/ i2_ := t2_
-							/*line sort.go:74*/ j_ := t3_
-							gpu_order(&t_[i2_], &t_[j_])
-						}
-					}
-				}
-				/*line sort.go:72*/ d_ = d_ / int64(2)
+		for d_ > int64(0) {
+			for w := range n {
+				l0 := w % n0
+				/*line sort.go:74*/ var t2_ int64
+				/*line sort.go:74*/ var t3_ int64
+				/*line sort.go:74*/ t2_, t3_ = gpu_pair(l0, d_, d_)
+				/*line sort.go:74*/ i2_ := t2_
+				/*line sort.go:74*/ j_ := t3_
+				gpu_order(&t_[i2_], &t_[j_])
 			}
+			/*line sort.go:72*/ d_ = d_ / int64(2)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line sort.go:89*/ x3_all[w] = x_
-				}
-			}
+		for w := range n {
+			/*line sort.go:89*/ x3_all[w] = x_
 		}
-		{
-			for l2 := int64(0); l2 < n2; l2++ {
-				for l1 := int64(0); l1 < n1; l1++ {
-					for l0 := int64(0); l0 < n0; l0++ {
-						w := (l2*n1+l1)*n0 + l0
-						{
-							/*line sort.go:91*/ i3_ := l0
-							/*line sort.go:91*/ for ; i3_ < int64(256); i3_ = i3_ + int64(128) {
-								{
-									/*line sort.go:92*/ at2_ := (g0 * int64(256)) + i3_
-									/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
-										x3_all[w][at2_] = t_[i3_]
-									}
-								}
-							}
-						}
-					}
+		for w := range n {
+			l0 := w % n0
+			/*line sort.go:91*/ for i3_ := l0; i3_ < int64(256); i3_ = i3_ + int64(128) {
+				at2_ := (g0 * int64(256)) + i3_
+				/*line sort.go:92*/ if at2_ < int64(len(x3_all[w])) {
+					x3_all[w][at2_] = t_[i3_]
 				}
 			}
 		}
-//line kernels_tandem.go:3191
+//line kernels_tandem.go:2907
 	}
 	return nil
 }
@@ -3213,26 +2929,22 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line sort.go:51*/ var t_ int64
-						/*line sort.go:51*/ var t2_ int64
-						/*line sort.go:51*/ t_, t2_ = gpu_pair(i0, half_, mask_)
-						/*line sort.go:51*/ i_ := t_
-						/*line sort.go:51*/ j_ := t2_
-						/*line sort.go:51*/ if j_ < int64(len(x_)) {
-							gpu_order_(&x_[i_], &x_[j_])
-						}
+					/*line sort.go:51*/ var t_ int64
+					/*line sort.go:51*/ var t2_ int64
+					/*line sort.go:51*/ t_, t2_ = gpu_pair(i0, half_, mask_)
+					/*line sort.go:51*/ i_ := t_
+					/*line sort.go:51*/ j_ := t2_
+					/*line sort.go:51*/ if j_ < int64(len(x_)) {
+						gpu_order_(&x_[i_], &x_[j_])
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3236
+//line kernels_tandem.go:2948
 	}
 	return nil
 }
@@ -3252,53 +2964,40 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	var t_ [128]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line sum.go:27*/ var s_ float32
-					{
-						/*line sum.go:28*/ i_ := b0 + l0
-						/*line sum.go:28*/ for ; i_ < int64(len(x_)); i_ = i_ + s0 {
-							s_ = s_ + x_[i_]
-						}
-					}
-					/*line sum.go:31*/ t_[l_] = s_
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line sum.go:27*/ var s_ float32
+			for i_ := b0 + l0; i_ < int64(len(x_)); i_ = i_ + s0 {
+				s_ = s_ + x_[i_]
+			}
+			t_[l_] = s_
+		}
+		/*line sum.go:32*/ half_ := int64(64)
+		/*line sum.go:32*/ for half_ > int64(0) {
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line sum.go:34*/ if l_ < half_ {
+					t_[l_] = t_[l_] + t_[l_+half_]
 				}
 			}
+			/*line sum.go:32*/ half_ = half_ / int64(2)
 		}
-		{
-			/*line sum.go:32*/ half_ := int64(64)
-			/*line sum.go:32*/ for half_ > int64(0) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							/*line sum.go:34*/ if l_ < half_ {
-								t_[l_] = t_[l_] + t_[l_+half_]
-							}
-						}
-					}
-				}
-				/*line sum.go:32*/ half_ = half_ / int64(2)
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line sum.go:38*/ if l_ == int64(0) {
+				sums_[g0] = t_[0]
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line sum.go:38*/ if l_ == int64(0) {
-						sums_[g0] = t_[0]
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3302
+//line kernels_tandem.go:3001
 	}
 	return nil
 }
@@ -3318,53 +3017,40 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	var t_ [128]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line sum.go:27*/ var s_ int32
-					{
-						/*line sum.go:28*/ i_ := b0 + l0
-						/*line sum.go:28*/ for ; i_ < int64(len(x_)); i_ = i_ + s0 {
-							s_ = s_ + x_[i_]
-						}
-					}
-					/*line sum.go:31*/ t_[l_] = s_
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line sum.go:27*/ var s_ int32
+			for i_ := b0 + l0; i_ < int64(len(x_)); i_ = i_ + s0 {
+				s_ = s_ + x_[i_]
+			}
+			t_[l_] = s_
+		}
+		/*line sum.go:32*/ half_ := int64(64)
+		/*line sum.go:32*/ for half_ > int64(0) {
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line sum.go:34*/ if l_ < half_ {
+					t_[l_] = t_[l_] + t_[l_+half_]
 				}
 			}
+			/*line sum.go:32*/ half_ = half_ / int64(2)
 		}
-		{
-			/*line sum.go:32*/ half_ := int64(64)
-			/*line sum.go:32*/ for half_ > int64(0) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							l_ := l0
-							/*line sum.go:34*/ if l_ < half_ {
-								t_[l_] = t_[l_] + t_[l_+half_]
-							}
-						}
-					}
-				}
-				/*line sum.go:32*/ half_ = half_ / int64(2)
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line sum.go:38*/ if l_ == int64(0) {
+				sums_[g0] = t_[0]
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line sum.go:38*/ if l_ == int64(0) {
-						sums_[g0] = t_[0]
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3368
+//line kernels_tandem.go:3054
 	}
 	return nil
 }
@@ -3379,21 +3065,13 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return waveFloat32Plain(grid, lo, hi, args)
 	}
-	next_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	next_.Rows_ = args[2].Int64()
-	next_.Cols_ = args[3].Int64()
-	next_.Stride_ = args[4].Int64()
-	now_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	now_.Rows_ = args[7].Int64()
-	now_.Cols_ = args[8].Int64()
-	now_.Stride_ = args[9].Int64()
-	before_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	before_.Rows_ = args[12].Int64()
-	before_.Cols_ = args[13].Int64()
-	before_.Stride_ = args[14].Int64()
+	next_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	now_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	before_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	c2_ := args[15].Float32()
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var t_ [18][18]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -3401,44 +3079,34 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
 		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line wave.go:27*/ y_ := l1
-						/*line wave.go:27*/ for ; y_ < int64(18); y_ = y_ + int64(16) {
-							{
-								/*line wave.go:28*/ x_ := l0
-								/*line wave.go:28*/ for ; x_ < int64(18); x_ = x_ + int64(16) {
-									i_ := top_ + y_
-									/*line wave.go:29*/ j_ := left_ + x_
-									t_[y_][x_] = float32(0)
-									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-										t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
-									}
-								}
-							}
-						}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line wave.go:27*/ for y_ := l1; y_ < int64(18); y_ = y_ + int64(16) {
+				for x_ := l0; x_ < int64(18); x_ = x_ + int64(16) {
+					i_ := top_ + y_
+					/*line wave.go:29*/ j_ := left_ + x_
+					t_[y_][x_] = float32(0)
+					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
+						t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
 					}
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line wave.go:37*/ i2_ := b1 + l1
-					/*line wave.go:37*/ j2_ := b0 + l0
-					if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
-						y2_ := l1 + int64(1)
-						/*line wave.go:39*/ x2_ := l0 + int64(1)
-						u_ := t_[y2_][x2_]
-						around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-						next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line wave.go:37*/ i2_ := b1 + l1
+			/*line wave.go:37*/ j2_ := b0 + l0
+			if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
+				y2_ := l1 + int64(1)
+				/*line wave.go:39*/ x2_ := l0 + int64(1)
+				u_ := t_[y2_][x2_]
+				around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
+				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3442
+//line kernels_tandem.go:3110
 	}
 	return nil
 }
@@ -3453,21 +3121,13 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return waveFloat64Plain(grid, lo, hi, args)
 	}
-	next_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	next_.Rows_ = args[2].Int64()
-	next_.Cols_ = args[3].Int64()
-	next_.Stride_ = args[4].Int64()
-	now_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	now_.Rows_ = args[7].Int64()
-	now_.Cols_ = args[8].Int64()
-	now_.Stride_ = args[9].Int64()
-	before_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	before_.Rows_ = args[12].Int64()
-	before_.Cols_ = args[13].Int64()
-	before_.Stride_ = args[14].Int64()
+	next_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	now_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	before_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	c2_ := args[15].Float64()
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var t_ [18][18]float64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -3475,44 +3135,34 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
 		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line wave.go:27*/ y_ := l1
-						/*line wave.go:27*/ for ; y_ < int64(18); y_ = y_ + int64(16) {
-							{
-								/*line wave.go:28*/ x_ := l0
-								/*line wave.go:28*/ for ; x_ < int64(18); x_ = x_ + int64(16) {
-									i_ := top_ + y_
-									/*line wave.go:29*/ j_ := left_ + x_
-									t_[y_][x_] = float64(0)
-									if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-										t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
-									}
-								}
-							}
-						}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line wave.go:27*/ for y_ := l1; y_ < int64(18); y_ = y_ + int64(16) {
+				for x_ := l0; x_ < int64(18); x_ = x_ + int64(16) {
+					i_ := top_ + y_
+					/*line wave.go:29*/ j_ := left_ + x_
+					t_[y_][x_] = float64(0)
+					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
+						t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
 					}
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line wave.go:37*/ i2_ := b1 + l1
-					/*line wave.go:37*/ j2_ := b0 + l0
-					if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
-						y2_ := l1 + int64(1)
-						/*line wave.go:39*/ x2_ := l0 + int64(1)
-						u_ := t_[y2_][x2_]
-						around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-						next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line wave.go:37*/ i2_ := b1 + l1
+			/*line wave.go:37*/ j2_ := b0 + l0
+			if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
+				y2_ := l1 + int64(1)
+				/*line wave.go:39*/ x2_ := l0 + int64(1)
+				u_ := t_[y2_][x2_]
+				around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
+				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3516
+//line kernels_tandem.go:3166
 	}
 	return nil
 }
@@ -3529,7 +3179,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3533
+//line kernels_tandem.go:3183
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3538,7 +3188,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3542
+//line kernels_tandem.go:3192
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3547,47 +3197,43 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3551
+//line kernels_tandem.go:3201
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 	/*line mandelbrot.go:33*/ var x_ float64
 	/*line mandelbrot.go:33*/ var y_ float64
-	{
-		/*line mandelbrot.go:34*/ t_ := limit_
-		/*line mandelbrot.go:34*/ turns_ := int32(0)
-		/*line mandelbrot.go:34*/ for ; turns_ < t_; turns_ = turns_ + int32(1) {
-			x2_ := float64(x_ * x_)
-			/*line mandelbrot.go:35*/ y2_ := float64(y_ * y_)
-			if (x2_ + y2_) > float64(4) {
-				return turns_
-			}
-			t2_ := (x2_ - y2_) + cx_
-			/*line mandelbrot.go:39*/ t3_ := float64(float64(float64(2)*x_)*y_) + cy_
-			/*line mandelbrot.go:39*/ x_ = t2_
-			/*line mandelbrot.go:39*/ y_ = t3_
+	for t_, turns_ := limit_, int32(0); turns_ < t_; turns_ = turns_ + int32(1) {
+		x2_ := float64(x_ * x_)
+		/*line mandelbrot.go:35*/ y2_ := float64(y_ * y_)
+		if (x2_ + y2_) > float64(4) {
+			return turns_
 		}
+		t2_ := (x2_ - y2_) + cx_
+		/*line mandelbrot.go:39*/ t3_ := float64(float64(float64(2)*x_)*y_) + cy_
+		/*line mandelbrot.go:39*/ x_ = t2_
+		/*line mandelbrot.go:39*/ y_ = t3_
 	}
-	/*line mandelbrot.go:41*/ return limit_
-//line kernels_tandem.go:3573
+	return limit_
+//line kernels_tandem.go:3219
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3579
+//line kernels_tandem.go:3225
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3584
+//line kernels_tandem.go:3230
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3591
+//line kernels_tandem.go:3237
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3599,63 +3245,58 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 	/*line sha256.go:68*/ f_ := (*h_)[5]
 	/*line sha256.go:68*/ g_ := (*h_)[6]
 	/*line sha256.go:68*/ s_ := (*h_)[7]
-	{
-		/*line sha256.go:69*/ i_ := int64(0)
-		/*line sha256.go:69*/ for ; i_ < int64(64); i_ = i_ + int64(1) {
-			/*line sha256.go:69*/ k_ := gpu_roundConstants[i_]
-			if i_ >= int64(16) {
-				x_ := (*w_)[(i_-int64(15))%int64(16)]
-				/*line sha256.go:71*/ y_ := (*w_)[(i_-int64(2))%int64(16)]
-				t_ := support.Value(uint64(support.Value(int64(-7)))) & uint64(31)
-				/*line sha256.go:72*/ t2_ := support.Value(uint64(support.Value(int64(-18)))) & uint64(31)
+	for i_ := int64(0); i_ < int64(64); i_ = i_ + int64(1) {
+		/*line sha256.go:69*/ k_ := gpu_roundConstants[i_]
+		if i_ >= int64(16) {
+			x_ := (*w_)[(i_-int64(15))%int64(16)]
+			/*line sha256.go:71*/ y_ := (*w_)[(i_-int64(2))%int64(16)]
+			t_ := support.Value(uint64(support.Value(int64(-7)))) & uint64(31)
+			/*line sha256.go:72*/ t2_ := support.Value(uint64(support.Value(int64(-18)))) & uint64(31)
 //line sha256.go:72
-				x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
-				t3_ := support.Value(uint64(support.Value(int64(-17)))) & uint64(31)
-				/*line sha256.go:73*/ t4_ := support.Value(uint64(support.Value(int64(-19)))) & uint64(31)
+			x_ = (((x_ << (t_)) | (x_ >> (uint64(32) - t_))) ^ ((x_ << (t2_)) | (x_ >> (uint64(32) - t2_)))) ^ (x_ >> (3))
+			t3_ := support.Value(uint64(support.Value(int64(-17)))) & uint64(31)
+			/*line sha256.go:73*/ t4_ := support.Value(uint64(support.Value(int64(-19)))) & uint64(31)
 //line sha256.go:73
-				y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
-				(*w_)[i_%int64(16)] = (*w_)[i_%int64(16)] + ((x_ + (*w_)[(i_-int64(7))%int64(16)]) + y_)
-			}
-			t5_ := support.Value(uint64(support.Value(int64(-6)))) & uint64(31)
-			/*line sha256.go:76*/ t6_ := support.Value(uint64(support.Value(int64(-11)))) & uint64(31)
-			/*line sha256.go:76*/ t7_ := support.Value(uint64(support.Value(int64(-25)))) & uint64(31)
+			y_ = (((y_ << (t3_)) | (y_ >> (uint64(32) - t3_))) ^ ((y_ << (t4_)) | (y_ >> (uint64(32) - t4_)))) ^ (y_ >> (10))
+			(*w_)[i_%int64(16)] = (*w_)[i_%int64(16)] + ((x_ + (*w_)[(i_-int64(7))%int64(16)]) + y_)
+		}
+		t5_ := support.Value(uint64(support.Value(int64(-6)))) & uint64(31)
+		/*line sha256.go:76*/ t6_ := support.Value(uint64(support.Value(int64(-11)))) & uint64(31)
+		/*line sha256.go:76*/ t7_ := support.Value(uint64(support.Value(int64(-25)))) & uint64(31)
 //line sha256.go:76
-			t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
-			t8_ = t8_ + (((s_ + ((e_ & f_) ^ ((^e_) & g_))) + k_) + (*w_)[i_%int64(16)])
-			t9_ := support.Value(uint64(support.Value(int64(-2)))) & uint64(31)
-			/*line sha256.go:78*/ t10_ := support.Value(uint64(support.Value(int64(-13)))) & uint64(31)
-			/*line sha256.go:78*/ t11_ := support.Value(uint64(support.Value(int64(-22)))) & uint64(31)
+		t8_ := (((e_ << (t5_)) | (e_ >> (uint64(32) - t5_))) ^ ((e_ << (t6_)) | (e_ >> (uint64(32) - t6_)))) ^ ((e_ << (t7_)) | (e_ >> (uint64(32) - t7_)))
+		t8_ = t8_ + (((s_ + ((e_ & f_) ^ ((^e_) & g_))) + k_) + (*w_)[i_%int64(16)])
+		t9_ := support.Value(uint64(support.Value(int64(-2)))) & uint64(31)
+		/*line sha256.go:78*/ t10_ := support.Value(uint64(support.Value(int64(-13)))) & uint64(31)
+		/*line sha256.go:78*/ t11_ := support.Value(uint64(support.Value(int64(-22)))) & uint64(31)
 //line sha256.go:78
-			u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
-			u_ = u_ + (((a_ & b_) ^ (a_ & c_)) ^ (b_ & c_))
-			t12_ := t8_ + u_
-			/*line sha256.go:80*/ t13_ := a_
-			/*line sha256.go:80*/ t14_ := b_
-			/*line sha256.go:80*/ t15_ := c_
-			/*line sha256.go:80*/ t16_ := d_ + t8_
-			/*line sha256.go:80*/ t17_ := e_
-			/*line sha256.go:80*/ t18_ := f_
-			/*line sha256.go:80*/ t19_ := g_
-			/*line sha256.go:80*/ a_ = t12_
-			/*line sha256.go:80*/ b_ = t13_
-			/*line sha256.go:80*/ c_ = t14_
-			/*line sha256.go:80*/ d_ = t15_
-			/*line sha256.go:80*/ e_ = t16_
-			/*line sha256.go:80*/ f_ = t17_
-			/*line sha256.go:80*/ g_ = t18_
-			/*line sha256.go:80*/ s_ = t19_
-		}
+		u_ := (((a_ << (t9_)) | (a_ >> (uint64(32) - t9_))) ^ ((a_ << (t10_)) | (a_ >> (uint64(32) - t10_)))) ^ ((a_ << (t11_)) | (a_ >> (uint64(32) - t11_)))
+		u_ = u_ + (((a_ & b_) ^ (a_ & c_)) ^ (b_ & c_))
+		t12_ := t8_ + u_
+		/*line sha256.go:80*/ t13_ := a_
+		/*line sha256.go:80*/ t14_ := b_
+		/*line sha256.go:80*/ t15_ := c_
+		/*line sha256.go:80*/ t16_ := d_ + t8_
+		/*line sha256.go:80*/ t17_ := e_
+		/*line sha256.go:80*/ t18_ := f_
+		/*line sha256.go:80*/ t19_ := g_
+		/*line sha256.go:80*/ a_ = t12_
+		/*line sha256.go:80*/ b_ = t13_
+		/*line sha256.go:80*/ c_ = t14_
+		/*line sha256.go:80*/ d_ = t15_
+		/*line sha256.go:80*/ e_ = t16_
+		/*line sha256.go:80*/ f_ = t17_
+		/*line sha256.go:80*/ g_ = t18_
+		/*line sha256.go:80*/ s_ = t19_
 	}
-	{
-		/*line sha256.go:82*/ t20_ := [8]uint32{0: a_, 1: b_, 2: c_, 3: d_, 4: e_, 5: f_, 6: g_, 7: s_}
-		/*line sha256.go:82*/ t21_ := t20_
-		/*line sha256.go:82*/ i2_ := int64(0)
-		/*line sha256.go:82*/ for ; i2_ < int64(8); i2_ = i2_ + int64(1) {
-			/*line sha256.go:82*/ v_ := t21_[i2_]
-			(*h_)[i2_] = (*h_)[i2_] + v_
-		}
+	t20_ := [8]uint32{0: a_, 1: b_, 2: c_, 3: d_, 4: e_, 5: f_, 6: g_, 7: s_}
+	/*line sha256.go:82*/ t21_ := t20_
+	/*line sha256.go:82*/ i2_ := int64(0)
+	/*line sha256.go:82*/ for ; i2_ < int64(8); i2_ = i2_ + int64(1) {
+		/*line sha256.go:82*/ v_ := t21_[i2_]
+		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3659
+//line kernels_tandem.go:3300
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3663,7 +3304,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3667
+//line kernels_tandem.go:3308
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3672,7 +3313,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3676
+//line kernels_tandem.go:3317
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3682,7 +3323,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3686
+//line kernels_tandem.go:3327
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3692,5 +3333,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3696
+//line kernels_tandem.go:3337
 }

@@ -114,9 +114,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -127,7 +125,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:131
+//line kernels_tandem.go:129
 	}
 	return nil
 }
@@ -152,9 +150,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -163,7 +159,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:167
+//line kernels_tandem.go:163
 	}
 	return nil
 }

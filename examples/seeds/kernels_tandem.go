@@ -720,22 +720,16 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, int64(len(a_)))
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(a_))), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line numba.go:11*/ pos_ := i0
-						{
-							/*line numba.go:12*/ a_[pos_] = float32(a_[pos_] * float32(2))
-						}
-					}
+					/*line numba.go:11*/ pos_ := i0
+					a_[pos_] = float32(a_[pos_] * float32(2))
 				}
 			}
 		}
-//line kernels_tandem.go:739
+//line kernels_tandem.go:733
 	}
 	return nil
 }
@@ -759,22 +753,16 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, int64(len(a_)))
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(a_))), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line numba.go:11*/ pos_ := i0
-						{
-							/*line numba.go:12*/ a_[pos_] = float64(a_[pos_] * float64(2))
-						}
-					}
+					/*line numba.go:11*/ pos_ := i0
+					a_[pos_] = float64(a_[pos_] * float64(2))
 				}
 			}
 		}
-//line kernels_tandem.go:778
+//line kernels_tandem.go:766
 	}
 	return nil
 }
@@ -789,18 +777,9 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -809,33 +788,25 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
-		e1 := min(b1+n1, c_.Rows_)
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line numba.go:20*/ i_ := i1
 					/*line numba.go:20*/ j_ := i0
-					{
-						var tmp_ float32
-						{
-							/*line numba.go:23*/ t_ := a_.Cols_
-							/*line numba.go:23*/ k_ := int64(0)
-							/*line numba.go:23*/ h1 := a_.Data_
-							h2 := a_.Stride_
-							h3 := b_.Data_
-							h4 := b_.Stride_
-							for ; k_ < t_; k_ = k_ + int64(1) {
-								/*line numba.go:24*/ tmp_ = tmp_ + float32(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
-							}
-						}
-						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+					/*line numba.go:22*/ var tmp_ float32
+					h1 := a_.Data_
+					h2 := a_.Stride_
+					h3 := b_.Data_
+					h4 := b_.Stride_
+					for t_, k_ := a_.Cols_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+						/*line numba.go:24*/ tmp_ = tmp_ + float32(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 					}
+					c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:839
+//line kernels_tandem.go:810
 	}
 	return nil
 }
@@ -850,18 +821,9 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -870,33 +832,25 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
-		e1 := min(b1+n1, c_.Rows_)
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line numba.go:20*/ i_ := i1
 					/*line numba.go:20*/ j_ := i0
-					{
-						var tmp_ float64
-						{
-							/*line numba.go:23*/ t_ := a_.Cols_
-							/*line numba.go:23*/ k_ := int64(0)
-							/*line numba.go:23*/ h1 := a_.Data_
-							h2 := a_.Stride_
-							h3 := b_.Data_
-							h4 := b_.Stride_
-							for ; k_ < t_; k_ = k_ + int64(1) {
-								/*line numba.go:24*/ tmp_ = tmp_ + float64(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
-							}
-						}
-						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+					/*line numba.go:22*/ var tmp_ float64
+					h1 := a_.Data_
+					h2 := a_.Stride_
+					h3 := b_.Data_
+					h4 := b_.Stride_
+					for t_, k_ := a_.Cols_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+						/*line numba.go:24*/ tmp_ = tmp_ + float64(h1[(i_*h2)+k_]*h3[(k_*h4)+j_])
 					}
+					c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:900
+//line kernels_tandem.go:854
 	}
 	return nil
 }
@@ -911,18 +865,9 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return MatmulInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -931,33 +876,25 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, c_.Cols_)
-		e1 := min(b1+n1, c_.Rows_)
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line numba.go:20*/ i_ := i1
 					/*line numba.go:20*/ j_ := i0
-					{
-						var tmp_ int32
-						{
-							/*line numba.go:23*/ t_ := a_.Cols_
-							/*line numba.go:23*/ k_ := int64(0)
-							/*line numba.go:23*/ h1 := a_.Data_
-							h2 := a_.Stride_
-							h3 := b_.Data_
-							h4 := b_.Stride_
-							for ; k_ < t_; k_ = k_ + int64(1) {
-								/*line numba.go:24*/ tmp_ = tmp_ + (h1[(i_*h2)+k_] * h3[(k_*h4)+j_])
-							}
-						}
-						/*line numba.go:26*/ c_.Data_[(i_*c_.Stride_)+j_] = tmp_
+					/*line numba.go:22*/ var tmp_ int32
+					h1 := a_.Data_
+					h2 := a_.Stride_
+					h3 := b_.Data_
+					h4 := b_.Stride_
+					for t_, k_ := a_.Cols_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+						/*line numba.go:24*/ tmp_ = tmp_ + (h1[(i_*h2)+k_] * h3[(k_*h4)+j_])
 					}
+					c_.Data_[(i_*c_.Stride_)+j_] = tmp_
 				}
 			}
 		}
-//line kernels_tandem.go:961
+//line kernels_tandem.go:898
 	}
 	return nil
 }
@@ -972,97 +909,71 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	if gpu.Goroutines {
 		return FastMatmulFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]float32
 	var sb_ [16][16]float32
 	var tmp_all [1024]float32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var tmp_ float32
-					/*line numba.go:40*/ tmp_ = float32(0)
-					tmp_all[w] = tmp_
+		for w := range n {
+			var tmp_ float32
+			/*line numba.go:40*/ tmp_ = float32(0)
+			tmp_all[w] = tmp_
+		}
+		/*line numba.go:41*/ i_ := int64(0)
+		/*line numba.go:41*/ for i_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				x_ := b0 + l0
+				y_ := b1 + l1
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:42*/ t_ := ty_
+				/*line numba.go:42*/ t2_ := tx_
+				/*line numba.go:42*/ t3_ := ty_
+				/*line numba.go:42*/ t4_ := tx_
+				/*line numba.go:42*/ sa_[t_][t2_] = float32(0)
+				/*line numba.go:42*/ sb_[t3_][t4_] = float32(0)
+				if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
+					sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
+				}
+				if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
+					sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 				}
 			}
-		}
-		{
-			/*line numba.go:41*/ i_ := int64(0)
-			/*line numba.go:41*/ for i_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							x_ := b0 + l0
-							y_ := b1 + l1
-							tx_ := l0
-							ty_ := l1
-							/*line numba.go:42*/ t_ := ty_
-							/*line numba.go:42*/ t2_ := tx_
-							/*line numba.go:42*/ t3_ := ty_
-							/*line numba.go:42*/ t4_ := tx_
-							/*line numba.go:42*/ sa_[t_][t2_] = float32(0)
-							/*line numba.go:42*/ sb_[t3_][t4_] = float32(0)
-							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
-							}
-							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
-							}
-						}
-					}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				tmp_ := tmp_all[w]
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:50*/ for j_ := int64(0); j_ < int64(16); j_ = j_ + int64(1) {
+					tmp_ = tmp_ + float32(sa_[ty_][j_]*sb_[j_][tx_])
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							tmp_ := tmp_all[w]
-							tx_ := l0
-							ty_ := l1
-							{
-								/*line numba.go:50*/ j_ := int64(0)
-								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
-									tmp_ = tmp_ + float32(sa_[ty_][j_]*sb_[j_][tx_])
-								}
-							}
-							tmp_all[w] = tmp_
-						}
-					}
-				}
-				/*line numba.go:41*/ i_ = i_ + int64(16)
+				tmp_all[w] = tmp_
 			}
+			/*line numba.go:41*/ i_ = i_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					tmp_ := tmp_all[w]
-					x_ := b0 + l0
-					y_ := b1 + l1
-					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
-					}
-					tmp_all[w] = tmp_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			tmp_ := tmp_all[w]
+			x_ := b0 + l0
+			y_ := b1 + l1
+			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
+				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
+			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1066
+//line kernels_tandem.go:977
 	}
 	return nil
 }
@@ -1077,97 +988,71 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	if gpu.Goroutines {
 		return FastMatmulFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]float64
 	var sb_ [16][16]float64
 	var tmp_all [1024]float64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var tmp_ float64
-					/*line numba.go:40*/ tmp_ = float64(0)
-					tmp_all[w] = tmp_
+		for w := range n {
+			var tmp_ float64
+			/*line numba.go:40*/ tmp_ = float64(0)
+			tmp_all[w] = tmp_
+		}
+		/*line numba.go:41*/ i_ := int64(0)
+		/*line numba.go:41*/ for i_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				x_ := b0 + l0
+				y_ := b1 + l1
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:42*/ t_ := ty_
+				/*line numba.go:42*/ t2_ := tx_
+				/*line numba.go:42*/ t3_ := ty_
+				/*line numba.go:42*/ t4_ := tx_
+				/*line numba.go:42*/ sa_[t_][t2_] = float64(0)
+				/*line numba.go:42*/ sb_[t3_][t4_] = float64(0)
+				if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
+					sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
+				}
+				if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
+					sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 				}
 			}
-		}
-		{
-			/*line numba.go:41*/ i_ := int64(0)
-			/*line numba.go:41*/ for i_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							x_ := b0 + l0
-							y_ := b1 + l1
-							tx_ := l0
-							ty_ := l1
-							/*line numba.go:42*/ t_ := ty_
-							/*line numba.go:42*/ t2_ := tx_
-							/*line numba.go:42*/ t3_ := ty_
-							/*line numba.go:42*/ t4_ := tx_
-							/*line numba.go:42*/ sa_[t_][t2_] = float64(0)
-							/*line numba.go:42*/ sb_[t3_][t4_] = float64(0)
-							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
-							}
-							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
-							}
-						}
-					}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				tmp_ := tmp_all[w]
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:50*/ for j_ := int64(0); j_ < int64(16); j_ = j_ + int64(1) {
+					tmp_ = tmp_ + float64(sa_[ty_][j_]*sb_[j_][tx_])
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							tmp_ := tmp_all[w]
-							tx_ := l0
-							ty_ := l1
-							{
-								/*line numba.go:50*/ j_ := int64(0)
-								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
-									tmp_ = tmp_ + float64(sa_[ty_][j_]*sb_[j_][tx_])
-								}
-							}
-							tmp_all[w] = tmp_
-						}
-					}
-				}
-				/*line numba.go:41*/ i_ = i_ + int64(16)
+				tmp_all[w] = tmp_
 			}
+			/*line numba.go:41*/ i_ = i_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					tmp_ := tmp_all[w]
-					x_ := b0 + l0
-					y_ := b1 + l1
-					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
-					}
-					tmp_all[w] = tmp_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			tmp_ := tmp_all[w]
+			x_ := b0 + l0
+			y_ := b1 + l1
+			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
+				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
+			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1171
+//line kernels_tandem.go:1056
 	}
 	return nil
 }
@@ -1182,97 +1067,71 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	if gpu.Goroutines {
 		return FastMatmulInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	b_.Rows_ = args[7].Int64()
-	b_.Cols_ = args[8].Int64()
-	b_.Stride_ = args[9].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	c_.Rows_ = args[12].Int64()
-	c_.Cols_ = args[13].Int64()
-	c_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]int32
 	var sb_ [16][16]int32
 	var tmp_all [1024]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var tmp_ int32
-					/*line numba.go:40*/ tmp_ = int32(0)
-					tmp_all[w] = tmp_
+		for w := range n {
+			var tmp_ int32
+			/*line numba.go:40*/ tmp_ = int32(0)
+			tmp_all[w] = tmp_
+		}
+		/*line numba.go:41*/ i_ := int64(0)
+		/*line numba.go:41*/ for i_ < a_.Cols_ {
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				x_ := b0 + l0
+				y_ := b1 + l1
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:42*/ t_ := ty_
+				/*line numba.go:42*/ t2_ := tx_
+				/*line numba.go:42*/ t3_ := ty_
+				/*line numba.go:42*/ t4_ := tx_
+				/*line numba.go:42*/ sa_[t_][t2_] = int32(0)
+				/*line numba.go:42*/ sb_[t3_][t4_] = int32(0)
+				if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
+					sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
+				}
+				if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
+					sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
 				}
 			}
-		}
-		{
-			/*line numba.go:41*/ i_ := int64(0)
-			/*line numba.go:41*/ for i_ < a_.Cols_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							x_ := b0 + l0
-							y_ := b1 + l1
-							tx_ := l0
-							ty_ := l1
-							/*line numba.go:42*/ t_ := ty_
-							/*line numba.go:42*/ t2_ := tx_
-							/*line numba.go:42*/ t3_ := ty_
-							/*line numba.go:42*/ t4_ := tx_
-							/*line numba.go:42*/ sa_[t_][t2_] = int32(0)
-							/*line numba.go:42*/ sb_[t3_][t4_] = int32(0)
-							if (y_ < a_.Rows_) && ((tx_ + i_) < a_.Cols_) {
-								sa_[ty_][tx_] = a_.Data_[(y_*a_.Stride_)+(tx_+i_)]
-							}
-							if (x_ < b_.Cols_) && ((ty_ + i_) < b_.Rows_) {
-								sb_[ty_][tx_] = b_.Data_[((ty_+i_)*b_.Stride_)+x_]
-							}
-						}
-					}
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				tmp_ := tmp_all[w]
+				tx_ := l0
+				ty_ := l1
+				/*line numba.go:50*/ for j_ := int64(0); j_ < int64(16); j_ = j_ + int64(1) {
+					tmp_ = tmp_ + (sa_[ty_][j_] * sb_[j_][tx_])
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							tmp_ := tmp_all[w]
-							tx_ := l0
-							ty_ := l1
-							{
-								/*line numba.go:50*/ j_ := int64(0)
-								/*line numba.go:50*/ for ; j_ < int64(16); j_ = j_ + int64(1) {
-									tmp_ = tmp_ + (sa_[ty_][j_] * sb_[j_][tx_])
-								}
-							}
-							tmp_all[w] = tmp_
-						}
-					}
-				}
-				/*line numba.go:41*/ i_ = i_ + int64(16)
+				tmp_all[w] = tmp_
 			}
+			/*line numba.go:41*/ i_ = i_ + int64(16)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					tmp_ := tmp_all[w]
-					x_ := b0 + l0
-					y_ := b1 + l1
-					/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
-						c_.Data_[(y_*c_.Stride_)+x_] = tmp_
-					}
-					tmp_all[w] = tmp_
-				}
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			tmp_ := tmp_all[w]
+			x_ := b0 + l0
+			y_ := b1 + l1
+			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
+				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
+			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1276
+//line kernels_tandem.go:1135
 	}
 	return nil
 }
@@ -1299,23 +1158,17 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(a_)); a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, int64(len(a_)))
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(a_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line textbook.go:9*/ i_ := i0
-							{
-								/*line textbook.go:10*/ b_[i_] = a_[i_] + a_[i_]
-							}
-						}
+						/*line textbook.go:9*/ i_ := i0
+						b_[i_] = a_[i_] + a_[i_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1319
+//line kernels_tandem.go:1172
 	}
 	return nil
 }
@@ -1342,23 +1195,18 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line textbook.go:18*/ width_ := s0
-					{
-						/*line textbook.go:19*/ i_ := (i1 * width_) + i0
-						/*line textbook.go:19*/ for ; i_ < int64(len(a_)); i_ = i_ + (width_ * s1) {
-							b_[i_] = a_[i_] + a_[i_]
-						}
+					for i_ := (i1 * width_) + i0; i_ < int64(len(a_)); i_ = i_ + (width_ * s1) {
+						b_[i_] = a_[i_] + a_[i_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1362
+//line kernels_tandem.go:1210
 	}
 	return nil
 }
@@ -1373,14 +1221,8 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	if gpu.Goroutines {
 		return TransposeFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -1389,23 +1231,17 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, a_.Cols_)
-		e1 := min(b1+n1, a_.Rows_)
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, a_.Cols_), min(b1+n1, a_.Rows_), b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line textbook.go:28*/ i_ := i1
-						/*line textbook.go:28*/ j_ := i0
-						{
-							/*line textbook.go:29*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
-						}
-					}
+					/*line textbook.go:28*/ i_ := i1
+					/*line textbook.go:28*/ j_ := i0
+					c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 				}
 			}
 		}
-//line kernels_tandem.go:1409
+//line kernels_tandem.go:1245
 	}
 	return nil
 }
@@ -1420,14 +1256,8 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return TransposeInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -1436,23 +1266,17 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, a_.Cols_)
-		e1 := min(b1+n1, a_.Rows_)
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, a_.Cols_), min(b1+n1, a_.Rows_), b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line textbook.go:28*/ i_ := i1
-						/*line textbook.go:28*/ j_ := i0
-						{
-							/*line textbook.go:29*/ c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
-						}
-					}
+					/*line textbook.go:28*/ i_ := i1
+					/*line textbook.go:28*/ j_ := i0
+					c_.Data_[(j_*c_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
 				}
 			}
 		}
-//line kernels_tandem.go:1456
+//line kernels_tandem.go:1280
 	}
 	return nil
 }
@@ -1467,68 +1291,50 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	if gpu.Goroutines {
 		return TransposeTiledFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]float32
-	var x_all [256]int64
-	var y_all [256]int64
+	var x_all, y_all [256]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var x_ int64
-					var y_ int64
-					/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
-					/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
-					{
-						/*line textbook.go:47*/ j_ := int64(0)
-						/*line textbook.go:47*/ for ; j_ < int64(32); j_ = j_ + int64(8) {
-							if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
-								tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
-							}
-						}
-					}
-					x_all[w] = x_
-					y_all[w] = y_
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			var x_ int64
+			var y_ int64
+			/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
+			/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
+			for j_ := int64(0); j_ < int64(32); j_ = j_ + int64(8) {
+				if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
+					tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
 				}
 			}
+			x_all[w] = x_
+			y_all[w] = y_
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var x_ int64
-					var y_ int64
-					/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
-					/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
-					/*line textbook.go:53*/ x_ = t_
-					/*line textbook.go:53*/ y_ = t2_
-					{
-						/*line textbook.go:54*/ j2_ := int64(0)
-						/*line textbook.go:54*/ for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
-							if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
-								c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
-							}
-						}
-					}
-					x_all[w] = x_
-					y_all[w] = y_
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			var x_ int64
+			var y_ int64
+			/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
+			/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
+			/*line textbook.go:53*/ x_ = t_
+			/*line textbook.go:53*/ y_ = t2_
+			for j2_ := int64(0); j2_ < int64(32); j2_ = j2_ + int64(8) {
+				if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
+					c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
 				}
 			}
+			x_all[w] = x_
+			y_all[w] = y_
 		}
-//line kernels_tandem.go:1532
+//line kernels_tandem.go:1338
 	}
 	return nil
 }
@@ -1543,68 +1349,50 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	if gpu.Goroutines {
 		return TransposeTiledInt32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	c_.Rows_ = args[7].Int64()
-	c_.Cols_ = args[8].Int64()
-	c_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]int32
-	var x_all [256]int64
-	var y_all [256]int64
+	var x_all, y_all [256]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var x_ int64
-					var y_ int64
-					/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
-					/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
-					{
-						/*line textbook.go:47*/ j_ := int64(0)
-						/*line textbook.go:47*/ for ; j_ < int64(32); j_ = j_ + int64(8) {
-							if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
-								tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
-							}
-						}
-					}
-					x_all[w] = x_
-					y_all[w] = y_
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			var x_ int64
+			var y_ int64
+			/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
+			/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
+			for j_ := int64(0); j_ < int64(32); j_ = j_ + int64(8) {
+				if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
+					tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
 				}
 			}
+			x_all[w] = x_
+			y_all[w] = y_
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var x_ int64
-					var y_ int64
-					/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
-					/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
-					/*line textbook.go:53*/ x_ = t_
-					/*line textbook.go:53*/ y_ = t2_
-					{
-						/*line textbook.go:54*/ j2_ := int64(0)
-						/*line textbook.go:54*/ for ; j2_ < int64(32); j2_ = j2_ + int64(8) {
-							if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
-								c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
-							}
-						}
-					}
-					x_all[w] = x_
-					y_all[w] = y_
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			var x_ int64
+			var y_ int64
+			/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
+			/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
+			/*line textbook.go:53*/ x_ = t_
+			/*line textbook.go:53*/ y_ = t2_
+			for j2_ := int64(0); j2_ < int64(32); j2_ = j2_ + int64(8) {
+				if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
+					c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
 				}
 			}
+			x_all[w] = x_
+			y_all[w] = y_
 		}
-//line kernels_tandem.go:1608
+//line kernels_tandem.go:1396
 	}
 	return nil
 }

@@ -170,30 +170,18 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return luFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:])}
-	pivots_.Rows_ = args[7].Int64()
-	pivots_.Cols_ = args[8].Int64()
-	pivots_.Stride_ = args[9].Int64()
-	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:])}
-	status_.Rows_ = args[12].Int64()
-	status_.Cols_ = args[13].Int64()
-	status_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	scratch_ := support.Slice[float32](args[15:])
 	n_ := args[18].Int64()
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var scratch2_all [1024][]float32
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix
-	var a3_all [1024]gpu_Matrix
-	var scratch3_all [1024][]float32
-	var t11_all [1024]gpu_tile
+	var t3_all, t4_all, t11_all [1024]gpu_tile
+	var scratch2_all, scratch3_all [1024][]float32
+	var a2_all, a3_all [1024]gpu_Matrix
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -202,174 +190,104 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:36*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
-					}
-					/*line kernels.go:36*/ t3_all[w] = t_
+		for w := range n {
+			/*line kernels.go:36*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:36*/ t3_all[w] = t_
 //line kernels.go:36
+		}
+		first_ := g0 * n0
+		/*line kernels.go:37*/ for first_ < status_.Rows_ {
+			count_ := min(n0, status_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
+					}
 				}
 			}
-		}
-		{
-			/*line kernels.go:37*/ first_ := g0 * n0
-			/*line kernels.go:37*/ for first_ < status_.Rows_ {
-				count_ := min(n0, status_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line kernels.go:41*/ singular_ := int32(-1)
+				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
+					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
+					t10_ := gpu_pivot(scratch_, l_, t3_all[w], j2_, n_)
+					/*line kernels.go:44*/ p_ := t10_
+					if l_ < count_ {
+						pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
+					}
+					gpu_swap(scratch_, l_, t3_all[w], p_, j2_, n_)
+					u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
+					if u_ == float32(0) {
+						u_ = float32(1)
+						if singular_ < int32(0) {
+							singular_ = int32(j2_)
 						}
 					}
-				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
+					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
 					}
+					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line kernels.go:41*/ singular_ := int32(-1)
-							{
-								/*line kernels.go:42*/ t9_ := n_
-								/*line kernels.go:42*/ j2_ := int64(0)
-								/*line kernels.go:42*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
-									gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
-									t10_ := gpu_pivot(scratch_, l_, t3_all[w], j2_, n_)
-									/*line kernels.go:44*/ p_ := t10_
-									if l_ < count_ {
-										pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
-									}
-									gpu_swap(scratch_, l_, t3_all[w], p_, j2_, n_)
-									u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-									if u_ == float32(0) {
-										u_ = float32(1)
-										if singular_ < int32(0) {
-											singular_ = int32(j2_)
-										}
-									}
-									{
-										/*line kernels.go:56*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:56*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
-										}
-									}
-//line kernels.go:59
-									gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
-								}
-							}
-							/*line kernels.go:61*/ if l_ < count_ {
-								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
-							}
-						}
-					}
+				if l_ < count_ {
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:95*/ a3_all[w] = a_
-							/*line kernels.go:95*/ scratch3_all[w] = scratch_
-							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
-						}
-					}
-				}
-				/*line kernels.go:95*/ first3_ := first_
-				/*line kernels.go:95*/ count3_ := count_
-				/*line kernels.go:95*/ n4_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:96*/ var t12_ int64
-								/*line kernels.go:96*/ var t13_ int64
-								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-								/*line kernels.go:96*/ rows2_ := t12_
-								/*line kernels.go:96*/ cols2_ := t13_
-								{
-									/*line kernels.go:97*/ t14_ := count3_
-									/*line kernels.go:97*/ q2_ := int64(0)
-									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
-										{
-											/*line kernels.go:98*/ t15_ := rows2_
-											/*line kernels.go:98*/ i3_ := int64(0)
-											/*line kernels.go:98*/ for ; i3_ < t15_; i3_ = i3_ + int64(1) {
-												to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-//line kernels.go:99
-												from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
-												{
-													/*line kernels.go:100*/ j02_ := int64(0)
-													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
-														{
-															/*line kernels.go:101*/ j3_ := j02_ + l0
-															/*line kernels.go:101*/ if j3_ < cols2_ {
-																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-				/*line kernels.go:37*/ first_ = first_ + s0
 			}
+			for w := range n {
+				/*line kernels.go:95*/ a3_all[w] = a_
+				/*line kernels.go:95*/ scratch3_all[w] = scratch_
+				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+			}
+			/*line kernels.go:95*/ first3_ := first_
+			/*line kernels.go:95*/ count3_ := count_
+			/*line kernels.go:95*/ n4_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:96*/ var t12_ int64
+				/*line kernels.go:96*/ var t13_ int64
+				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:96*/ rows2_ := t12_
+				/*line kernels.go:96*/ cols2_ := t13_
+				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
+					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
+						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
+						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
+						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
+							j3_ := j02_ + l0
+							/*line kernels.go:101*/ if j3_ < cols2_ {
+								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
+							}
+						}
+					}
+				}
+			}
+			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:373
+//line kernels_tandem.go:291
 	}
 	return nil
 }
@@ -384,30 +302,18 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return luFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:])}
-	pivots_.Rows_ = args[7].Int64()
-	pivots_.Cols_ = args[8].Int64()
-	pivots_.Stride_ = args[9].Int64()
-	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:])}
-	status_.Rows_ = args[12].Int64()
-	status_.Cols_ = args[13].Int64()
-	status_.Stride_ = args[14].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	scratch_ := support.Slice[float64](args[15:])
 	n_ := args[18].Int64()
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var scratch2_all [1024][]float64
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix__
-	var a3_all [1024]gpu_Matrix__
-	var scratch3_all [1024][]float64
-	var t11_all [1024]gpu_tile
+	var t3_all, t4_all, t11_all [1024]gpu_tile
+	var scratch2_all, scratch3_all [1024][]float64
+	var a2_all, a3_all [1024]gpu_Matrix__
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -416,174 +322,104 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:36*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
-					}
-					/*line kernels.go:36*/ t3_all[w] = t_
+		for w := range n {
+			/*line kernels.go:36*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:36*/ t3_all[w] = t_
 //line kernels.go:36
+		}
+		first_ := g0 * n0
+		/*line kernels.go:37*/ for first_ < status_.Rows_ {
+			count_ := min(n0, status_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
+					}
 				}
 			}
-		}
-		{
-			/*line kernels.go:37*/ first_ := g0 * n0
-			/*line kernels.go:37*/ for first_ < status_.Rows_ {
-				count_ := min(n0, status_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line kernels.go:41*/ singular_ := int32(-1)
+				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
+					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
+					t10_ := gpu_pivot_(scratch_, l_, t3_all[w], j2_, n_)
+					/*line kernels.go:44*/ p_ := t10_
+					if l_ < count_ {
+						pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
+					}
+					gpu_swap_(scratch_, l_, t3_all[w], p_, j2_, n_)
+					u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
+					if u_ == float64(0) {
+						u_ = float64(1)
+						if singular_ < int32(0) {
+							singular_ = int32(j2_)
 						}
 					}
-				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
+					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
 					}
+					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line kernels.go:41*/ singular_ := int32(-1)
-							{
-								/*line kernels.go:42*/ t9_ := n_
-								/*line kernels.go:42*/ j2_ := int64(0)
-								/*line kernels.go:42*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
-									gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
-									t10_ := gpu_pivot_(scratch_, l_, t3_all[w], j2_, n_)
-									/*line kernels.go:44*/ p_ := t10_
-									if l_ < count_ {
-										pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
-									}
-									gpu_swap_(scratch_, l_, t3_all[w], p_, j2_, n_)
-									u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-									if u_ == float64(0) {
-										u_ = float64(1)
-										if singular_ < int32(0) {
-											singular_ = int32(j2_)
-										}
-									}
-									{
-										/*line kernels.go:56*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:56*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
-										}
-									}
-//line kernels.go:59
-									gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
-								}
-							}
-							/*line kernels.go:61*/ if l_ < count_ {
-								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
-							}
-						}
-					}
+				if l_ < count_ {
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:95*/ a3_all[w] = a_
-							/*line kernels.go:95*/ scratch3_all[w] = scratch_
-							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
-						}
-					}
-				}
-				/*line kernels.go:95*/ first3_ := first_
-				/*line kernels.go:95*/ count3_ := count_
-				/*line kernels.go:95*/ n4_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:96*/ var t12_ int64
-								/*line kernels.go:96*/ var t13_ int64
-								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-								/*line kernels.go:96*/ rows2_ := t12_
-								/*line kernels.go:96*/ cols2_ := t13_
-								{
-									/*line kernels.go:97*/ t14_ := count3_
-									/*line kernels.go:97*/ q2_ := int64(0)
-									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
-										{
-											/*line kernels.go:98*/ t15_ := rows2_
-											/*line kernels.go:98*/ i3_ := int64(0)
-											/*line kernels.go:98*/ for ; i3_ < t15_; i3_ = i3_ + int64(1) {
-												to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-//line kernels.go:99
-												from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
-												{
-													/*line kernels.go:100*/ j02_ := int64(0)
-													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
-														{
-															/*line kernels.go:101*/ j3_ := j02_ + l0
-															/*line kernels.go:101*/ if j3_ < cols2_ {
-																a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-				/*line kernels.go:37*/ first_ = first_ + s0
 			}
+			for w := range n {
+				/*line kernels.go:95*/ a3_all[w] = a_
+				/*line kernels.go:95*/ scratch3_all[w] = scratch_
+				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+			}
+			/*line kernels.go:95*/ first3_ := first_
+			/*line kernels.go:95*/ count3_ := count_
+			/*line kernels.go:95*/ n4_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:96*/ var t12_ int64
+				/*line kernels.go:96*/ var t13_ int64
+				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:96*/ rows2_ := t12_
+				/*line kernels.go:96*/ cols2_ := t13_
+				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
+					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
+						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
+						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
+						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
+							j3_ := j02_ + l0
+							/*line kernels.go:101*/ if j3_ < cols2_ {
+								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
+							}
+						}
+					}
+				}
+			}
+			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:587
+//line kernels_tandem.go:423
 	}
 	return nil
 }
@@ -598,26 +434,17 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	if gpu.Goroutines {
 		return choleskyFloat32Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:])}
-	status_.Rows_ = args[7].Int64()
-	status_.Cols_ = args[8].Int64()
-	status_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float32](args[10:])
 	n_ := args[13].Int64()
 	ld_ := args[14].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var scratch2_all [1024][]float32
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix
-	var a3_all [1024]gpu_Matrix
-	var scratch3_all [1024][]float32
-	var t11_all [1024]gpu_tile
+	var t3_all, t4_all, t11_all [1024]gpu_tile
+	var scratch2_all, scratch3_all [1024][]float32
+	var a2_all, a3_all [1024]gpu_Matrix
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -626,177 +453,101 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:178*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
-					}
-					/*line kernels.go:178*/ t3_all[w] = t_
+		for w := range n {
+			/*line kernels.go:178*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:178*/ t3_all[w] = t_
 //line kernels.go:178
+		}
+		first_ := g0 * n0
+		/*line kernels.go:179*/ for first_ < status_.Rows_ {
+			count_ := min(n0, status_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
+					}
 				}
 			}
-		}
-		{
-			/*line kernels.go:179*/ first_ := g0 * n0
-			/*line kernels.go:179*/ for first_ < status_.Rows_ {
-				count_ := min(n0, status_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line kernels.go:183*/ bad_ := int32(-1)
+				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
+					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
+					v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
+					if (!(v_ > float32(0))) && (bad_ < int32(0)) {
+						bad_ = int32(j2_)
+					}
+					d_ := float32(math.Sqrt(float64(v_)))
+					scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
+					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
 					}
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
+				for t10_, i3_ := n_, int64(0); i3_ < t10_; i3_ = i3_ + int64(1) {
+					for j3_ := i3_ + int64(1); j3_ < n_; j3_ = j3_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float32(0)
 					}
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line kernels.go:183*/ bad_ := int32(-1)
-							{
-								/*line kernels.go:184*/ t9_ := n_
-								/*line kernels.go:184*/ j2_ := int64(0)
-								/*line kernels.go:184*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
-									gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
-									v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-									if (!(v_ > float32(0))) && (bad_ < int32(0)) {
-										bad_ = int32(j2_)
-									}
-									d_ := float32(math.Sqrt(float64(v_)))
-									scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
-									{
-										/*line kernels.go:192*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:192*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
-										}
-									}
-								}
-							}
-							{
-								/*line kernels.go:196*/ t10_ := n_
-								/*line kernels.go:196*/ i3_ := int64(0)
-								/*line kernels.go:196*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
-									{
-										/*line kernels.go:197*/ j3_ := i3_ + int64(1)
-										/*line kernels.go:197*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float32(0)
-										}
-									}
-								}
-							}
-							/*line kernels.go:201*/ if l_ < count_ {
-								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
-							}
-						}
-					}
+				if l_ < count_ {
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:95*/ a3_all[w] = a_
-							/*line kernels.go:95*/ scratch3_all[w] = scratch_
-							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
-						}
-					}
-				}
-				/*line kernels.go:95*/ first3_ := first_
-				/*line kernels.go:95*/ count3_ := count_
-				/*line kernels.go:95*/ n4_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:96*/ var t12_ int64
-								/*line kernels.go:96*/ var t13_ int64
-								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-								/*line kernels.go:96*/ rows2_ := t12_
-								/*line kernels.go:96*/ cols2_ := t13_
-								{
-									/*line kernels.go:97*/ t14_ := count3_
-									/*line kernels.go:97*/ q2_ := int64(0)
-									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
-										{
-											/*line kernels.go:98*/ t15_ := rows2_
-											/*line kernels.go:98*/ i4_ := int64(0)
-											/*line kernels.go:98*/ for ; i4_ < t15_; i4_ = i4_ + int64(1) {
-												to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-//line kernels.go:99
-												from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
-												{
-													/*line kernels.go:100*/ j02_ := int64(0)
-													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
-														{
-															/*line kernels.go:101*/ j4_ := j02_ + l0
-															/*line kernels.go:101*/ if j4_ < cols2_ {
-																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-				/*line kernels.go:179*/ first_ = first_ + s0
 			}
+			for w := range n {
+				/*line kernels.go:95*/ a3_all[w] = a_
+				/*line kernels.go:95*/ scratch3_all[w] = scratch_
+				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+			}
+			/*line kernels.go:95*/ first3_ := first_
+			/*line kernels.go:95*/ count3_ := count_
+			/*line kernels.go:95*/ n4_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:96*/ var t12_ int64
+				/*line kernels.go:96*/ var t13_ int64
+				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:96*/ rows2_ := t12_
+				/*line kernels.go:96*/ cols2_ := t13_
+				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
+					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
+						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
+						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
+						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
+							j4_ := j02_ + l0
+							/*line kernels.go:101*/ if j4_ < cols2_ {
+								a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
+							}
+						}
+					}
+				}
+			}
+			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:800
+//line kernels_tandem.go:551
 	}
 	return nil
 }
@@ -811,26 +562,17 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	if gpu.Goroutines {
 		return choleskyFloat64Plain(grid, lo, hi, args)
 	}
-	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:])}
-	a_.Rows_ = args[2].Int64()
-	a_.Cols_ = args[3].Int64()
-	a_.Stride_ = args[4].Int64()
-	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:])}
-	status_.Rows_ = args[7].Int64()
-	status_.Cols_ = args[8].Int64()
-	status_.Stride_ = args[9].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float64](args[10:])
 	n_ := args[13].Int64()
 	ld_ := args[14].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var scratch2_all [1024][]float64
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix__
-	var a3_all [1024]gpu_Matrix__
-	var scratch3_all [1024][]float64
-	var t11_all [1024]gpu_tile
+	var t3_all, t4_all, t11_all [1024]gpu_tile
+	var scratch2_all, scratch3_all [1024][]float64
+	var a2_all, a3_all [1024]gpu_Matrix__
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -839,177 +581,101 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:178*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
-					}
-					/*line kernels.go:178*/ t3_all[w] = t_
+		for w := range n {
+			/*line kernels.go:178*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:178*/ t3_all[w] = t_
 //line kernels.go:178
+		}
+		first_ := g0 * n0
+		/*line kernels.go:179*/ for first_ < status_.Rows_ {
+			count_ := min(n0, status_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
+					}
 				}
 			}
-		}
-		{
-			/*line kernels.go:179*/ first_ := g0 * n0
-			/*line kernels.go:179*/ for first_ < status_.Rows_ {
-				count_ := min(n0, status_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line kernels.go:183*/ bad_ := int32(-1)
+				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
+					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
+					v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
+					if (!(v_ > float64(0))) && (bad_ < int32(0)) {
+						bad_ = int32(j2_)
+					}
+					d_ := math.Sqrt(v_)
+					scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
+					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
 					}
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
+				for t10_, i3_ := n_, int64(0); i3_ < t10_; i3_ = i3_ + int64(1) {
+					for j3_ := i3_ + int64(1); j3_ < n_; j3_ = j3_ + int64(1) {
+						scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float64(0)
 					}
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line kernels.go:183*/ bad_ := int32(-1)
-							{
-								/*line kernels.go:184*/ t9_ := n_
-								/*line kernels.go:184*/ j2_ := int64(0)
-								/*line kernels.go:184*/ for ; j2_ < t9_; j2_ = j2_ + int64(1) {
-									gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
-									v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-									if (!(v_ > float64(0))) && (bad_ < int32(0)) {
-										bad_ = int32(j2_)
-									}
-									d_ := math.Sqrt(v_)
-									scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
-									{
-										/*line kernels.go:192*/ i2_ := j2_ + int64(1)
-										/*line kernels.go:192*/ for ; i2_ < n_; i2_ = i2_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / d_
-										}
-									}
-								}
-							}
-							{
-								/*line kernels.go:196*/ t10_ := n_
-								/*line kernels.go:196*/ i3_ := int64(0)
-								/*line kernels.go:196*/ for ; i3_ < t10_; i3_ = i3_ + int64(1) {
-									{
-										/*line kernels.go:197*/ j3_ := i3_ + int64(1)
-										/*line kernels.go:197*/ for ; j3_ < n_; j3_ = j3_ + int64(1) {
-											scratch_[gpu_index(t3_all[w], i3_, j3_)+l_] = float64(0)
-										}
-									}
-								}
-							}
-							/*line kernels.go:201*/ if l_ < count_ {
-								status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
-							}
-						}
-					}
+				if l_ < count_ {
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
 				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:95*/ a3_all[w] = a_
-							/*line kernels.go:95*/ scratch3_all[w] = scratch_
-							/*line kernels.go:95*/ t11_all[w] = t3_all[w]
-						}
-					}
-				}
-				/*line kernels.go:95*/ first3_ := first_
-				/*line kernels.go:95*/ count3_ := count_
-				/*line kernels.go:95*/ n4_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:96*/ var t12_ int64
-								/*line kernels.go:96*/ var t13_ int64
-								/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-								/*line kernels.go:96*/ rows2_ := t12_
-								/*line kernels.go:96*/ cols2_ := t13_
-								{
-									/*line kernels.go:97*/ t14_ := count3_
-									/*line kernels.go:97*/ q2_ := int64(0)
-									/*line kernels.go:97*/ for ; q2_ < t14_; q2_ = q2_ + int64(1) {
-										{
-											/*line kernels.go:98*/ t15_ := rows2_
-											/*line kernels.go:98*/ i4_ := int64(0)
-											/*line kernels.go:98*/ for ; i4_ < t15_; i4_ = i4_ + int64(1) {
-												to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-//line kernels.go:99
-												from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
-												{
-													/*line kernels.go:100*/ j02_ := int64(0)
-													/*line kernels.go:100*/ for ; j02_ < cols2_; j02_ = j02_ + n0 {
-														{
-															/*line kernels.go:101*/ j4_ := j02_ + l0
-															/*line kernels.go:101*/ if j4_ < cols2_ {
-																a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-					}
-				}
-				/*line kernels.go:179*/ first_ = first_ + s0
 			}
+			for w := range n {
+				/*line kernels.go:95*/ a3_all[w] = a_
+				/*line kernels.go:95*/ scratch3_all[w] = scratch_
+				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+			}
+			/*line kernels.go:95*/ first3_ := first_
+			/*line kernels.go:95*/ count3_ := count_
+			/*line kernels.go:95*/ n4_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:96*/ var t12_ int64
+				/*line kernels.go:96*/ var t13_ int64
+				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:96*/ rows2_ := t12_
+				/*line kernels.go:96*/ cols2_ := t13_
+				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
+					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
+						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
+						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
+						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
+							j4_ := j02_ + l0
+							/*line kernels.go:101*/ if j4_ < cols2_ {
+								a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
+							}
+						}
+					}
+				}
+			}
+			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1013
+//line kernels_tandem.go:679
 	}
 	return nil
 }
@@ -1024,34 +690,18 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return solveLUFloat32Plain(grid, lo, hi, args)
 	}
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	b_.Rows_ = args[2].Int64()
-	b_.Cols_ = args[3].Int64()
-	b_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:])}
-	pivots_.Rows_ = args[12].Int64()
-	pivots_.Cols_ = args[13].Int64()
-	pivots_.Stride_ = args[14].Int64()
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	scratch_ := support.Slice[float32](args[15:])
 	n_ := args[18].Int64()
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var x_all [1024]gpu_tile
-	var scratch2_all [1024][]float32
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix
-	var scratch3_all [1024][]float32
-	var x2_all [1024]gpu_tile
-	var b2_all [1024]gpu_Matrix
-	var b3_all [1024]gpu_Matrix
-	var scratch4_all [1024][]float32
-	var x3_all [1024]gpu_tile
+	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
+	var scratch2_all, scratch3_all, scratch4_all [1024][]float32
+	var a2_all, b2_all, b3_all [1024]gpu_Matrix
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1060,194 +710,114 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:218*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
+		for w := range n {
+			/*line kernels.go:218*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:218*/ t3_all[w] = t_
+			x_all[w] = gpu_sidesOf(t3_all[w], n_)
+		}
+		/*line kernels.go:220*/ first_ := g0 * n0
+		/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
+			count_ := min(n0, pivots_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
 					}
-					/*line kernels.go:218*/ t3_all[w] = t_
-					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
-		}
-		{
-			/*line kernels.go:220*/ first_ := g0 * n0
-			/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
-				count_ := min(n0, pivots_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
-					}
+			/*line kernels.go:224*/ c_ := int64(0)
+			/*line kernels.go:224*/ for c_ < b_.Cols_ {
+				width_ := min(int64(4), b_.Cols_-c_)
+				for w := range n {
+					/*line kernels.go:283*/ scratch3_all[w] = scratch_
+					/*line kernels.go:283*/ x2_all[w] = x_all[w]
+					/*line kernels.go:283*/ b2_all[w] = b_
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
+				/*line kernels.go:283*/ first3_ := first_
+				/*line kernels.go:283*/ count3_ := count_
+				/*line kernels.go:283*/ c2_ := c_
+				/*line kernels.go:283*/ n4_ := n_
+				/*line kernels.go:283*/ width2_ := width_
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line kernels.go:284*/ l2_ := l0
+					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
+					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
+						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
+							if l2_ < count3_ {
+								scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 							}
 						}
 					}
+					/*line kernels.go:227*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+						p_ := int32(i3_)
+						if l_ < count_ {
+							p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
+						}
+						if (p_ < int32(0)) || (p_ >= int32(n_)) {
+							p_ = int32(i3_)
+						}
+						gpu_swap(scratch_, l_, x_all[w], p_, i3_, width_)
+					}
+					for t12_, i4_ := n_, int64(0); i4_ < t12_; i4_ = i4_ + int64(1) {
+						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
+					}
+					for t13_, r_ := n_, int64(0); r_ < t13_; r_ = r_ + int64(1) {
+						i5_ := (n_ - int64(1)) - r_
+						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
+						gpu_divide(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
+					}
+					/*line kernels.go:296*/ b3_all[w] = b_
+					/*line kernels.go:296*/ scratch4_all[w] = scratch_
+					/*line kernels.go:296*/ x3_all[w] = x_all[w]
 				}
-				{
-					/*line kernels.go:224*/ c_ := int64(0)
-					/*line kernels.go:224*/ for c_ < b_.Cols_ {
-						width_ := min(int64(4), b_.Cols_-c_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:283*/ scratch3_all[w] = scratch_
-									/*line kernels.go:283*/ x2_all[w] = x_all[w]
-									/*line kernels.go:283*/ b2_all[w] = b_
-								}
+				/*line kernels.go:296*/ first4_ := first_
+				/*line kernels.go:296*/ count4_ := count_
+				/*line kernels.go:296*/ c3_ := c_
+				/*line kernels.go:296*/ n5_ := n_
+				/*line kernels.go:296*/ width3_ := width_
+				for w := range n {
+					l0 := w % n0
+					/*line kernels.go:297*/ l3_ := l0
+					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
+					for t14_, i6_ := n5_, int64(0); i6_ < t14_; i6_ = i6_ + int64(1) {
+						for t15_, k2_ := width3_, int64(0); k2_ < t15_; k2_ = k2_ + int64(1) {
+							if l3_ < count4_ {
+								b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 							}
 						}
-						/*line kernels.go:283*/ first3_ := first_
-						/*line kernels.go:283*/ count3_ := count_
-						/*line kernels.go:283*/ c2_ := c_
-						/*line kernels.go:283*/ n4_ := n_
-						/*line kernels.go:283*/ width2_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line kernels.go:284*/ l2_ := l0
-										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
-										{
-											/*line kernels.go:286*/ t9_ := n4_
-											/*line kernels.go:286*/ i2_ := int64(0)
-											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
-												{
-													/*line kernels.go:287*/ t10_ := width2_
-													/*line kernels.go:287*/ k_ := int64(0)
-													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
-														if l2_ < count3_ {
-															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
-														}
-													}
-												}
-											}
-										}
-									}
-									{
-										/*line kernels.go:227*/ t11_ := n_
-										/*line kernels.go:227*/ i3_ := int64(0)
-										/*line kernels.go:227*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
-											p_ := int32(i3_)
-											if l_ < count_ {
-												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
-											}
-											if (p_ < int32(0)) || (p_ >= int32(n_)) {
-												p_ = int32(i3_)
-											}
-											gpu_swap(scratch_, l_, x_all[w], p_, i3_, width_)
-										}
-									}
-									{
-										/*line kernels.go:237*/ t12_ := n_
-										/*line kernels.go:237*/ i4_ := int64(0)
-										/*line kernels.go:237*/ for ; i4_ < t12_; i4_ = i4_ + int64(1) {
-											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
-										}
-									}
-									{
-										/*line kernels.go:240*/ t13_ := n_
-										/*line kernels.go:240*/ r_ := int64(0)
-										/*line kernels.go:240*/ for ; r_ < t13_; r_ = r_ + int64(1) {
-											i5_ := (n_ - int64(1)) - r_
-											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
-											gpu_divide(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
-										}
-									}
-									/*line kernels.go:296*/ b3_all[w] = b_
-									/*line kernels.go:296*/ scratch4_all[w] = scratch_
-									/*line kernels.go:296*/ x3_all[w] = x_all[w]
-								}
-							}
-						}
-						/*line kernels.go:296*/ first4_ := first_
-						/*line kernels.go:296*/ count4_ := count_
-						/*line kernels.go:296*/ c3_ := c_
-						/*line kernels.go:296*/ n5_ := n_
-						/*line kernels.go:296*/ width3_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									{
-										/*line kernels.go:297*/ l3_ := l0
-										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
-										{
-											/*line kernels.go:299*/ t14_ := n5_
-											/*line kernels.go:299*/ i6_ := int64(0)
-											/*line kernels.go:299*/ for ; i6_ < t14_; i6_ = i6_ + int64(1) {
-												{
-													/*line kernels.go:300*/ t15_ := width3_
-													/*line kernels.go:300*/ k2_ := int64(0)
-													/*line kernels.go:300*/ for ; k2_ < t15_; k2_ = k2_ + int64(1) {
-														if l3_ < count4_ {
-															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-						/*line kernels.go:224*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:220*/ first_ = first_ + s0
+				/*line kernels.go:224*/ c_ = c_ + int64(4)
 			}
+			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1251
+//line kernels_tandem.go:821
 	}
 	return nil
 }
@@ -1262,34 +832,18 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return solveLUFloat64Plain(grid, lo, hi, args)
 	}
-	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:])}
-	b_.Rows_ = args[2].Int64()
-	b_.Cols_ = args[3].Int64()
-	b_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:])}
-	pivots_.Rows_ = args[12].Int64()
-	pivots_.Cols_ = args[13].Int64()
-	pivots_.Stride_ = args[14].Int64()
+	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	scratch_ := support.Slice[float64](args[15:])
 	n_ := args[18].Int64()
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var x_all [1024]gpu_tile
-	var scratch2_all [1024][]float64
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix__
-	var scratch3_all [1024][]float64
-	var x2_all [1024]gpu_tile
-	var b2_all [1024]gpu_Matrix__
-	var b3_all [1024]gpu_Matrix__
-	var scratch4_all [1024][]float64
-	var x3_all [1024]gpu_tile
+	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
+	var scratch2_all, scratch3_all, scratch4_all [1024][]float64
+	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1298,194 +852,114 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:218*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
+		for w := range n {
+			/*line kernels.go:218*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:218*/ t3_all[w] = t_
+			x_all[w] = gpu_sidesOf(t3_all[w], n_)
+		}
+		/*line kernels.go:220*/ first_ := g0 * n0
+		/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
+			count_ := min(n0, pivots_.Rows_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
 					}
-					/*line kernels.go:218*/ t3_all[w] = t_
-					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
-		}
-		{
-			/*line kernels.go:220*/ first_ := g0 * n0
-			/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
-				count_ := min(n0, pivots_.Rows_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
-					}
+			/*line kernels.go:224*/ c_ := int64(0)
+			/*line kernels.go:224*/ for c_ < b_.Cols_ {
+				width_ := min(int64(4), b_.Cols_-c_)
+				for w := range n {
+					/*line kernels.go:283*/ scratch3_all[w] = scratch_
+					/*line kernels.go:283*/ x2_all[w] = x_all[w]
+					/*line kernels.go:283*/ b2_all[w] = b_
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
+				/*line kernels.go:283*/ first3_ := first_
+				/*line kernels.go:283*/ count3_ := count_
+				/*line kernels.go:283*/ c2_ := c_
+				/*line kernels.go:283*/ n4_ := n_
+				/*line kernels.go:283*/ width2_ := width_
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line kernels.go:284*/ l2_ := l0
+					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
+					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
+						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
+							if l2_ < count3_ {
+								scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 							}
 						}
 					}
+					/*line kernels.go:227*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+						p_ := int32(i3_)
+						if l_ < count_ {
+							p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
+						}
+						if (p_ < int32(0)) || (p_ >= int32(n_)) {
+							p_ = int32(i3_)
+						}
+						gpu_swap_(scratch_, l_, x_all[w], p_, i3_, width_)
+					}
+					for t12_, i4_ := n_, int64(0); i4_ < t12_; i4_ = i4_ + int64(1) {
+						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
+					}
+					for t13_, r_ := n_, int64(0); r_ < t13_; r_ = r_ + int64(1) {
+						i5_ := (n_ - int64(1)) - r_
+						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
+						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
+					}
+					/*line kernels.go:296*/ b3_all[w] = b_
+					/*line kernels.go:296*/ scratch4_all[w] = scratch_
+					/*line kernels.go:296*/ x3_all[w] = x_all[w]
 				}
-				{
-					/*line kernels.go:224*/ c_ := int64(0)
-					/*line kernels.go:224*/ for c_ < b_.Cols_ {
-						width_ := min(int64(4), b_.Cols_-c_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:283*/ scratch3_all[w] = scratch_
-									/*line kernels.go:283*/ x2_all[w] = x_all[w]
-									/*line kernels.go:283*/ b2_all[w] = b_
-								}
+				/*line kernels.go:296*/ first4_ := first_
+				/*line kernels.go:296*/ count4_ := count_
+				/*line kernels.go:296*/ c3_ := c_
+				/*line kernels.go:296*/ n5_ := n_
+				/*line kernels.go:296*/ width3_ := width_
+				for w := range n {
+					l0 := w % n0
+					/*line kernels.go:297*/ l3_ := l0
+					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
+					for t14_, i6_ := n5_, int64(0); i6_ < t14_; i6_ = i6_ + int64(1) {
+						for t15_, k2_ := width3_, int64(0); k2_ < t15_; k2_ = k2_ + int64(1) {
+							if l3_ < count4_ {
+								b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
 							}
 						}
-						/*line kernels.go:283*/ first3_ := first_
-						/*line kernels.go:283*/ count3_ := count_
-						/*line kernels.go:283*/ c2_ := c_
-						/*line kernels.go:283*/ n4_ := n_
-						/*line kernels.go:283*/ width2_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line kernels.go:284*/ l2_ := l0
-										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
-										{
-											/*line kernels.go:286*/ t9_ := n4_
-											/*line kernels.go:286*/ i2_ := int64(0)
-											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
-												{
-													/*line kernels.go:287*/ t10_ := width2_
-													/*line kernels.go:287*/ k_ := int64(0)
-													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
-														if l2_ < count3_ {
-															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
-														}
-													}
-												}
-											}
-										}
-									}
-									{
-										/*line kernels.go:227*/ t11_ := n_
-										/*line kernels.go:227*/ i3_ := int64(0)
-										/*line kernels.go:227*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
-											p_ := int32(i3_)
-											if l_ < count_ {
-												p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
-											}
-											if (p_ < int32(0)) || (p_ >= int32(n_)) {
-												p_ = int32(i3_)
-											}
-											gpu_swap_(scratch_, l_, x_all[w], p_, i3_, width_)
-										}
-									}
-									{
-										/*line kernels.go:237*/ t12_ := n_
-										/*line kernels.go:237*/ i4_ := int64(0)
-										/*line kernels.go:237*/ for ; i4_ < t12_; i4_ = i4_ + int64(1) {
-											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], i4_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i4_)
-										}
-									}
-									{
-										/*line kernels.go:240*/ t13_ := n_
-										/*line kernels.go:240*/ r_ := int64(0)
-										/*line kernels.go:240*/ for ; r_ < t13_; r_ = r_ + int64(1) {
-											i5_ := (n_ - int64(1)) - r_
-											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
-											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
-										}
-									}
-									/*line kernels.go:296*/ b3_all[w] = b_
-									/*line kernels.go:296*/ scratch4_all[w] = scratch_
-									/*line kernels.go:296*/ x3_all[w] = x_all[w]
-								}
-							}
-						}
-						/*line kernels.go:296*/ first4_ := first_
-						/*line kernels.go:296*/ count4_ := count_
-						/*line kernels.go:296*/ c3_ := c_
-						/*line kernels.go:296*/ n5_ := n_
-						/*line kernels.go:296*/ width3_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									{
-										/*line kernels.go:297*/ l3_ := l0
-										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
-										{
-											/*line kernels.go:299*/ t14_ := n5_
-											/*line kernels.go:299*/ i6_ := int64(0)
-											/*line kernels.go:299*/ for ; i6_ < t14_; i6_ = i6_ + int64(1) {
-												{
-													/*line kernels.go:300*/ t15_ := width3_
-													/*line kernels.go:300*/ k2_ := int64(0)
-													/*line kernels.go:300*/ for ; k2_ < t15_; k2_ = k2_ + int64(1) {
-														if l3_ < count4_ {
-															b3_all[w].Data_[(at2_+(i6_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i6_, k2_)+l3_]
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-						/*line kernels.go:224*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:220*/ first_ = first_ + s0
+				/*line kernels.go:224*/ c_ = c_ + int64(4)
 			}
+			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1489
+//line kernels_tandem.go:963
 	}
 	return nil
 }
@@ -1500,31 +974,18 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	if gpu.Goroutines {
 		return solveCholeskyFloat32Plain(grid, lo, hi, args)
 	}
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	b_.Rows_ = args[2].Int64()
-	b_.Cols_ = args[3].Int64()
-	b_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
+	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float32](args[10:])
 	all_ := args[13].Int64()
 	n_ := args[14].Int64()
 	ld_ := args[15].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var x_all [1024]gpu_tile
-	var scratch2_all [1024][]float32
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix
-	var scratch3_all [1024][]float32
-	var x2_all [1024]gpu_tile
-	var b2_all [1024]gpu_Matrix
-	var b3_all [1024]gpu_Matrix
-	var scratch4_all [1024][]float32
-	var x3_all [1024]gpu_tile
+	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
+	var scratch2_all, scratch3_all, scratch4_all [1024][]float32
+	var a2_all, b2_all, b3_all [1024]gpu_Matrix
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1533,181 +994,105 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:256*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
+		for w := range n {
+			/*line kernels.go:256*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:256*/ t3_all[w] = t_
+			x_all[w] = gpu_sidesOf(t3_all[w], n_)
+		}
+		/*line kernels.go:258*/ first_ := g0 * n0
+		/*line kernels.go:258*/ for first_ < all_ {
+			count_ := min(n0, all_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
 					}
-					/*line kernels.go:256*/ t3_all[w] = t_
-					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
-		}
-		{
-			/*line kernels.go:258*/ first_ := g0 * n0
-			/*line kernels.go:258*/ for first_ < all_ {
-				count_ := min(n0, all_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
-					}
+			/*line kernels.go:262*/ c_ := int64(0)
+			/*line kernels.go:262*/ for c_ < b_.Cols_ {
+				width_ := min(int64(4), b_.Cols_-c_)
+				for w := range n {
+					/*line kernels.go:283*/ scratch3_all[w] = scratch_
+					/*line kernels.go:283*/ x2_all[w] = x_all[w]
+					/*line kernels.go:283*/ b2_all[w] = b_
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
+				/*line kernels.go:283*/ first3_ := first_
+				/*line kernels.go:283*/ count3_ := count_
+				/*line kernels.go:283*/ c2_ := c_
+				/*line kernels.go:283*/ n4_ := n_
+				/*line kernels.go:283*/ width2_ := width_
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line kernels.go:284*/ l2_ := l0
+					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
+					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
+						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
+							if l2_ < count3_ {
+								scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 							}
 						}
 					}
+					/*line kernels.go:265*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
+						gpu_divide(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
+					}
+					for t12_, r_ := n_, int64(0); r_ < t12_; r_ = r_ + int64(1) {
+						i4_ := (n_ - int64(1)) - r_
+						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
+						gpu_divide(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
+					}
+					/*line kernels.go:296*/ b3_all[w] = b_
+					/*line kernels.go:296*/ scratch4_all[w] = scratch_
+					/*line kernels.go:296*/ x3_all[w] = x_all[w]
 				}
-				{
-					/*line kernels.go:262*/ c_ := int64(0)
-					/*line kernels.go:262*/ for c_ < b_.Cols_ {
-						width_ := min(int64(4), b_.Cols_-c_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:283*/ scratch3_all[w] = scratch_
-									/*line kernels.go:283*/ x2_all[w] = x_all[w]
-									/*line kernels.go:283*/ b2_all[w] = b_
-								}
+				/*line kernels.go:296*/ first4_ := first_
+				/*line kernels.go:296*/ count4_ := count_
+				/*line kernels.go:296*/ c3_ := c_
+				/*line kernels.go:296*/ n5_ := n_
+				/*line kernels.go:296*/ width3_ := width_
+				for w := range n {
+					l0 := w % n0
+					/*line kernels.go:297*/ l3_ := l0
+					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
+					for t13_, i5_ := n5_, int64(0); i5_ < t13_; i5_ = i5_ + int64(1) {
+						for t14_, k2_ := width3_, int64(0); k2_ < t14_; k2_ = k2_ + int64(1) {
+							if l3_ < count4_ {
+								b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 							}
 						}
-						/*line kernels.go:283*/ first3_ := first_
-						/*line kernels.go:283*/ count3_ := count_
-						/*line kernels.go:283*/ c2_ := c_
-						/*line kernels.go:283*/ n4_ := n_
-						/*line kernels.go:283*/ width2_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line kernels.go:284*/ l2_ := l0
-										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
-										{
-											/*line kernels.go:286*/ t9_ := n4_
-											/*line kernels.go:286*/ i2_ := int64(0)
-											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
-												{
-													/*line kernels.go:287*/ t10_ := width2_
-													/*line kernels.go:287*/ k_ := int64(0)
-													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
-														if l2_ < count3_ {
-															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
-														}
-													}
-												}
-											}
-										}
-									}
-									{
-										/*line kernels.go:265*/ t11_ := n_
-										/*line kernels.go:265*/ i3_ := int64(0)
-										/*line kernels.go:265*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
-											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
-											gpu_divide(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
-										}
-									}
-									{
-										/*line kernels.go:269*/ t12_ := n_
-										/*line kernels.go:269*/ r_ := int64(0)
-										/*line kernels.go:269*/ for ; r_ < t12_; r_ = r_ + int64(1) {
-											i4_ := (n_ - int64(1)) - r_
-											gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
-											gpu_divide(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
-										}
-									}
-									/*line kernels.go:296*/ b3_all[w] = b_
-									/*line kernels.go:296*/ scratch4_all[w] = scratch_
-									/*line kernels.go:296*/ x3_all[w] = x_all[w]
-								}
-							}
-						}
-						/*line kernels.go:296*/ first4_ := first_
-						/*line kernels.go:296*/ count4_ := count_
-						/*line kernels.go:296*/ c3_ := c_
-						/*line kernels.go:296*/ n5_ := n_
-						/*line kernels.go:296*/ width3_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									{
-										/*line kernels.go:297*/ l3_ := l0
-										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
-										{
-											/*line kernels.go:299*/ t13_ := n5_
-											/*line kernels.go:299*/ i5_ := int64(0)
-											/*line kernels.go:299*/ for ; i5_ < t13_; i5_ = i5_ + int64(1) {
-												{
-													/*line kernels.go:300*/ t14_ := width3_
-													/*line kernels.go:300*/ k2_ := int64(0)
-													/*line kernels.go:300*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
-														if l3_ < count4_ {
-															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-						/*line kernels.go:262*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:258*/ first_ = first_ + s0
+				/*line kernels.go:262*/ c_ = c_ + int64(4)
 			}
+			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1711
+//line kernels_tandem.go:1096
 	}
 	return nil
 }
@@ -1722,31 +1107,18 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	if gpu.Goroutines {
 		return solveCholeskyFloat64Plain(grid, lo, hi, args)
 	}
-	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:])}
-	b_.Rows_ = args[2].Int64()
-	b_.Cols_ = args[3].Int64()
-	b_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
+	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float64](args[10:])
 	all_ := args[13].Int64()
 	n_ := args[14].Int64()
 	ld_ := args[15].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all [1024]gpu_tile
-	var x_all [1024]gpu_tile
-	var scratch2_all [1024][]float64
-	var t4_all [1024]gpu_tile
-	var a2_all [1024]gpu_Matrix__
-	var scratch3_all [1024][]float64
-	var x2_all [1024]gpu_tile
-	var b2_all [1024]gpu_Matrix__
-	var b3_all [1024]gpu_Matrix__
-	var scratch4_all [1024][]float64
-	var x3_all [1024]gpu_tile
+	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
+	var scratch2_all, scratch3_all, scratch4_all [1024][]float64
+	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
@@ -1755,181 +1127,105 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		/*line kernels.go:24*/ n2_ := n_
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					/*line kernels.go:256*/ var t_ gpu_tile
-					{
-						/*line kernels.go:25*/ w_ := n0
-						t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
-						/*line kernels.go:26*/ t_ = t2_
+		for w := range n {
+			/*line kernels.go:256*/ var t_ gpu_tile
+			/*line kernels.go:25*/ w_ := n0
+			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
+			/*line kernels.go:26*/ t_ = t2_
+			/*line kernels.go:256*/ t3_all[w] = t_
+			x_all[w] = gpu_sidesOf(t3_all[w], n_)
+		}
+		/*line kernels.go:258*/ first_ := g0 * n0
+		/*line kernels.go:258*/ for first_ < all_ {
+			count_ := min(n0, all_-first_)
+			for w := range n {
+				/*line kernels.go:80*/ scratch2_all[w] = scratch_
+				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:80*/ a2_all[w] = a_
+			}
+			/*line kernels.go:80*/ first2_ := first_
+			/*line kernels.go:80*/ count2_ := count_
+			/*line kernels.go:80*/ n3_ := n_
+			for w := range n {
+				l0 := w % n0
+				/*line kernels.go:81*/ var t5_ int64
+				/*line kernels.go:81*/ var t6_ int64
+				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:81*/ rows_ := t5_
+				/*line kernels.go:81*/ cols_ := t6_
+				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
+					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
+						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
+						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
+							j_ := j0_ + l0
+							/*line kernels.go:86*/ if j_ < cols_ {
+								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
+							}
+						}
 					}
-					/*line kernels.go:256*/ t3_all[w] = t_
-					x_all[w] = gpu_sidesOf(t3_all[w], n_)
 				}
 			}
-		}
-		{
-			/*line kernels.go:258*/ first_ := g0 * n0
-			/*line kernels.go:258*/ for first_ < all_ {
-				count_ := min(n0, all_-first_)
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							/*line kernels.go:80*/ scratch2_all[w] = scratch_
-							/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-							/*line kernels.go:80*/ a2_all[w] = a_
-						}
-					}
+			/*line kernels.go:262*/ c_ := int64(0)
+			/*line kernels.go:262*/ for c_ < b_.Cols_ {
+				width_ := min(int64(4), b_.Cols_-c_)
+				for w := range n {
+					/*line kernels.go:283*/ scratch3_all[w] = scratch_
+					/*line kernels.go:283*/ x2_all[w] = x_all[w]
+					/*line kernels.go:283*/ b2_all[w] = b_
 				}
-				/*line kernels.go:80*/ first2_ := first_
-				/*line kernels.go:80*/ count2_ := count_
-				/*line kernels.go:80*/ n3_ := n_
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							{
-								/*line kernels.go:81*/ var t5_ int64
-								/*line kernels.go:81*/ var t6_ int64
-								/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-								/*line kernels.go:81*/ rows_ := t5_
-								/*line kernels.go:81*/ cols_ := t6_
-								{
-									/*line kernels.go:82*/ t7_ := count2_
-									/*line kernels.go:82*/ q_ := int64(0)
-									/*line kernels.go:82*/ for ; q_ < t7_; q_ = q_ + int64(1) {
-										{
-											/*line kernels.go:83*/ t8_ := rows_
-											/*line kernels.go:83*/ i_ := int64(0)
-											/*line kernels.go:83*/ for ; i_ < t8_; i_ = i_ + int64(1) {
-												from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-												/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
-												{
-													/*line kernels.go:85*/ j0_ := int64(0)
-													/*line kernels.go:85*/ for ; j0_ < cols_; j0_ = j0_ + n0 {
-														{
-															/*line kernels.go:86*/ j_ := j0_ + l0
-															/*line kernels.go:86*/ if j_ < cols_ {
-																scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
-															}
-														}
-													}
-												}
-											}
-										}
-									}
-								}
+				/*line kernels.go:283*/ first3_ := first_
+				/*line kernels.go:283*/ count3_ := count_
+				/*line kernels.go:283*/ c2_ := c_
+				/*line kernels.go:283*/ n4_ := n_
+				/*line kernels.go:283*/ width2_ := width_
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line kernels.go:284*/ l2_ := l0
+					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
+					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
+						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
+							if l2_ < count3_ {
+								scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
 							}
 						}
 					}
+					/*line kernels.go:265*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
+						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
+					}
+					for t12_, r_ := n_, int64(0); r_ < t12_; r_ = r_ + int64(1) {
+						i4_ := (n_ - int64(1)) - r_
+						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
+						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
+					}
+					/*line kernels.go:296*/ b3_all[w] = b_
+					/*line kernels.go:296*/ scratch4_all[w] = scratch_
+					/*line kernels.go:296*/ x3_all[w] = x_all[w]
 				}
-				{
-					/*line kernels.go:262*/ c_ := int64(0)
-					/*line kernels.go:262*/ for c_ < b_.Cols_ {
-						width_ := min(int64(4), b_.Cols_-c_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line kernels.go:283*/ scratch3_all[w] = scratch_
-									/*line kernels.go:283*/ x2_all[w] = x_all[w]
-									/*line kernels.go:283*/ b2_all[w] = b_
-								}
+				/*line kernels.go:296*/ first4_ := first_
+				/*line kernels.go:296*/ count4_ := count_
+				/*line kernels.go:296*/ c3_ := c_
+				/*line kernels.go:296*/ n5_ := n_
+				/*line kernels.go:296*/ width3_ := width_
+				for w := range n {
+					l0 := w % n0
+					/*line kernels.go:297*/ l3_ := l0
+					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
+					for t13_, i5_ := n5_, int64(0); i5_ < t13_; i5_ = i5_ + int64(1) {
+						for t14_, k2_ := width3_, int64(0); k2_ < t14_; k2_ = k2_ + int64(1) {
+							if l3_ < count4_ {
+								b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
 							}
 						}
-						/*line kernels.go:283*/ first3_ := first_
-						/*line kernels.go:283*/ count3_ := count_
-						/*line kernels.go:283*/ c2_ := c_
-						/*line kernels.go:283*/ n4_ := n_
-						/*line kernels.go:283*/ width2_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line kernels.go:284*/ l2_ := l0
-										at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
-										{
-											/*line kernels.go:286*/ t9_ := n4_
-											/*line kernels.go:286*/ i2_ := int64(0)
-											/*line kernels.go:286*/ for ; i2_ < t9_; i2_ = i2_ + int64(1) {
-												{
-													/*line kernels.go:287*/ t10_ := width2_
-													/*line kernels.go:287*/ k_ := int64(0)
-													/*line kernels.go:287*/ for ; k_ < t10_; k_ = k_ + int64(1) {
-														if l2_ < count3_ {
-															scratch3_all[w][gpu_index(x2_all[w], i2_, k_)+l2_] = b2_all[w].Data_[(at_+(i2_*b2_all[w].Stride_))+k_]
-														}
-													}
-												}
-											}
-										}
-									}
-									{
-										/*line kernels.go:265*/ t11_ := n_
-										/*line kernels.go:265*/ i3_ := int64(0)
-										/*line kernels.go:265*/ for ; i3_ < t11_; i3_ = i3_ + int64(1) {
-											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
-											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
-										}
-									}
-									{
-										/*line kernels.go:269*/ t12_ := n_
-										/*line kernels.go:269*/ r_ := int64(0)
-										/*line kernels.go:269*/ for ; r_ < t12_; r_ = r_ + int64(1) {
-											i4_ := (n_ - int64(1)) - r_
-											gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
-											gpu_divide_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
-										}
-									}
-									/*line kernels.go:296*/ b3_all[w] = b_
-									/*line kernels.go:296*/ scratch4_all[w] = scratch_
-									/*line kernels.go:296*/ x3_all[w] = x_all[w]
-								}
-							}
-						}
-						/*line kernels.go:296*/ first4_ := first_
-						/*line kernels.go:296*/ count4_ := count_
-						/*line kernels.go:296*/ c3_ := c_
-						/*line kernels.go:296*/ n5_ := n_
-						/*line kernels.go:296*/ width3_ := width_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									{
-										/*line kernels.go:297*/ l3_ := l0
-										at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
-										{
-											/*line kernels.go:299*/ t13_ := n5_
-											/*line kernels.go:299*/ i5_ := int64(0)
-											/*line kernels.go:299*/ for ; i5_ < t13_; i5_ = i5_ + int64(1) {
-												{
-													/*line kernels.go:300*/ t14_ := width3_
-													/*line kernels.go:300*/ k2_ := int64(0)
-													/*line kernels.go:300*/ for ; k2_ < t14_; k2_ = k2_ + int64(1) {
-														if l3_ < count4_ {
-															b3_all[w].Data_[(at2_+(i5_*b3_all[w].Stride_))+k2_] = scratch4_all[w][gpu_index(x3_all[w], i5_, k2_)+l3_]
-														}
-													}
-												}
-											}
-										}
-									}
-								}
-							}
-						}
-						/*line kernels.go:262*/ c_ = c_ + int64(4)
 					}
 				}
-				/*line kernels.go:258*/ first_ = first_ + s0
+				/*line kernels.go:262*/ c_ = c_ + int64(4)
 			}
+			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1933
+//line kernels_tandem.go:1229
 	}
 	return nil
 }
@@ -1943,12 +1239,12 @@ func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1947
+//line kernels_tandem.go:1243
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1952
+//line kernels_tandem.go:1248
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1959,20 +1255,16 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
 		/*line kernels.go:114*/ h_ := g_
-		{
-			/*line kernels.go:115*/ t_ := steps_
-			/*line kernels.go:115*/ t2_ := int64(0)
-			/*line kernels.go:115*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
-				y_ := -x_[h_+l_]
-				a_ = support.FMA32(x_[at_+l_], y_, a_)
-				b_ = support.FMA32(x_[(at_+dz_)+l_], y_, b_)
-				c_ = support.FMA32(x_[(at_+(int64(2)*dz_))+l_], y_, c_)
-				d_ = support.FMA32(x_[(at_+(int64(3)*dz_))+l_], y_, d_)
-				at_ = at_ + df_
-				h_ = h_ + dg_
-			}
+		for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
+			y_ := -x_[h_+l_]
+			a_ = support.FMA32(x_[at_+l_], y_, a_)
+			b_ = support.FMA32(x_[(at_+dz_)+l_], y_, b_)
+			c_ = support.FMA32(x_[(at_+(int64(2)*dz_))+l_], y_, c_)
+			d_ = support.FMA32(x_[(at_+(int64(3)*dz_))+l_], y_, d_)
+			at_ = at_ + df_
+			h_ = h_ + dg_
 		}
-		/*line kernels.go:124*/ t3_ := z_ + l_
+		t3_ := z_ + l_
 		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
 		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
 		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
@@ -1988,60 +1280,45 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
 	}
-	{
-		/*line kernels.go:129*/ t11_ := count_
-		/*line kernels.go:129*/ t12_ := int64(0)
-		/*line kernels.go:129*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
-			a2_ := x_[z_+l_]
-			{
-				/*line kernels.go:131*/ t13_ := steps_
-				/*line kernels.go:131*/ k_ := int64(0)
-				/*line kernels.go:131*/ for ; k_ < t13_; k_ = k_ + int64(1) {
-					a2_ = support.FMA32(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
-				}
-			}
-			/*line kernels.go:134*/ x_[z_+l_] = a2_
-			z_ = z_ + dz_
-			f_ = f_ + dz_
+	for t11_, t12_ := count_, int64(0); t12_ < t11_; t12_ = t12_ + int64(1) {
+		a2_ := x_[z_+l_]
+		for t13_, k_ := steps_, int64(0); k_ < t13_; k_ = k_ + int64(1) {
+			a2_ = support.FMA32(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
 		}
+		x_[z_+l_] = a2_
+		z_ = z_ + dz_
+		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:2009
+//line kernels_tandem.go:1293
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
 	/*line kernels.go:143*/ p_ := int32(j_)
 	/*line kernels.go:143*/ most_ := gpu_magnitude(scratch_[gpu_index(t_, j_, j_)+l_])
-	{
-		/*line kernels.go:144*/ i_ := j_ + int64(1)
-		/*line kernels.go:144*/ for ; i_ < n_; i_ = i_ + int64(1) {
-			v_ := gpu_magnitude(scratch_[gpu_index(t_, i_, j_)+l_])
-			if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
-				t2_ := int32(i_)
-				/*line kernels.go:147*/ t3_ := v_
-				/*line kernels.go:147*/ p_ = t2_
-				/*line kernels.go:147*/ most_ = t3_
-			}
+	for i_ := j_ + int64(1); i_ < n_; i_ = i_ + int64(1) {
+		v_ := gpu_magnitude(scratch_[gpu_index(t_, i_, j_)+l_])
+		if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
+			t2_ := int32(i_)
+			/*line kernels.go:147*/ t3_ := v_
+			/*line kernels.go:147*/ p_ = t2_
+			/*line kernels.go:147*/ most_ = t3_
 		}
 	}
-	/*line kernels.go:150*/ return p_
-//line kernels_tandem.go:2028
+	return p_
+//line kernels_tandem.go:1309
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
 	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
-	{
-		/*line kernels.go:163*/ t2_ := n_
-		/*line kernels.go:163*/ j_ := int64(0)
-		/*line kernels.go:163*/ for ; j_ < t2_; j_ = j_ + int64(1) {
-			if p_ != int32(i_) {
-				at_ := gpu_index(t_, i_, j_) + l_
-				v_ := scratch_[at_]
-				scratch_[at_] = scratch_[other_+(j_*t_.step_)]
-				scratch_[other_+(j_*t_.step_)] = v_
-			}
+	for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
+		if p_ != int32(i_) {
+			at_ := gpu_index(t_, i_, j_) + l_
+			v_ := scratch_[at_]
+			scratch_[at_] = scratch_[other_+(j_*t_.step_)]
+			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:2045
+//line kernels_tandem.go:1322
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -2052,20 +1329,16 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
 		/*line kernels.go:114*/ h_ := g_
-		{
-			/*line kernels.go:115*/ t_ := steps_
-			/*line kernels.go:115*/ t2_ := int64(0)
-			/*line kernels.go:115*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
-				y_ := -x_[h_+l_]
-				a_ = math.FMA(x_[at_+l_], y_, a_)
-				b_ = math.FMA(x_[(at_+dz_)+l_], y_, b_)
-				c_ = math.FMA(x_[(at_+(int64(2)*dz_))+l_], y_, c_)
-				d_ = math.FMA(x_[(at_+(int64(3)*dz_))+l_], y_, d_)
-				at_ = at_ + df_
-				h_ = h_ + dg_
-			}
+		for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
+			y_ := -x_[h_+l_]
+			a_ = math.FMA(x_[at_+l_], y_, a_)
+			b_ = math.FMA(x_[(at_+dz_)+l_], y_, b_)
+			c_ = math.FMA(x_[(at_+(int64(2)*dz_))+l_], y_, c_)
+			d_ = math.FMA(x_[(at_+(int64(3)*dz_))+l_], y_, d_)
+			at_ = at_ + df_
+			h_ = h_ + dg_
 		}
-		/*line kernels.go:124*/ t3_ := z_ + l_
+		t3_ := z_ + l_
 		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
 		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
 		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
@@ -2081,66 +1354,51 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
 	}
-	{
-		/*line kernels.go:129*/ t11_ := count_
-		/*line kernels.go:129*/ t12_ := int64(0)
-		/*line kernels.go:129*/ for ; t12_ < t11_; t12_ = t12_ + int64(1) {
-			a2_ := x_[z_+l_]
-			{
-				/*line kernels.go:131*/ t13_ := steps_
-				/*line kernels.go:131*/ k_ := int64(0)
-				/*line kernels.go:131*/ for ; k_ < t13_; k_ = k_ + int64(1) {
-					a2_ = math.FMA(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
-				}
-			}
-			/*line kernels.go:134*/ x_[z_+l_] = a2_
-			z_ = z_ + dz_
-			f_ = f_ + dz_
+	for t11_, t12_ := count_, int64(0); t12_ < t11_; t12_ = t12_ + int64(1) {
+		a2_ := x_[z_+l_]
+		for t13_, k_ := steps_, int64(0); k_ < t13_; k_ = k_ + int64(1) {
+			a2_ = math.FMA(-x_[(f_+(k_*df_))+l_], x_[(g_+(k_*dg_))+l_], a2_)
 		}
+		x_[z_+l_] = a2_
+		z_ = z_ + dz_
+		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:1367
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
 	/*line kernels.go:143*/ p_ := int32(j_)
 	/*line kernels.go:143*/ most_ := gpu_magnitude_(scratch_[gpu_index(t_, j_, j_)+l_])
-	{
-		/*line kernels.go:144*/ i_ := j_ + int64(1)
-		/*line kernels.go:144*/ for ; i_ < n_; i_ = i_ + int64(1) {
-			v_ := gpu_magnitude_(scratch_[gpu_index(t_, i_, j_)+l_])
-			if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
-				t2_ := int32(i_)
-				/*line kernels.go:147*/ t3_ := v_
-				/*line kernels.go:147*/ p_ = t2_
-				/*line kernels.go:147*/ most_ = t3_
-			}
+	for i_ := j_ + int64(1); i_ < n_; i_ = i_ + int64(1) {
+		v_ := gpu_magnitude_(scratch_[gpu_index(t_, i_, j_)+l_])
+		if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
+			t2_ := int32(i_)
+			/*line kernels.go:147*/ t3_ := v_
+			/*line kernels.go:147*/ p_ = t2_
+			/*line kernels.go:147*/ most_ = t3_
 		}
 	}
-	/*line kernels.go:150*/ return p_
-//line kernels_tandem.go:2121
+	return p_
+//line kernels_tandem.go:1383
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
 	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
-	{
-		/*line kernels.go:163*/ t2_ := n_
-		/*line kernels.go:163*/ j_ := int64(0)
-		/*line kernels.go:163*/ for ; j_ < t2_; j_ = j_ + int64(1) {
-			if p_ != int32(i_) {
-				at_ := gpu_index(t_, i_, j_) + l_
-				v_ := scratch_[at_]
-				scratch_[at_] = scratch_[other_+(j_*t_.step_)]
-				scratch_[other_+(j_*t_.step_)] = v_
-			}
+	for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
+		if p_ != int32(i_) {
+			at_ := gpu_index(t_, i_, j_) + l_
+			v_ := scratch_[at_]
+			scratch_[at_] = scratch_[other_+(j_*t_.step_)]
+			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:2138
+//line kernels_tandem.go:1396
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:1402
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -2148,20 +1406,16 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
 	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
 	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
-	{
-		/*line kernels.go:312*/ t_ := steps_
-		/*line kernels.go:312*/ t2_ := int64(0)
-		/*line kernels.go:312*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
-			y_ := -x_[f_+l_]
-			a_ = support.FMA32(y_, x_[g_+l_], a_)
-			b_ = support.FMA32(y_, x_[(g_+dz_)+l_], b_)
-			c_ = support.FMA32(y_, x_[(g_+(int64(2)*dz_))+l_], c_)
-			d_ = support.FMA32(y_, x_[(g_+(int64(3)*dz_))+l_], d_)
-			f_ = f_ + df_
-			g_ = g_ + dg_
-		}
+	for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
+		y_ := -x_[f_+l_]
+		a_ = support.FMA32(y_, x_[g_+l_], a_)
+		b_ = support.FMA32(y_, x_[(g_+dz_)+l_], b_)
+		c_ = support.FMA32(y_, x_[(g_+(int64(2)*dz_))+l_], c_)
+		d_ = support.FMA32(y_, x_[(g_+(int64(3)*dz_))+l_], d_)
+		f_ = f_ + df_
+		g_ = g_ + dg_
 	}
-	/*line kernels.go:321*/ t3_ := z_ + l_
+	t3_ := z_ + l_
 	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
 	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
 	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
@@ -2173,17 +1427,14 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:2177
+//line kernels_tandem.go:1431
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
-	{
-		/*line kernels.go:325*/ i_ := int64(0)
-		/*line kernels.go:325*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
-			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
-		}
+	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
+		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:1438
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -2191,20 +1442,16 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
 	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
 	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
-	{
-		/*line kernels.go:312*/ t_ := steps_
-		/*line kernels.go:312*/ t2_ := int64(0)
-		/*line kernels.go:312*/ for ; t2_ < t_; t2_ = t2_ + int64(1) {
-			y_ := -x_[f_+l_]
-			a_ = math.FMA(y_, x_[g_+l_], a_)
-			b_ = math.FMA(y_, x_[(g_+dz_)+l_], b_)
-			c_ = math.FMA(y_, x_[(g_+(int64(2)*dz_))+l_], c_)
-			d_ = math.FMA(y_, x_[(g_+(int64(3)*dz_))+l_], d_)
-			f_ = f_ + df_
-			g_ = g_ + dg_
-		}
+	for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
+		y_ := -x_[f_+l_]
+		a_ = math.FMA(y_, x_[g_+l_], a_)
+		b_ = math.FMA(y_, x_[(g_+dz_)+l_], b_)
+		c_ = math.FMA(y_, x_[(g_+(int64(2)*dz_))+l_], c_)
+		d_ = math.FMA(y_, x_[(g_+(int64(3)*dz_))+l_], d_)
+		f_ = f_ + df_
+		g_ = g_ + dg_
 	}
-	/*line kernels.go:321*/ t3_ := z_ + l_
+	t3_ := z_ + l_
 	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
 	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
 	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
@@ -2216,17 +1463,14 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:2220
+//line kernels_tandem.go:1467
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
-	{
-		/*line kernels.go:325*/ i_ := int64(0)
-		/*line kernels.go:325*/ for ; i_ < int64(4); i_ = i_ + int64(1) {
-			x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
-		}
+	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
+		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:1474
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -2234,7 +1478,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2238
+//line kernels_tandem.go:1482
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -2242,5 +1486,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:2246
+//line kernels_tandem.go:1490
 }

@@ -136,14 +136,8 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return PlaceUint32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -160,49 +154,34 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line moves.go:16*/ i_ := i1
-							{
-								{
-									/*line moves.go:17*/ begin_ := g0 * int64(1024)
-//line moves.go:17
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), c_.Cols_)
-										{
-											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
-											/*line moves.go:19*/ h1 := a_.Rows_
-											h2 := a_.Cols_
-											h3 := a_.Data_
-											h4 := a_.Stride_
-											h5 := c_.Data_
-											h6 := c_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:20
-												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-//line moves.go:20
-												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-												/*line moves.go:20*/ x_ := v_
-												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-													x_ = h3[(row_*h4)+col_]
-												}
-												h5[(i_*h6)+j_] = x_
-											}
-										}
-									}
+						/*line moves.go:16*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := a_.Rows_
+							h2 := a_.Cols_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+								/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+								/*line moves.go:20*/ x_ := v_
+								if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
+									x_ = h3[(row_*h4)+col_]
 								}
+								h5[(i_*h6)+j_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:206
+//line kernels_tandem.go:185
 	}
 	return nil
 }
@@ -224,14 +203,8 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return PlaceUint64Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -248,49 +221,34 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line moves.go:16*/ i_ := i1
-							{
-								{
-									/*line moves.go:17*/ begin_ := g0 * int64(1024)
-//line moves.go:17
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), c_.Cols_)
-										{
-											/*line moves.go:19*/ j_ := begin_ + (i0 - b0)
-											/*line moves.go:19*/ h1 := a_.Rows_
-											h2 := a_.Cols_
-											h3 := a_.Data_
-											h4 := a_.Stride_
-											h5 := c_.Data_
-											h6 := c_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line moves.go:20
-												row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-//line moves.go:20
-												col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-												/*line moves.go:20*/ x_ := v_
-												if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-													x_ = h3[(row_*h4)+col_]
-												}
-												h5[(i_*h6)+j_] = x_
-											}
-										}
-									}
+						/*line moves.go:16*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := a_.Rows_
+							h2 := a_.Cols_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+								/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+								/*line moves.go:20*/ x_ := v_
+								if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
+									x_ = h3[(row_*h4)+col_]
 								}
+								h5[(i_*h6)+j_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:294
+//line kernels_tandem.go:252
 	}
 	return nil
 }
@@ -307,10 +265,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	}
 	bad_ := support.Slice[int32](args[0:])
 	owners_ := support.Slice[int32](args[3:])
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:])}
-	index_.Rows_ = args[8].Int64()
-	index_.Cols_ = args[9].Int64()
-	index_.Stride_ = args[10].Int64()
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
 	rows_ := args[11].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
@@ -322,34 +277,24 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < index_.Rows_*index_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, index_.Rows_*index_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, index_.Rows_*index_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line moves.go:36*/ n_ := index_.Rows_ * index_.Cols_
-						{
-							/*line moves.go:37*/ k_ := i0
-							{
-								{
-									/*line moves.go:38*/ t_ := gpu_at(index_, k_)
-									/*line moves.go:38*/ r_ := t_
-									if (r_ < int64(0)) || (r_ >= rows_) {
-										t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
-										_ = t2_
-									} else {
-										/*line moves.go:41*/ if int64(len(owners_)) > int64(0) {
-											{
-												t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
-												/*line moves.go:43*/ other_ := t3_
-												/*line moves.go:43*/ if other_ > int32(0) {
-													t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
-													_ = t4_
-												}
-											}
-										}
-									}
+						k_ := i0
+						t_ := gpu_at(index_, k_)
+						/*line moves.go:38*/ r_ := t_
+						if (r_ < int64(0)) || (r_ >= rows_) {
+							t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
+							_ = t2_
+						} else {
+							/*line moves.go:41*/ if int64(len(owners_)) > int64(0) {
+								/*line moves.go:43*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
+								/*line moves.go:43*/ other_ := t3_
+								/*line moves.go:43*/ if other_ > int32(0) {
+									t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
+									_ = t4_
 								}
 							}
 						}
@@ -357,7 +302,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:361
+//line kernels_tandem.go:306
 	}
 	return nil
 }
@@ -372,18 +317,9 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return RowsUint32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	index_.Rows_ = args[12].Int64()
-	index_.Cols_ = args[13].Int64()
-	index_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -393,9 +329,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -404,41 +338,31 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
-					{
-						/*line moves.go:67*/ i_ := i1
-						/*line moves.go:67*/ for ; i_ < n_; i_ = i_ + s1 {
-							t_ := gpu_at(index_, i_)
-							/*line moves.go:68*/ from_ := t_
-							/*line moves.go:68*/ to_ := i_
-							if put_ {
-								t2_ := to_
-								/*line moves.go:70*/ t3_ := from_
-								/*line moves.go:70*/ from_ = t2_
-								/*line moves.go:70*/ to_ = t3_
-							}
-							{
-								/*line moves.go:72*/ begin_ := g0 * int64(1024)
-//line moves.go:72
-								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-									end_ := min(begin_+int64(1024), c_.Cols_)
-									{
-										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
-										/*line moves.go:74*/ h1 := c_.Data_
-										h2 := c_.Stride_
-										h3 := a_.Data_
-										h4 := a_.Stride_
-										for ; j_ < end_; j_ = j_ + n0 {
-											/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
-										}
-									}
-								}
+					for i_ := i1; i_ < n_; i_ = i_ + s1 {
+						t_ := gpu_at(index_, i_)
+						/*line moves.go:68*/ from_ := t_
+						/*line moves.go:68*/ to_ := i_
+						if put_ {
+							t2_ := to_
+							/*line moves.go:70*/ t3_ := from_
+							/*line moves.go:70*/ from_ = t2_
+							/*line moves.go:70*/ to_ = t3_
+						}
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:442
+//line kernels_tandem.go:366
 	}
 	return nil
 }
@@ -453,18 +377,9 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return RowsUint64Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:])}
-	a_.Rows_ = args[7].Int64()
-	a_.Cols_ = args[8].Int64()
-	a_.Stride_ = args[9].Int64()
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:])}
-	index_.Rows_ = args[12].Int64()
-	index_.Cols_ = args[13].Int64()
-	index_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -474,9 +389,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -485,41 +398,31 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
-					{
-						/*line moves.go:67*/ i_ := i1
-						/*line moves.go:67*/ for ; i_ < n_; i_ = i_ + s1 {
-							t_ := gpu_at(index_, i_)
-							/*line moves.go:68*/ from_ := t_
-							/*line moves.go:68*/ to_ := i_
-							if put_ {
-								t2_ := to_
-								/*line moves.go:70*/ t3_ := from_
-								/*line moves.go:70*/ from_ = t2_
-								/*line moves.go:70*/ to_ = t3_
-							}
-							{
-								/*line moves.go:72*/ begin_ := g0 * int64(1024)
-//line moves.go:72
-								for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-									end_ := min(begin_+int64(1024), c_.Cols_)
-									{
-										/*line moves.go:74*/ j_ := begin_ + (i0 - b0)
-										/*line moves.go:74*/ h1 := c_.Data_
-										h2 := c_.Stride_
-										h3 := a_.Data_
-										h4 := a_.Stride_
-										for ; j_ < end_; j_ = j_ + n0 {
-											/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
-										}
-									}
-								}
+					for i_ := i1; i_ < n_; i_ = i_ + s1 {
+						t_ := gpu_at(index_, i_)
+						/*line moves.go:68*/ from_ := t_
+						/*line moves.go:68*/ to_ := i_
+						if put_ {
+							t2_ := to_
+							/*line moves.go:70*/ t3_ := from_
+							/*line moves.go:70*/ from_ = t2_
+							/*line moves.go:70*/ to_ = t3_
+						}
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:523
+//line kernels_tandem.go:426
 	}
 	return nil
 }
@@ -529,5 +432,5 @@ func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:533
+//line kernels_tandem.go:436
 }

@@ -155,10 +155,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return FillFloat32Uniform32Plain(grid, lo, hi, args)
 	}
 	var m_ gpu_Uniform32
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
 	s_.Key_ = args[5].Uint64()
 	s_.Stream_ = args[6].Uint64()
@@ -177,66 +174,57 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + int64(1+more)*n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line random.go:48*/ i_ := i1
-							{
-								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per(m_))
-								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per(m_))
-								t_ := i_ * c_.Stride_
-								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
-								{
-									/*line random.go:52*/ b_ := first_ + i0
-									/*line random.go:52*/ h1 := c_.Cols_
-								b2:
-									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
-										var t2_ float32
-										/*line random.go:53*/ var t3_ float32
-										/*line random.go:53*/ var t4_ float32
-										/*line random.go:53*/ var t5_ float32
-										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers(m_, s_, b_, r_)
-										/*line random.go:53*/ x0_ := t2_
-										/*line random.go:53*/ x1_ := t3_
-										/*line random.go:53*/ x2_ := t4_
-										/*line random.go:53*/ x3_ := t5_
-										j_ := (b_ * gpu_per(m_)) - (i_ * h1)
-										if (j_ >= int64(0)) && ((j_ + gpu_per(m_)) <= h1) {
-											t6_ := j_
-											/*line random.go:56*/ t7_ := j_ + int64(1)
-											/*line random.go:56*/ t8_ := x0_
-											/*line random.go:56*/ t9_ := x1_
-											/*line random.go:56*/ row_[t6_] = t8_
-											/*line random.go:56*/ row_[t7_] = t9_
-											if gpu_per(m_) == int64(4) {
-												t10_ := j_ + int64(2)
-												/*line random.go:58*/ t11_ := j_ + int64(3)
-												/*line random.go:58*/ t12_ := x2_
-												/*line random.go:58*/ t13_ := x3_
-												/*line random.go:58*/ row_[t10_] = t12_
-												/*line random.go:58*/ row_[t11_] = t13_
-											}
-											continue b2
-										}
-										gpu_put(row_, j_, x0_)
-										gpu_put(row_, j_+int64(1), x1_)
-										if gpu_per(m_) == int64(4) {
-											gpu_put(row_, j_+int64(2), x2_)
-											gpu_put(row_, j_+int64(3), x3_)
-										}
-									}
+						/*line random.go:48*/ i_ := i1
+						first_ := support.Div(i_*c_.Cols_, gpu_per(m_))
+						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per(m_))
+						t_ := i_ * c_.Stride_
+						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+						h1 := c_.Cols_
+					b2:
+						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
+							var t2_ float32
+							/*line random.go:53*/ var t3_ float32
+							/*line random.go:53*/ var t4_ float32
+							/*line random.go:53*/ var t5_ float32
+							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers(m_, s_, b_, r_)
+							/*line random.go:53*/ x0_ := t2_
+							/*line random.go:53*/ x1_ := t3_
+							/*line random.go:53*/ x2_ := t4_
+							/*line random.go:53*/ x3_ := t5_
+							j_ := (b_ * gpu_per(m_)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + gpu_per(m_)) <= h1) {
+								t6_ := j_
+								/*line random.go:56*/ t7_ := j_ + int64(1)
+								/*line random.go:56*/ t8_ := x0_
+								/*line random.go:56*/ t9_ := x1_
+								/*line random.go:56*/ row_[t6_] = t8_
+								/*line random.go:56*/ row_[t7_] = t9_
+								if gpu_per(m_) == int64(4) {
+									t10_ := j_ + int64(2)
+									/*line random.go:58*/ t11_ := j_ + int64(3)
+									/*line random.go:58*/ t12_ := x2_
+									/*line random.go:58*/ t13_ := x3_
+									/*line random.go:58*/ row_[t10_] = t12_
+									/*line random.go:58*/ row_[t11_] = t13_
 								}
+								continue b2
+							}
+							gpu_put(row_, j_, x0_)
+							gpu_put(row_, j_+int64(1), x1_)
+							if gpu_per(m_) == int64(4) {
+								gpu_put(row_, j_+int64(2), x2_)
+								gpu_put(row_, j_+int64(3), x3_)
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:240
+//line kernels_tandem.go:228
 	}
 	return nil
 }
@@ -260,10 +248,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return FillFloat64Uniform64Plain(grid, lo, hi, args)
 	}
 	var m_ gpu_Uniform64
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
 	s_.Key_ = args[5].Uint64()
 	s_.Stream_ = args[6].Uint64()
@@ -282,66 +267,57 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + int64(1+more)*n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line random.go:48*/ i_ := i1
-							{
-								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per_(m_))
-								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per_(m_))
-								t_ := i_ * c_.Stride_
-								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
-								{
-									/*line random.go:52*/ b_ := first_ + i0
-									/*line random.go:52*/ h1 := c_.Cols_
-								b2:
-									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
-										var t2_ float64
-										/*line random.go:53*/ var t3_ float64
-										/*line random.go:53*/ var t4_ float64
-										/*line random.go:53*/ var t5_ float64
-										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers_(m_, s_, b_, r_)
-										/*line random.go:53*/ x0_ := t2_
-										/*line random.go:53*/ x1_ := t3_
-										/*line random.go:53*/ x2_ := t4_
-										/*line random.go:53*/ x3_ := t5_
-										j_ := (b_ * gpu_per_(m_)) - (i_ * h1)
-										if (j_ >= int64(0)) && ((j_ + gpu_per_(m_)) <= h1) {
-											t6_ := j_
-											/*line random.go:56*/ t7_ := j_ + int64(1)
-											/*line random.go:56*/ t8_ := x0_
-											/*line random.go:56*/ t9_ := x1_
-											/*line random.go:56*/ row_[t6_] = t8_
-											/*line random.go:56*/ row_[t7_] = t9_
-											if gpu_per_(m_) == int64(4) {
-												t10_ := j_ + int64(2)
-												/*line random.go:58*/ t11_ := j_ + int64(3)
-												/*line random.go:58*/ t12_ := x2_
-												/*line random.go:58*/ t13_ := x3_
-												/*line random.go:58*/ row_[t10_] = t12_
-												/*line random.go:58*/ row_[t11_] = t13_
-											}
-											continue b2
-										}
-										gpu_put_(row_, j_, x0_)
-										gpu_put_(row_, j_+int64(1), x1_)
-										if gpu_per_(m_) == int64(4) {
-											gpu_put_(row_, j_+int64(2), x2_)
-											gpu_put_(row_, j_+int64(3), x3_)
-										}
-									}
+						/*line random.go:48*/ i_ := i1
+						first_ := support.Div(i_*c_.Cols_, gpu_per_(m_))
+						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per_(m_))
+						t_ := i_ * c_.Stride_
+						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+						h1 := c_.Cols_
+					b2:
+						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
+							var t2_ float64
+							/*line random.go:53*/ var t3_ float64
+							/*line random.go:53*/ var t4_ float64
+							/*line random.go:53*/ var t5_ float64
+							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers_(m_, s_, b_, r_)
+							/*line random.go:53*/ x0_ := t2_
+							/*line random.go:53*/ x1_ := t3_
+							/*line random.go:53*/ x2_ := t4_
+							/*line random.go:53*/ x3_ := t5_
+							j_ := (b_ * gpu_per_(m_)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + gpu_per_(m_)) <= h1) {
+								t6_ := j_
+								/*line random.go:56*/ t7_ := j_ + int64(1)
+								/*line random.go:56*/ t8_ := x0_
+								/*line random.go:56*/ t9_ := x1_
+								/*line random.go:56*/ row_[t6_] = t8_
+								/*line random.go:56*/ row_[t7_] = t9_
+								if gpu_per_(m_) == int64(4) {
+									t10_ := j_ + int64(2)
+									/*line random.go:58*/ t11_ := j_ + int64(3)
+									/*line random.go:58*/ t12_ := x2_
+									/*line random.go:58*/ t13_ := x3_
+									/*line random.go:58*/ row_[t10_] = t12_
+									/*line random.go:58*/ row_[t11_] = t13_
 								}
+								continue b2
+							}
+							gpu_put_(row_, j_, x0_)
+							gpu_put_(row_, j_+int64(1), x1_)
+							if gpu_per_(m_) == int64(4) {
+								gpu_put_(row_, j_+int64(2), x2_)
+								gpu_put_(row_, j_+int64(3), x3_)
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:345
+//line kernels_tandem.go:321
 	}
 	return nil
 }
@@ -365,10 +341,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return FillFloat32Normal32Plain(grid, lo, hi, args)
 	}
 	var m_ gpu_Normal32
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
 	s_.Key_ = args[5].Uint64()
 	s_.Stream_ = args[6].Uint64()
@@ -387,66 +360,57 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + int64(1+more)*n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line random.go:48*/ i_ := i1
-							{
-								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per__(m_))
-								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per__(m_))
-								t_ := i_ * c_.Stride_
-								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
-								{
-									/*line random.go:52*/ b_ := first_ + i0
-									/*line random.go:52*/ h1 := c_.Cols_
-								b2:
-									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
-										var t2_ float32
-										/*line random.go:53*/ var t3_ float32
-										/*line random.go:53*/ var t4_ float32
-										/*line random.go:53*/ var t5_ float32
-										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers__(m_, s_, b_, r_)
-										/*line random.go:53*/ x0_ := t2_
-										/*line random.go:53*/ x1_ := t3_
-										/*line random.go:53*/ x2_ := t4_
-										/*line random.go:53*/ x3_ := t5_
-										j_ := (b_ * gpu_per__(m_)) - (i_ * h1)
-										if (j_ >= int64(0)) && ((j_ + gpu_per__(m_)) <= h1) {
-											t6_ := j_
-											/*line random.go:56*/ t7_ := j_ + int64(1)
-											/*line random.go:56*/ t8_ := x0_
-											/*line random.go:56*/ t9_ := x1_
-											/*line random.go:56*/ row_[t6_] = t8_
-											/*line random.go:56*/ row_[t7_] = t9_
-											if gpu_per__(m_) == int64(4) {
-												t10_ := j_ + int64(2)
-												/*line random.go:58*/ t11_ := j_ + int64(3)
-												/*line random.go:58*/ t12_ := x2_
-												/*line random.go:58*/ t13_ := x3_
-												/*line random.go:58*/ row_[t10_] = t12_
-												/*line random.go:58*/ row_[t11_] = t13_
-											}
-											continue b2
-										}
-										gpu_put(row_, j_, x0_)
-										gpu_put(row_, j_+int64(1), x1_)
-										if gpu_per__(m_) == int64(4) {
-											gpu_put(row_, j_+int64(2), x2_)
-											gpu_put(row_, j_+int64(3), x3_)
-										}
-									}
+						/*line random.go:48*/ i_ := i1
+						first_ := support.Div(i_*c_.Cols_, gpu_per__(m_))
+						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per__(m_))
+						t_ := i_ * c_.Stride_
+						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+						h1 := c_.Cols_
+					b2:
+						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
+							var t2_ float32
+							/*line random.go:53*/ var t3_ float32
+							/*line random.go:53*/ var t4_ float32
+							/*line random.go:53*/ var t5_ float32
+							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers__(m_, s_, b_, r_)
+							/*line random.go:53*/ x0_ := t2_
+							/*line random.go:53*/ x1_ := t3_
+							/*line random.go:53*/ x2_ := t4_
+							/*line random.go:53*/ x3_ := t5_
+							j_ := (b_ * gpu_per__(m_)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + gpu_per__(m_)) <= h1) {
+								t6_ := j_
+								/*line random.go:56*/ t7_ := j_ + int64(1)
+								/*line random.go:56*/ t8_ := x0_
+								/*line random.go:56*/ t9_ := x1_
+								/*line random.go:56*/ row_[t6_] = t8_
+								/*line random.go:56*/ row_[t7_] = t9_
+								if gpu_per__(m_) == int64(4) {
+									t10_ := j_ + int64(2)
+									/*line random.go:58*/ t11_ := j_ + int64(3)
+									/*line random.go:58*/ t12_ := x2_
+									/*line random.go:58*/ t13_ := x3_
+									/*line random.go:58*/ row_[t10_] = t12_
+									/*line random.go:58*/ row_[t11_] = t13_
 								}
+								continue b2
+							}
+							gpu_put(row_, j_, x0_)
+							gpu_put(row_, j_+int64(1), x1_)
+							if gpu_per__(m_) == int64(4) {
+								gpu_put(row_, j_+int64(2), x2_)
+								gpu_put(row_, j_+int64(3), x3_)
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:450
+//line kernels_tandem.go:414
 	}
 	return nil
 }
@@ -470,10 +434,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return FillFloat64Normal64Plain(grid, lo, hi, args)
 	}
 	var m_ gpu_Normal64
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
 	s_.Key_ = args[5].Uint64()
 	s_.Stream_ = args[6].Uint64()
@@ -492,66 +453,57 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + int64(1+more)*n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line random.go:48*/ i_ := i1
-							{
-								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per___(m_))
-								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per___(m_))
-								t_ := i_ * c_.Stride_
-								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
-								{
-									/*line random.go:52*/ b_ := first_ + i0
-									/*line random.go:52*/ h1 := c_.Cols_
-								b2:
-									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
-										var t2_ float64
-										/*line random.go:53*/ var t3_ float64
-										/*line random.go:53*/ var t4_ float64
-										/*line random.go:53*/ var t5_ float64
-										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers___(m_, s_, b_, r_)
-										/*line random.go:53*/ x0_ := t2_
-										/*line random.go:53*/ x1_ := t3_
-										/*line random.go:53*/ x2_ := t4_
-										/*line random.go:53*/ x3_ := t5_
-										j_ := (b_ * gpu_per___(m_)) - (i_ * h1)
-										if (j_ >= int64(0)) && ((j_ + gpu_per___(m_)) <= h1) {
-											t6_ := j_
-											/*line random.go:56*/ t7_ := j_ + int64(1)
-											/*line random.go:56*/ t8_ := x0_
-											/*line random.go:56*/ t9_ := x1_
-											/*line random.go:56*/ row_[t6_] = t8_
-											/*line random.go:56*/ row_[t7_] = t9_
-											if gpu_per___(m_) == int64(4) {
-												t10_ := j_ + int64(2)
-												/*line random.go:58*/ t11_ := j_ + int64(3)
-												/*line random.go:58*/ t12_ := x2_
-												/*line random.go:58*/ t13_ := x3_
-												/*line random.go:58*/ row_[t10_] = t12_
-												/*line random.go:58*/ row_[t11_] = t13_
-											}
-											continue b2
-										}
-										gpu_put_(row_, j_, x0_)
-										gpu_put_(row_, j_+int64(1), x1_)
-										if gpu_per___(m_) == int64(4) {
-											gpu_put_(row_, j_+int64(2), x2_)
-											gpu_put_(row_, j_+int64(3), x3_)
-										}
-									}
+						/*line random.go:48*/ i_ := i1
+						first_ := support.Div(i_*c_.Cols_, gpu_per___(m_))
+						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per___(m_))
+						t_ := i_ * c_.Stride_
+						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+						h1 := c_.Cols_
+					b2:
+						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
+							var t2_ float64
+							/*line random.go:53*/ var t3_ float64
+							/*line random.go:53*/ var t4_ float64
+							/*line random.go:53*/ var t5_ float64
+							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers___(m_, s_, b_, r_)
+							/*line random.go:53*/ x0_ := t2_
+							/*line random.go:53*/ x1_ := t3_
+							/*line random.go:53*/ x2_ := t4_
+							/*line random.go:53*/ x3_ := t5_
+							j_ := (b_ * gpu_per___(m_)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + gpu_per___(m_)) <= h1) {
+								t6_ := j_
+								/*line random.go:56*/ t7_ := j_ + int64(1)
+								/*line random.go:56*/ t8_ := x0_
+								/*line random.go:56*/ t9_ := x1_
+								/*line random.go:56*/ row_[t6_] = t8_
+								/*line random.go:56*/ row_[t7_] = t9_
+								if gpu_per___(m_) == int64(4) {
+									t10_ := j_ + int64(2)
+									/*line random.go:58*/ t11_ := j_ + int64(3)
+									/*line random.go:58*/ t12_ := x2_
+									/*line random.go:58*/ t13_ := x3_
+									/*line random.go:58*/ row_[t10_] = t12_
+									/*line random.go:58*/ row_[t11_] = t13_
 								}
+								continue b2
+							}
+							gpu_put_(row_, j_, x0_)
+							gpu_put_(row_, j_+int64(1), x1_)
+							if gpu_per___(m_) == int64(4) {
+								gpu_put_(row_, j_+int64(2), x2_)
+								gpu_put_(row_, j_+int64(3), x3_)
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:555
+//line kernels_tandem.go:507
 	}
 	return nil
 }
@@ -575,10 +527,7 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		return FillInt32IntegersPlain(grid, lo, hi, args)
 	}
 	var m_ gpu_Integers
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
 	s_.Key_ = args[5].Uint64()
 	s_.Stream_ = args[6].Uint64()
@@ -597,73 +546,64 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + int64(1+more)*n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line random.go:48*/ i_ := i1
-							{
-								/*line random.go:49*/ first_ := support.Div(i_*c_.Cols_, gpu_per____(m_))
-								last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per____(m_))
-								t_ := i_ * c_.Stride_
-								/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
-								{
-									/*line random.go:52*/ b_ := first_ + i0
-									/*line random.go:52*/ h1 := c_.Cols_
-								b2:
-									/*line random.go:52*/ for ; b_ <= last_; b_ = b_ + s0 {
-										var t2_ int32
-										/*line random.go:53*/ var t3_ int32
-										/*line random.go:53*/ var t4_ int32
-										/*line random.go:53*/ var t5_ int32
-										/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers____(m_, s_, b_, r_)
-										/*line random.go:53*/ x0_ := t2_
-										/*line random.go:53*/ x1_ := t3_
-										/*line random.go:53*/ x2_ := t4_
-										/*line random.go:53*/ x3_ := t5_
-										j_ := (b_ * gpu_per____(m_)) - (i_ * h1)
-										if (j_ >= int64(0)) && ((j_ + gpu_per____(m_)) <= h1) {
-											t6_ := j_
-											/*line random.go:56*/ t7_ := j_ + int64(1)
-											/*line random.go:56*/ t8_ := x0_
-											/*line random.go:56*/ t9_ := x1_
-											/*line random.go:56*/ row_[t6_] = t8_
-											/*line random.go:56*/ row_[t7_] = t9_
-											if gpu_per____(m_) == int64(4) {
-												t10_ := j_ + int64(2)
-												/*line random.go:58*/ t11_ := j_ + int64(3)
-												/*line random.go:58*/ t12_ := x2_
-												/*line random.go:58*/ t13_ := x3_
-												/*line random.go:58*/ row_[t10_] = t12_
-												/*line random.go:58*/ row_[t11_] = t13_
-											}
-											continue b2
-										}
-										gpu_put__(row_, j_, x0_)
-										gpu_put__(row_, j_+int64(1), x1_)
-										if gpu_per____(m_) == int64(4) {
-											gpu_put__(row_, j_+int64(2), x2_)
-											gpu_put__(row_, j_+int64(3), x3_)
-										}
-									}
+						/*line random.go:48*/ i_ := i1
+						first_ := support.Div(i_*c_.Cols_, gpu_per____(m_))
+						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per____(m_))
+						t_ := i_ * c_.Stride_
+						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
+						h1 := c_.Cols_
+					b2:
+						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
+							var t2_ int32
+							/*line random.go:53*/ var t3_ int32
+							/*line random.go:53*/ var t4_ int32
+							/*line random.go:53*/ var t5_ int32
+							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers____(m_, s_, b_, r_)
+							/*line random.go:53*/ x0_ := t2_
+							/*line random.go:53*/ x1_ := t3_
+							/*line random.go:53*/ x2_ := t4_
+							/*line random.go:53*/ x3_ := t5_
+							j_ := (b_ * gpu_per____(m_)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + gpu_per____(m_)) <= h1) {
+								t6_ := j_
+								/*line random.go:56*/ t7_ := j_ + int64(1)
+								/*line random.go:56*/ t8_ := x0_
+								/*line random.go:56*/ t9_ := x1_
+								/*line random.go:56*/ row_[t6_] = t8_
+								/*line random.go:56*/ row_[t7_] = t9_
+								if gpu_per____(m_) == int64(4) {
+									t10_ := j_ + int64(2)
+									/*line random.go:58*/ t11_ := j_ + int64(3)
+									/*line random.go:58*/ t12_ := x2_
+									/*line random.go:58*/ t13_ := x3_
+									/*line random.go:58*/ row_[t10_] = t12_
+									/*line random.go:58*/ row_[t11_] = t13_
 								}
+								continue b2
+							}
+							gpu_put__(row_, j_, x0_)
+							gpu_put__(row_, j_+int64(1), x1_)
+							if gpu_per____(m_) == int64(4) {
+								gpu_put__(row_, j_+int64(2), x2_)
+								gpu_put__(row_, j_+int64(3), x3_)
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:660
+//line kernels_tandem.go:600
 	}
 	return nil
 }
 
 func gpu_per(t_ gpu_Uniform32) int64 {
 	/*line random.go:81*/ return int64(4)
-//line kernels_tandem.go:667
+//line kernels_tandem.go:607
 }
 
 func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -685,19 +625,19 @@ func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (floa
 	/*line random.go:84*/ w2_ := t5_
 	/*line random.go:84*/ w3_ := t6_
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:689
+//line kernels_tandem.go:629
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:696
+//line kernels_tandem.go:636
 }
 
 func gpu_per_(t_ gpu_Uniform64) int64 {
 	/*line random.go:94*/ return int64(2)
-//line kernels_tandem.go:701
+//line kernels_tandem.go:641
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -719,19 +659,19 @@ func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:97*/ w2_ := t5_
 	/*line random.go:97*/ w3_ := t6_
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:723
+//line kernels_tandem.go:663
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:730
+//line kernels_tandem.go:670
 }
 
 func gpu_per__(t_ gpu_Normal32) int64 {
 	/*line random.go:108*/ return int64(4)
-//line kernels_tandem.go:735
+//line kernels_tandem.go:675
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -761,12 +701,12 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:765
+//line kernels_tandem.go:705
 }
 
 func gpu_per___(t_ gpu_Normal64) int64 {
 	/*line random.go:120*/ return int64(2)
-//line kernels_tandem.go:770
+//line kernels_tandem.go:710
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -792,12 +732,12 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:796
+//line kernels_tandem.go:736
 }
 
 func gpu_per____(t_ gpu_Integers) int64 {
 	/*line random.go:151*/ return int64(4)
-//line kernels_tandem.go:801
+//line kernels_tandem.go:741
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -818,38 +758,34 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 	/*line random.go:154*/ w1_ := t3_
 	/*line random.go:154*/ w2_ := t4_
 	/*line random.go:154*/ w3_ := t5_
-	{
-		/*line random.go:155*/ attempt_ := uint32(1)
-//line random.go:155
-		for ; ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
-			var t6_ uint32
-			/*line random.go:156*/ var t7_ uint32
-			/*line random.go:156*/ var t8_ uint32
-			/*line random.go:156*/ var t9_ uint32
-			/*line random.go:156*/ t6_, t7_, t8_, t9_ = gpu_block(s_, b_, attempt_)
-			/*line random.go:156*/ v0_ := t6_
-			/*line random.go:156*/ v1_ := t7_
-			/*line random.go:156*/ v2_ := t8_
-			/*line random.go:156*/ v3_ := t9_
-			t10_ := gpu_orNext(r_, w0_, v0_)
-			/*line random.go:157*/ t11_ := gpu_orNext(r_, w1_, v1_)
-			/*line random.go:157*/ t12_ := gpu_orNext(r_, w2_, v2_)
-			/*line random.go:157*/ t13_ := gpu_orNext(r_, w3_, v3_)
-			/*line random.go:157*/ w0_ = t10_
-			/*line random.go:157*/ w1_ = t11_
-			/*line random.go:157*/ w2_ = t12_
-			/*line random.go:157*/ w3_ = t13_
-		}
+	for attempt_ := uint32(1); ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
+		var t6_ uint32
+		/*line random.go:156*/ var t7_ uint32
+		/*line random.go:156*/ var t8_ uint32
+		/*line random.go:156*/ var t9_ uint32
+		/*line random.go:156*/ t6_, t7_, t8_, t9_ = gpu_block(s_, b_, attempt_)
+		/*line random.go:156*/ v0_ := t6_
+		/*line random.go:156*/ v1_ := t7_
+		/*line random.go:156*/ v2_ := t8_
+		/*line random.go:156*/ v3_ := t9_
+		t10_ := gpu_orNext(r_, w0_, v0_)
+		/*line random.go:157*/ t11_ := gpu_orNext(r_, w1_, v1_)
+		/*line random.go:157*/ t12_ := gpu_orNext(r_, w2_, v2_)
+		/*line random.go:157*/ t13_ := gpu_orNext(r_, w3_, v3_)
+		/*line random.go:157*/ w0_ = t10_
+		/*line random.go:157*/ w1_ = t11_
+		/*line random.go:157*/ w2_ = t12_
+		/*line random.go:157*/ w3_ = t13_
 	}
-	/*line random.go:159*/ return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:846
+	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
+//line kernels_tandem.go:782
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:853
+//line kernels_tandem.go:789
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -868,18 +804,18 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 //line random.go:28
 	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:872
+//line kernels_tandem.go:808
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:877
+//line kernels_tandem.go:813
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
 //line random.go:102
 	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:883
+//line kernels_tandem.go:819
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -889,7 +825,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:893
+//line kernels_tandem.go:829
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -899,12 +835,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:903
+//line kernels_tandem.go:839
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:908
+//line kernels_tandem.go:844
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -912,12 +848,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:916
+//line kernels_tandem.go:852
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:921
+//line kernels_tandem.go:857
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -929,23 +865,20 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 	_ = w2_
 	/*line random.go:15*/ var w3_ uint32
 	_ = w3_
-	{
-		/*line random.go:16*/ t_ := int64(0)
-		/*line random.go:16*/ for ; t_ < int64(10); t_ = t_ + int64(1) {
-			p0_ := uint64(c0_) * uint64(3528531795)
-			/*line random.go:17*/ p1_ := uint64(c2_) * uint64(3449720151)
-			t2_ := (uint32((p1_ >> (32))) ^ c1_) ^ k0_
-			/*line random.go:18*/ t3_ := uint32(p1_)
-			/*line random.go:18*/ t4_ := (uint32((p0_ >> (32))) ^ c3_) ^ k1_
-			/*line random.go:18*/ t5_ := uint32(p0_)
-			/*line random.go:18*/ c0_ = t2_
-			/*line random.go:18*/ c1_ = t3_
-			/*line random.go:18*/ c2_ = t4_
-			/*line random.go:18*/ c3_ = t5_
-			k0_ = k0_ + uint32(2654435769)
-			k1_ = k1_ + uint32(3144134277)
-		}
+	/*line random.go:16*/ for t_ := int64(0); t_ < int64(10); t_ = t_ + int64(1) {
+		p0_ := uint64(c0_) * uint64(3528531795)
+		/*line random.go:17*/ p1_ := uint64(c2_) * uint64(3449720151)
+		t2_ := (uint32((p1_ >> (32))) ^ c1_) ^ k0_
+		/*line random.go:18*/ t3_ := uint32(p1_)
+		/*line random.go:18*/ t4_ := (uint32((p0_ >> (32))) ^ c3_) ^ k1_
+		/*line random.go:18*/ t5_ := uint32(p0_)
+		/*line random.go:18*/ c0_ = t2_
+		/*line random.go:18*/ c1_ = t3_
+		/*line random.go:18*/ c2_ = t4_
+		/*line random.go:18*/ c3_ = t5_
+		k0_ = k0_ + uint32(2654435769)
+		k1_ = k1_ + uint32(3144134277)
 	}
-	/*line random.go:22*/ return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:951
+	return c0_, c1_, c2_, c3_
+//line kernels_tandem.go:884
 }

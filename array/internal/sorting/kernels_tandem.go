@@ -307,10 +307,7 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return PackUint8Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[3:])}
-	a_.Rows_ = args[5].Int64()
-	a_.Cols_ = args[6].Int64()
-	a_.Stride_ = args[7].Int64()
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
 	var o_ gpu_Order
 	o_.sign_ = args[9].Uint64()
@@ -327,39 +324,26 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, a_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:73*/ i_ := i1
-							{
-								{
-									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), a_.Cols_)
-										{
-											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:76*/ h1 := a_.Cols_
-											h2 := a_.Data_
-											h3 := a_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
+						/*line keys.go:73*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), a_.Cols_)
+							h1 := a_.Cols_
+							h2 := a_.Data_
+							h3 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
 //line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
-											}
-										}
-									}
-								}
+								pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:363
+//line kernels_tandem.go:347
 	}
 	return nil
 }
@@ -381,10 +365,7 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return PackUint32Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:])}
-	a_.Rows_ = args[5].Int64()
-	a_.Cols_ = args[6].Int64()
-	a_.Stride_ = args[7].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
 	var o_ gpu_Order
 	o_.sign_ = args[9].Uint64()
@@ -401,39 +382,26 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, a_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:73*/ i_ := i1
-							{
-								{
-									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), a_.Cols_)
-										{
-											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:76*/ h1 := a_.Cols_
-											h2 := a_.Data_
-											h3 := a_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
+						/*line keys.go:73*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), a_.Cols_)
+							h1 := a_.Cols_
+							h2 := a_.Data_
+							h3 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
 //line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
-											}
-										}
-									}
-								}
+								pairs_[(i_*h1)+j_] = (gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:437
+//line kernels_tandem.go:405
 	}
 	return nil
 }
@@ -455,10 +423,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return PackUint64Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:])}
-	a_.Rows_ = args[5].Int64()
-	a_.Cols_ = args[6].Int64()
-	a_.Stride_ = args[7].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
 	var o_ gpu_Order
 	o_.sign_ = args[9].Uint64()
@@ -475,39 +440,26 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, a_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:73*/ i_ := i1
-							{
-								{
-									/*line keys.go:74*/ begin_ := g0 * int64(1024)
-//line keys.go:74
-									for ; begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), a_.Cols_)
-										{
-											/*line keys.go:76*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:76*/ h1 := a_.Cols_
-											h2 := a_.Data_
-											h3 := a_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
+						/*line keys.go:73*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), a_.Cols_)
+							h1 := a_.Cols_
+							h2 := a_.Data_
+							h3 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
 //line keys.go:77
-												pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
-											}
-										}
-									}
-								}
+								pairs_[(i_*h1)+j_] = (gpu_key(o_, h2[(i_*h3)+j_]) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:511
+//line kernels_tandem.go:463
 	}
 	return nil
 }
@@ -529,10 +481,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return RepackUint32Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:])}
-	a_.Rows_ = args[5].Int64()
-	a_.Cols_ = args[6].Int64()
-	a_.Stride_ = args[7].Int64()
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n_ := args[8].Int64()
 	var o_ gpu_Order
 	o_.sign_ = args[9].Uint64()
@@ -549,39 +498,26 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, a_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:88*/ i_ := i1
-							{
-								{
-									/*line keys.go:89*/ begin_ := g0 * int64(1024)
-//line keys.go:89
-									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), n_)
-										{
-											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:91*/ h1 := a_.Data_
-											h2 := a_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
-												k_ := gpu_key(o_, uint64(h1[(i_*h2)+int64(number_)]))
-												pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
-											}
-										}
-									}
-								}
+						/*line keys.go:88*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), n_)
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								k_ := gpu_key(o_, uint64(h1[(i_*h2)+int64(number_)]))
+								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:585
+//line kernels_tandem.go:521
 	}
 	return nil
 }
@@ -603,10 +539,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return RepackUint64Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:])}
-	a_.Rows_ = args[5].Int64()
-	a_.Cols_ = args[6].Int64()
-	a_.Stride_ = args[7].Int64()
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n_ := args[8].Int64()
 	var o_ gpu_Order
 	o_.sign_ = args[9].Uint64()
@@ -623,39 +556,26 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, a_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:88*/ i_ := i1
-							{
-								{
-									/*line keys.go:89*/ begin_ := g0 * int64(1024)
-//line keys.go:89
-									for ; begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), n_)
-										{
-											/*line keys.go:91*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:91*/ h1 := a_.Data_
-											h2 := a_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
-												k_ := gpu_key(o_, h1[(i_*h2)+int64(number_)])
-												pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
-											}
-										}
-									}
-								}
+						/*line keys.go:88*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), n_)
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								k_ := gpu_key(o_, h1[(i_*h2)+int64(number_)])
+								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:659
+//line kernels_tandem.go:579
 	}
 	return nil
 }
@@ -676,10 +596,7 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return UnpackUint32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
 	n_ := args[8].Int64()
 	var o_ gpu_Order
@@ -696,38 +613,24 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:105*/ i_ := i1
-							{
-								{
-									/*line keys.go:106*/ begin_ := g0 * int64(1024)
-//line keys.go:106
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), c_.Cols_)
-										{
-											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:108*/ h1 := c_.Data_
-											h2 := c_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-//line keys.go:109
-												h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
-											}
-										}
-									}
-								}
+						/*line keys.go:105*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:731
+//line kernels_tandem.go:634
 	}
 	return nil
 }
@@ -748,10 +651,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return UnpackUint64Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
 	n_ := args[8].Int64()
 	var o_ gpu_Order
@@ -768,37 +668,24 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
-			e0 := b0 + n0
-			e1 := min(a1+n1, c_.Rows_)
-			e2 := b2 + n2
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						{
-							/*line keys.go:105*/ i_ := i1
-							{
-								{
-									/*line keys.go:106*/ begin_ := g0 * int64(1024)
-//line keys.go:106
-									for ; begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-										end_ := min(begin_+int64(1024), c_.Cols_)
-										{
-											/*line keys.go:108*/ j_ := begin_ + (i0 - b0)
-											/*line keys.go:108*/ h1 := c_.Data_
-											h2 := c_.Stride_
-											for ; j_ < end_; j_ = j_ + n0 {
-												/*line keys.go:109*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
-											}
-										}
-									}
-								}
+						/*line keys.go:105*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:109*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:802
+//line kernels_tandem.go:689
 	}
 	return nil
 }
@@ -825,26 +712,20 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(keys_)); a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, int64(len(keys_)))
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(keys_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line keys.go:119*/ k_ := i0
-							{
-								/*line keys.go:120*/ pairs_[k_] = uint64(k_)
-								if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
-									pairs_[k_] = pairs_[k_] | uint64(4294967296)
-								}
-							}
+						/*line keys.go:119*/ k_ := i0
+						pairs_[k_] = uint64(k_)
+						if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
+							pairs_[k_] = pairs_[k_] | uint64(4294967296)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:848
+//line kernels_tandem.go:729
 	}
 	return nil
 }
@@ -871,23 +752,17 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(pairs_)); a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, int64(len(pairs_)))
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(pairs_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line keys.go:131*/ k_ := i0
-							{
-								/*line keys.go:132*/ pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
-							}
-						}
+						/*line keys.go:131*/ k_ := i0
+						pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:891
+//line kernels_tandem.go:766
 	}
 	return nil
 }
@@ -913,9 +788,7 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -923,26 +796,21 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
 					/*line radix.go:23*/ part_ := support.Rem(g0, parts_)
-					{
-						/*line radix.go:24*/ t_ := (row_ * n_) + (part_ * per_)
-						/*line radix.go:24*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-						/*line radix.go:24*/ t3_ := int64(len(t2_))
-						/*line radix.go:24*/ t4_ := int64(0)
-						/*line radix.go:24*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-							/*line radix.go:24*/ v_ := t2_[t4_]
-							c_[(v_>>(shift_))&uint64(255)] = c_[(v_>>(shift_))&uint64(255)] + int32(1)
-						}
+					t_ := (row_ * n_) + (part_ * per_)
+					/*line radix.go:24*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:24*/ t3_ := int64(len(t2_))
+					/*line radix.go:24*/ t4_ := int64(0)
+					/*line radix.go:24*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+						/*line radix.go:24*/ v_ := t2_[t4_]
+						c_[(v_>>(shift_))&uint64(255)] = c_[(v_>>(shift_))&uint64(255)] + int32(1)
 					}
-					{
-						/*line radix.go:27*/ d_ := int64(0)
-						/*line radix.go:27*/ for ; d_ < int64(256); d_ = d_ + int64(1) {
-							counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
-						}
+					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:946
+//line kernels_tandem.go:814
 	}
 	return nil
 }
@@ -969,9 +837,7 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		e0 := b0 + n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -982,52 +848,43 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					t_ := (row_ * n_) + (part_ * per_)
 					/*line radix.go:40*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
 					if parts_ == int64(1) {
-						{
-							/*line radix.go:42*/ t2_ := chunk_
-							/*line radix.go:42*/ t3_ := int64(len(t2_))
-							/*line radix.go:42*/ t4_ := int64(0)
-							/*line radix.go:42*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-								/*line radix.go:42*/ v_ := t2_[t4_]
-								at_[(v_>>(shift_))&uint64(255)] = at_[(v_>>(shift_))&uint64(255)] + int32(1)
-							}
+						t2_ := chunk_
+						/*line radix.go:42*/ t3_ := int64(len(t2_))
+						/*line radix.go:42*/ t4_ := int64(0)
+						/*line radix.go:42*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line radix.go:42*/ v_ := t2_[t4_]
+							at_[(v_>>(shift_))&uint64(255)] = at_[(v_>>(shift_))&uint64(255)] + int32(1)
 						}
 					}
-					/*line radix.go:46*/ before_ := int32(0)
-					{
-						/*line radix.go:47*/ d_ := int64(0)
-						/*line radix.go:47*/ for ; d_ < int64(256); d_ = d_ + int64(1) {
-							{
-								/*line radix.go:48*/ i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-								/*line radix.go:48*/ if parts_ > int64(1) {
-									at_[d_] = counts_[i_]
-								} else {
-									t5_ := d_
-									/*line radix.go:51*/ t6_ := before_
-									/*line radix.go:51*/ t7_ := before_ + at_[d_]
-									/*line radix.go:51*/ at_[t5_] = t6_
-									/*line radix.go:51*/ before_ = t7_
-									counts_[i_] = at_[d_]
-								}
-							}
+					before_ := int32(0)
+					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
+						/*line radix.go:48*/ if parts_ > int64(1) {
+							at_[d_] = counts_[i_]
+						} else {
+							t5_ := d_
+							/*line radix.go:51*/ t6_ := before_
+							/*line radix.go:51*/ t7_ := before_ + at_[d_]
+							/*line radix.go:51*/ at_[t5_] = t6_
+							/*line radix.go:51*/ before_ = t7_
+							counts_[i_] = at_[d_]
 						}
 					}
-					/*line radix.go:55*/ t8_ := row_ * n_
+					t8_ := row_ * n_
 					/*line radix.go:55*/ to_ := y_[t8_ : (row_*n_)+n_]
-					{
-						/*line radix.go:56*/ t9_ := chunk_
-						/*line radix.go:56*/ t10_ := int64(len(t9_))
-						/*line radix.go:56*/ t11_ := int64(0)
-						/*line radix.go:56*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
-							/*line radix.go:56*/ v2_ := t9_[t11_]
-							d2_ := (v2_ >> (shift_)) & uint64(255)
-							to_[at_[d2_]] = v2_
-							at_[d2_] = at_[d2_] + int32(1)
-						}
+					t9_ := chunk_
+					/*line radix.go:56*/ t10_ := int64(len(t9_))
+					/*line radix.go:56*/ t11_ := int64(0)
+					/*line radix.go:56*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
+						/*line radix.go:56*/ v2_ := t9_[t11_]
+						d2_ := (v2_ >> (shift_)) & uint64(255)
+						to_[at_[d2_]] = v2_
+						at_[d2_] = at_[d2_] + int32(1)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1031
+//line kernels_tandem.go:888
 	}
 	return nil
 }
@@ -1046,113 +903,71 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n_ := args[3].Int64()
 	n0, n1, n2 := int64(256), int64(1), int64(1)
 	var t_ [256]int32
-	var before_all [256]int32
-	var v_all [256]int32
-	var b_all [256]int32
+	var before_all, v_all, b_all [256]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line radix.go:71
-				}
-			}
-		}
 		/*line radix.go:71*/ row_ := g0 * n_
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var before_ int32
-					/*line radix.go:72*/ before_ = int32(0)
-					before_all[w] = before_
-				}
-			}
+		for w := range n {
+			var before_ int32
+			/*line radix.go:72*/ before_ = int32(0)
+			before_all[w] = before_
 		}
-		{
-			/*line radix.go:73*/ i_ := int64(0)
-			/*line radix.go:73*/ for i_ < n_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							var v_ int32
-							l_ := l0
-							/*line radix.go:74*/ t_[l_] = int32(0)
-							if (i_ + l_) < n_ {
-								t_[l_] = counts_[(row_+i_)+l_]
-							}
-							v_ = t_[l_]
-							/*line radix.go:89*/ v_all[w] = v_
-						}
-					}
+		/*line radix.go:73*/ i_ := int64(0)
+		/*line radix.go:73*/ for i_ < n_ {
+			for w := range n {
+				l0 := w % n0
+				var v_ int32
+				l_ := l0
+				/*line radix.go:74*/ t_[l_] = int32(0)
+				if (i_ + l_) < n_ {
+					t_[l_] = counts_[(row_+i_)+l_]
 				}
-				/*line radix.go:89*/ n2_ := int64(256)
-				{
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-//line radix.go:90
-							}
-						}
-					}
-					{
-						/*line radix.go:91*/ d_ := int64(1)
-						/*line radix.go:91*/ for d_ < n2_ {
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										var b_ int32
-										t2_ := t_[:int64(256)]
-										l2_ := l0
-										/*line radix.go:93*/ b_ = int32(0)
-										if l2_ >= d_ {
-											b_ = t2_[l2_-d_]
-										}
-										b_all[w] = b_
-									}
-								}
-							}
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										b_ := b_all[w]
-										t2_ := t_[:int64(256)]
-										l2_ := l0
-										/*line radix.go:98*/ t2_[l2_] = t2_[l2_] + b_
-										b_all[w] = b_
-									}
-								}
-							}
-							/*line radix.go:91*/ d_ = d_ * int64(2)
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							before_ := before_all[w]
-							v_ := v_all[w]
-							l_ := l0
-							/*line radix.go:80*/ if (i_ + l_) < n_ {
-								counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
-							}
-							before_ = before_ + t_[255]
-							before_all[w] = before_
-							v_all[w] = v_
-						}
-					}
-				}
-				/*line radix.go:73*/ i_ = i_ + int64(256)
+				v_ = t_[l_]
+				/*line radix.go:89*/ v_all[w] = v_
 			}
+			/*line radix.go:89*/ n2_ := int64(256)
+			/*line radix.go:91*/ d_ := int64(1)
+			/*line radix.go:91*/ for d_ < n2_ {
+				for w := range n {
+					l0 := w % n0
+					var b_ int32
+					t2_ := t_[:int64(256)]
+					l2_ := l0
+					/*line radix.go:93*/ b_ = int32(0)
+					if l2_ >= d_ {
+						b_ = t2_[l2_-d_]
+					}
+					b_all[w] = b_
+				}
+				for w := range n {
+					l0 := w % n0
+					b_ := b_all[w]
+					t2_ := t_[:int64(256)]
+					l2_ := l0
+					/*line radix.go:98*/ t2_[l2_] = t2_[l2_] + b_
+					b_all[w] = b_
+				}
+				/*line radix.go:91*/ d_ = d_ * int64(2)
+			}
+			for w := range n {
+				l0 := w % n0
+				before_ := before_all[w]
+				v_ := v_all[w]
+				l_ := l0
+				/*line radix.go:80*/ if (i_ + l_) < n_ {
+					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
+				}
+				before_ = before_ + t_[255]
+				before_all[w] = before_
+				v_all[w] = v_
+			}
+			/*line radix.go:73*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1156
+//line kernels_tandem.go:971
 	}
 	return nil
 }
@@ -1173,57 +988,39 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	shift_ := args[7].Uint64()
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var c_ [16]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line radix.go:117*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line radix.go:118
-				}
-			}
-		}
-		/*line radix.go:118*/ row_ := support.Div(g0, parts_)
+		row_ := support.Div(g0, parts_)
 		/*line radix.go:118*/ part_ := support.Rem(g0, parts_)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line radix.go:119*/ if l_ < int64(16) {
-						c_[l_] = int32(0)
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:119*/ if l_ < int64(16) {
+				c_[l_] = int32(0)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					{
-						/*line radix.go:123*/ i_ := (part_ * int64(2048)) + l_
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
 //line radix.go:123
-						for ; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
-							t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
-							_ = t_
-						}
-					}
-				}
+			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
+				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
+				_ = t_
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line radix.go:127*/ if l_ < int64(16) {
-						counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:127*/ if l_ < int64(16) {
+				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1227
+//line kernels_tandem.go:1024
 	}
 	return nil
 }
@@ -1248,164 +1045,103 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var c_ [2048]int32
 	var sums_ [128]int32
 	var first_ [16]int32
-	var s_all [128]int32
-	var b_all [128]int32
+	var s_all, b_all [128]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line radix.go:141*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line radix.go:142
-				}
-			}
-		}
-		/*line radix.go:142*/ row_ := support.Div(g0, parts_)
+		row_ := support.Div(g0, parts_)
 		/*line radix.go:142*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					{
-						/*line radix.go:145*/ i_ := l_
-						/*line radix.go:145*/ for ; i_ < have_; i_ = i_ + int64(128) {
-							t_[i_] = x_[begin_+i_]
-						}
-					}
-					{
-						/*line radix.go:148*/ d_ := int64(0)
-						/*line radix.go:148*/ for ; d_ < int64(16); d_ = d_ + int64(1) {
-							c_[(d_*int64(128))+l_] = int32(0)
-						}
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:145*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+				t_[i_] = x_[begin_+i_]
+			}
+			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
+				c_[(d_*int64(128))+l_] = int32(0)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					{
-						/*line radix.go:152*/ i2_ := l_ * int64(16)
-						/*line radix.go:152*/ for ; i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
-							c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
-						}
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+//line radix.go:152
+			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
+				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var s_ int32
-					l_ := l0
-					/*line radix.go:156*/ s_ = int32(0)
-					{
-						/*line radix.go:157*/ i3_ := l_ * int64(16)
-						/*line radix.go:157*/ for ; i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
-							t2_ := i3_
-							/*line radix.go:158*/ t3_ := s_
-							/*line radix.go:158*/ t4_ := s_ + c_[i3_]
-							/*line radix.go:158*/ c_[t2_] = t3_
-							/*line radix.go:158*/ s_ = t4_
-						}
-					}
-					/*line radix.go:160*/ sums_[l_] = s_
-					/*line radix.go:89*/ s_all[w] = s_
-				}
+		for w := range n {
+			l0 := w % n0
+			var s_ int32
+			l_ := l0
+			/*line radix.go:156*/ s_ = int32(0)
+			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
+				t2_ := i3_
+				/*line radix.go:158*/ t3_ := s_
+				/*line radix.go:158*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:158*/ c_[t2_] = t3_
+				/*line radix.go:158*/ s_ = t4_
 			}
+			sums_[l_] = s_
+			/*line radix.go:89*/ s_all[w] = s_
 		}
 		/*line radix.go:89*/ n2_ := int64(128)
-		{
-			for l2 := int64(0); l2 < n2; l2++ {
-				for l1 := int64(0); l1 < n1; l1++ {
-					for l0 := int64(0); l0 < n0; l0++ {
-//line radix.go:90
-					}
+		/*line radix.go:91*/ d2_ := int64(1)
+		/*line radix.go:91*/ for d2_ < n2_ {
+			for w := range n {
+				l0 := w % n0
+				var b_ int32
+				t5_ := sums_[:int64(128)]
+				l2_ := l0
+				/*line radix.go:93*/ b_ = int32(0)
+				if l2_ >= d2_ {
+					b_ = t5_[l2_-d2_]
 				}
+				b_all[w] = b_
 			}
-			{
-				/*line radix.go:91*/ d2_ := int64(1)
-				/*line radix.go:91*/ for d2_ < n2_ {
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var b_ int32
-								t5_ := sums_[:int64(128)]
-								l2_ := l0
-								/*line radix.go:93*/ b_ = int32(0)
-								if l2_ >= d2_ {
-									b_ = t5_[l2_-d2_]
-								}
-								b_all[w] = b_
-							}
-						}
-					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								b_ := b_all[w]
-								t5_ := sums_[:int64(128)]
-								l2_ := l0
-								/*line radix.go:98*/ t5_[l2_] = t5_[l2_] + b_
-								b_all[w] = b_
-							}
-						}
-					}
-					/*line radix.go:91*/ d2_ = d2_ * int64(2)
-				}
+			for w := range n {
+				l0 := w % n0
+				b_ := b_all[w]
+				t5_ := sums_[:int64(128)]
+				l2_ := l0
+				/*line radix.go:98*/ t5_[l2_] = t5_[l2_] + b_
+				b_all[w] = b_
+			}
+			/*line radix.go:91*/ d2_ = d2_ * int64(2)
+		}
+		for w := range n {
+			l0 := w % n0
+			s_ := s_all[w]
+			l_ := l0
+//line radix.go:162
+			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
+				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
+			}
+			s_all[w] = s_
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:166*/ if l_ < int64(16) {
+				first_[l_] = c_[l_*int64(128)]
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					s_ := s_all[w]
-					l_ := l0
-					{
-						/*line radix.go:162*/ i4_ := l_ * int64(16)
-						/*line radix.go:162*/ for ; i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
-							c_[i4_] = c_[i4_] + (sums_[l_] - s_)
-						}
-					}
-					s_all[w] = s_
-				}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+//line radix.go:170
+			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
+				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
+				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
+				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					/*line radix.go:166*/ if l_ < int64(16) {
-						first_[l_] = c_[l_*int64(128)]
-					}
-				}
-			}
-		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					l_ := l0
-					{
-						/*line radix.go:170*/ i5_ := l_ * int64(16)
-						/*line radix.go:170*/ for ; i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
-							d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
-							y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
-							c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1409
+//line kernels_tandem.go:1145
 	}
 	return nil
 }
@@ -1434,42 +1170,32 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line radix.go:182*/ i_ := i1
-						/*line radix.go:182*/ for ; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
-							t_ := i_ * n_
-							/*line radix.go:183*/ row_ := x_[t_ : (i_*n_)+n_]
-							{
-								/*line radix.go:184*/ j_ := i0
-								/*line radix.go:184*/ for ; j_ < n_; j_ = j_ + s0 {
-									v_ := row_[j_] >> (shift_)
-									/*line radix.go:185*/ at_ := int64(0)
-									{
-										/*line radix.go:186*/ t2_ := row_
-										/*line radix.go:186*/ t3_ := int64(len(t2_))
-										/*line radix.go:186*/ k_ := int64(0)
-										/*line radix.go:186*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-											/*line radix.go:186*/ w_ := t2_[k_]
-											if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
-												at_ = at_ + int64(1)
-											}
-										}
-									}
-									/*line radix.go:191*/ y_[(i_*n_)+at_] = row_[j_]
+					/*line radix.go:182*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+						t_ := i_ * n_
+						/*line radix.go:183*/ row_ := x_[t_ : (i_*n_)+n_]
+						for j_ := i0; j_ < n_; j_ = j_ + s0 {
+							v_ := row_[j_] >> (shift_)
+							/*line radix.go:185*/ at_ := int64(0)
+							t2_ := row_
+							/*line radix.go:186*/ t3_ := int64(len(t2_))
+							/*line radix.go:186*/ k_ := int64(0)
+							/*line radix.go:186*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:186*/ w_ := t2_[k_]
+								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
+									at_ = at_ + int64(1)
 								}
 							}
+							y_[(i_*n_)+at_] = row_[j_]
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1473
+//line kernels_tandem.go:1199
 	}
 	return nil
 }
@@ -1490,18 +1216,9 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return SearchUint32Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	edges_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[5:])}
-	edges_.Rows_ = args[7].Int64()
-	edges_.Cols_ = args[8].Int64()
-	edges_.Stride_ = args[9].Int64()
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[10:])}
-	a_.Rows_ = args[12].Int64()
-	a_.Cols_ = args[13].Int64()
-	a_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	edges_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	var o_ gpu_Order
 	o_.sign_ = args[15].Uint64()
 	o_.flip_ = args[16].Uint64()
@@ -1513,83 +1230,63 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	var t_ [1024]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line search.go:17*/ i_ := l0
-						/*line search.go:17*/ for ; i_ < int64(1024); i_ = i_ + n0 {
-							t_[i_] = int32(0)
-						}
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			/*line search.go:17*/ for i_ := l0; i_ < int64(1024); i_ = i_ + n0 {
+				t_[i_] = int32(0)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line search.go:21*/ i2_ := b1 + l1
-						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
-							{
-								/*line search.go:22*/ j_ := b0 + l0
-							b3:
-								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
-									x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
-									if !count_ {
-										t2_ := gpu_below(edges_, n_, x_, o_)
-										/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
-										continue b3
-									}
-									at_ := n_
-									if x_ != gpu_largest(o_) {
-										t3_ := gpu_below(edges_, n_, x_+uint64(1), o_)
-										/*line search.go:30*/ at_ = t3_
-									}
-									{
-										if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, uint64(edges_.Data_[(n_-int64(1))*gpu_step(edges_)])))) {
-										} else {
-											/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
-												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
-												_ = t4_
-											} else {
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line search.go:21*/ for i2_ := b1 + l1; i2_ < a_.Rows_; i2_ = i2_ + s1 {
+			b3:
+				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
+					x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
+					if !count_ {
+						t2_ := gpu_below(edges_, n_, x_, o_)
+						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
+						continue b3
+					}
+					at_ := n_
+					if x_ != gpu_largest(o_) {
+						t3_ := gpu_below(edges_, n_, x_+uint64(1), o_)
+						/*line search.go:30*/ at_ = t3_
+					}
+//line search.go:33
+					if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, uint64(edges_.Data_[(n_-int64(1))*gpu_step(edges_)])))) {
+					} else {
+						/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
+							t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
+							_ = t4_
+						} else {
 //line search.go:37
-												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
-												_ = t5_
-											}
-										}
-									}
-								}
-							}
+							t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+							_ = t5_
 						}
 					}
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
-						{
-							/*line search.go:43*/ i3_ := l0
-							/*line search.go:43*/ for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
-								if t_[i3_] > int32(0) {
-									t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
-									_ = t6_
-								}
-							}
-						}
+		for w := range n {
+			l0 := w % n0
+			/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
+				for i3_ := l0; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
+					if t_[i3_] > int32(0) {
+						t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
+						_ = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1593
+//line kernels_tandem.go:1290
 	}
 	return nil
 }
@@ -1610,18 +1307,9 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return SearchUint64Plain(grid, lo, hi, args)
 	}
-	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	edges_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[5:])}
-	edges_.Rows_ = args[7].Int64()
-	edges_.Cols_ = args[8].Int64()
-	edges_.Stride_ = args[9].Int64()
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[10:])}
-	a_.Rows_ = args[12].Int64()
-	a_.Cols_ = args[13].Int64()
-	a_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	edges_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	var o_ gpu_Order
 	o_.sign_ = args[15].Uint64()
 	o_.flip_ = args[16].Uint64()
@@ -1633,83 +1321,63 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	var t_ [1024]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line search.go:17*/ i_ := l0
-						/*line search.go:17*/ for ; i_ < int64(1024); i_ = i_ + n0 {
-							t_[i_] = int32(0)
-						}
-					}
-				}
+		for w := range n {
+			l0 := w % n0
+			/*line search.go:17*/ for i_ := l0; i_ < int64(1024); i_ = i_ + n0 {
+				t_[i_] = int32(0)
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					{
-						/*line search.go:21*/ i2_ := b1 + l1
-						/*line search.go:21*/ for ; i2_ < a_.Rows_; i2_ = i2_ + s1 {
-							{
-								/*line search.go:22*/ j_ := b0 + l0
-							b3:
-								/*line search.go:22*/ for ; j_ < a_.Cols_; j_ = j_ + s0 {
-									x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
-									if !count_ {
-										t2_ := gpu_below_(edges_, n_, x_, o_)
-										/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
-										continue b3
-									}
-									at_ := n_
-									if x_ != gpu_largest(o_) {
-										t3_ := gpu_below_(edges_, n_, x_+uint64(1), o_)
-										/*line search.go:30*/ at_ = t3_
-									}
-									{
-										if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, edges_.Data_[(n_-int64(1))*gpu_step__(edges_)]))) {
-										} else {
-											/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
-												t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
-												_ = t4_
-											} else {
+		for w := range n {
+			l0 := w % n0
+			l1 := w / n0 % n1
+			/*line search.go:21*/ for i2_ := b1 + l1; i2_ < a_.Rows_; i2_ = i2_ + s1 {
+			b3:
+				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
+					x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
+					if !count_ {
+						t2_ := gpu_below_(edges_, n_, x_, o_)
+						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
+						continue b3
+					}
+					at_ := n_
+					if x_ != gpu_largest(o_) {
+						t3_ := gpu_below_(edges_, n_, x_+uint64(1), o_)
+						/*line search.go:30*/ at_ = t3_
+					}
+//line search.go:33
+					if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, edges_.Data_[(n_-int64(1))*gpu_step__(edges_)]))) {
+					} else {
+						/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
+							t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
+							_ = t4_
+						} else {
 //line search.go:37
-												t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
-												_ = t5_
-											}
-										}
-									}
-								}
-							}
+							t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+							_ = t5_
 						}
 					}
 				}
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
-						{
-							/*line search.go:43*/ i3_ := l0
-							/*line search.go:43*/ for ; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
-								if t_[i3_] > int32(0) {
-									t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
-									_ = t6_
-								}
-							}
-						}
+		for w := range n {
+			l0 := w % n0
+			/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
+				for i3_ := l0; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
+					if t_[i3_] > int32(0) {
+						t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
+						_ = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1713
+//line kernels_tandem.go:1381
 	}
 	return nil
 }
@@ -1726,7 +1394,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1730
+//line kernels_tandem.go:1398
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1738,29 +1406,27 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1742
+//line kernels_tandem.go:1410
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 	/*line search.go:53*/ lo_ := int64(0)
 	/*line search.go:53*/ hi_ := n_
 	for lo_ < hi_ {
-		{
-			/*line search.go:55*/ m_ := (lo_ + hi_) / int64(2)
-			/*line search.go:55*/ if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
-				lo_ = m_ + int64(1)
-			} else {
-				hi_ = m_
-			}
+		m_ := (lo_ + hi_) / int64(2)
+		/*line search.go:55*/ if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
+			lo_ = m_ + int64(1)
+		} else {
+			hi_ = m_
 		}
 	}
-	/*line search.go:61*/ return lo_
-//line kernels_tandem.go:1759
+	return lo_
+//line kernels_tandem.go:1425
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1430
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1768,7 +1434,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1772
+//line kernels_tandem.go:1438
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1776,24 +1442,22 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1780
+//line kernels_tandem.go:1446
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 	/*line search.go:53*/ lo_ := int64(0)
 	/*line search.go:53*/ hi_ := n_
 	for lo_ < hi_ {
-		{
-			/*line search.go:55*/ m_ := (lo_ + hi_) / int64(2)
-			/*line search.go:55*/ if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
-				lo_ = m_ + int64(1)
-			} else {
-				hi_ = m_
-			}
+		m_ := (lo_ + hi_) / int64(2)
+		/*line search.go:55*/ if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
+			lo_ = m_ + int64(1)
+		} else {
+			hi_ = m_
 		}
 	}
-	/*line search.go:61*/ return lo_
-//line kernels_tandem.go:1797
+	return lo_
+//line kernels_tandem.go:1461
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1801,5 +1465,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1805
+//line kernels_tandem.go:1469
 }

@@ -26,18 +26,48 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		special := int64(0)
+		special, top, sum := int64(0), firstTop(f), halves{}
 		for i := from; i < to; i += turns {
 			t := table[S, I]{x: x, y: x, first: i, height: min(turns, to-i), width: 1, down: true, mask: mask}
-			r := reachOf(f, p, t, o, less)
-			special |= r.special
-			for base := r.least; base < r.top; base += digitBits {
-				s := sumOfDigits(f, p, t, o, less, base, digitBits)
-				for k := range 3 {
-					superacc.AddPart(parts, words, base-f.bottom(), s, k)
-				}
+			w, d := addOf(f, p, t, o, less, scale(f, top))
+			if next := topOf(f, w); !fits(f, p, w, top) && fits(f, p, w, next) {
+				addHalves(f, p, parts, words, sum, top)
+				sum, top = halves{}, next
+				_, d = addOf(f, p, t, o, less, scale(f, top))
+			}
+			if fits(f, p, w, top) {
+				sum = sum.with(int64(d.a), int64(d.b), int64(d.c))
+			} else {
+				special |= addDigits(f, p, parts, words, t, o, less)
 			}
 		}
+		addHalves(f, p, parts, words, sum, top)
 		parts[words.At+(Words-1)*words.Step] = special
 	}
+}
+
+// addHalves adds a sum of terms to which the exponent top fits to the words.
+func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, s halves, top int,
+) {
+	at := unit(f, top) - f.bottom()
+	for k := range 2 * p.digits() {
+		for n := range 3 {
+			superacc.AddPart(parts, words, at+s.up(f.precision(), k), s.part(k), n)
+		}
+	}
+}
+
+// addDigits adds any terms of output o to the words, and returns the set of what is no number.
+func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, t table[S, I], o int, less S,
+) int64 {
+	r := reachOf(f, p, t, o, less)
+	for base := r.least; base < r.top; base += digitBits {
+		s := sumOfDigits(f, p, t, o, less, base, digitBits)
+		for k := range 3 {
+			superacc.AddPart(parts, words, base-f.bottom(), s, k)
+		}
+	}
+	return r.special
 }

@@ -53,7 +53,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				all[4*l+k] = t.sums.part(k)
 			}
 			it.Barrier()
-			z := gpu.Uniform(it, rounded(r, valueOf(f, all[:4*n], top), 0, over, root))
+			z := gpu.Uniform(it, rounded(r, valueOf(f, joined(all[:4*n]), top), 0, over, root))
 			if l == 0 {
 				c.Set(o, 0, z)
 			}
@@ -75,8 +75,8 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 // maxShort is how many terms a short has room for.
 const maxShort = 1 << 20
 
-// valueOf is the sum of the halves of all work-items, four integers each, as part has them.
-func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, all []int64, top int) superacc.Value {
+// joined is the halves of all work-items, four integers each, as part has them.
+func joined(all []int64) halves {
 	t := halves{}
 	for k := 0; k < len(all); k += 4 {
 		t.lower.a += all[k]
@@ -84,6 +84,11 @@ func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, all []in
 		t.lower.b += all[k+2]
 		t.upper.b += all[k+3]
 	}
+	return t
+}
+
+// valueOf is t, of terms to which the exponent top fits, as a number that waits to be rounded.
+func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int) superacc.Value {
 	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(f.precision()-1, 0)
 	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
 	return a.and(b).value(unit(f, top) + 1 - f.precision())

@@ -11,9 +11,6 @@ import (
 // Across and Round: of height rows of width elements of x and y, or, with down, of columns. Where
 // it is not down, height is 1, or there is one element. They are 2^14 at most.
 //
-// It adds up digits from the upper ones down, until it has 125 bits that no cancellation takes
-// away, and then finds what the digits below come to.
-//
 //tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
 //tandem:kernel float32,float64,int64,double,pair,single float64,float64,int64,double,two,double
 func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,
@@ -26,21 +23,18 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		all := reachOf(f, p, t, o, less)
-		s, base := short{}, all.top
-		for n := s.room(base - all.least); n > 0; n = s.room(base - all.least) {
-			base -= n
-			s = s.shifted(n, sumOfDigits(f, p, t, o, less, base, n))
+		w := nowhere[T, I](f)
+		if !p.product() {
+			w = windowOf(f, p, t, o, less)
 		}
-		carry, rest := int64(0), int64(0)
-		for at := all.least; at < base; {
-			n := min(digitBits, base-at)
-			carry += sumOfDigits(f, p, t, o, less, at, n)
-			rest |= carry & (1<<uint(n) - 1)
-			carry >>= uint(n)
-			at += n
+		var v superacc.Value
+		special := int64(0)
+		if top := topOf(f, w); !p.product() && fits(f, p, w, top) {
+			v = sumOf(f, p, t, o, less, top)
+		} else {
+			v, special = sumOfWide(f, p, t, o, less)
 		}
-		z := rounded(r, s.shifted(0, carry).valueAbove(base, rest != 0), all.special, over, root)
+		z := rounded(r, v, special, over, root)
 		if c.Cols == 1 {
 			c.Set(o, 0, z)
 		} else {
@@ -49,22 +43,86 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 	}
 }
 
+// windowOf is the window of the terms of output o, less what is subtracted of the factors.
+func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+) window[I] {
+	w, _ := addOf(f, p, t, o, less, 1)
+	return w
+}
+
+// addOf adds up the terms of output o, MaxTurns at most, scaled, and finds where they lie.
+func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+	scale T,
+) (w window[I], d digits[I]) {
+	w = nowhere[T, I](f)
+	for i := range t.height {
+		for j := range t.width {
+			u, v := factorsIn(f, p, t, o, less, i, j)
+			w = w.with(f.most(), magnitude(f, p, u, v))
+			d = plus(f, p, d, u, v, scale)
+		}
+	}
+	return w, d.without(I(t.height*t.width)*f.bits(f.magic()), p.product())
+}
+
+// sumOf is the sum of the terms of output o, to which the exponent top fits.
+func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+	top int,
+) superacc.Value {
+	wide := max(1, min(t.width, MaxTurns)) // of a block
+	high := MaxTurns / wide
+	s, b := halves{}, t
+	for i := 0; i < t.height; i += high {
+		for j := 0; j < t.width; j += wide {
+			b.first, b.left = t.first+i, t.left+j
+			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
+			_, d := addOf(f, p, b, o, less, scale(f, top))
+			s = s.with(int64(d.a), int64(d.b), 0)
+		}
+	}
+	return valueOf(f, s, top)
+}
+
+// sumOfWide is the sum of any terms of output o, and the set of what is no number among them. It
+// adds up digits from the upper ones down, until it has 125 bits that no cancellation takes away,
+// and then finds what the digits below come to.
+func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S,
+) (v superacc.Value, special int64) {
+	all := reachOf(f, p, t, o, less)
+	s, base := short{}, all.top
+	for n := s.room(base - all.least); n > 0; n = s.room(base - all.least) {
+		base -= n
+		s = s.shifted(n, sumOfDigits(f, p, t, o, less, base, n))
+	}
+	carry, rest := int64(0), int64(0)
+	for at := all.least; at < base; {
+		n := min(digitBits, base-at)
+		carry += sumOfDigits(f, p, t, o, less, at, n)
+		rest |= carry & (1<<uint(n) - 1)
+		carry >>= uint(n)
+		at += n
+	}
+	return s.shifted(0, carry).valueAbove(base, rest != 0), all.special
+}
+
 // A table is where the terms of outputs lie, a lane of a strip each. All lanes have the same: what
 // differs is apart, since lanes that differ in a part differ in all of it to the compiler.
 type table[S float32 | float64, I int32 | int64] struct {
-	x, y                 gpu.Matrix[S]
-	first, height, width int
-	down                 bool
-	mask                 I
+	x, y          gpu.Matrix[S]
+	first, left   int
+	height, width int
+	down          bool
+	mask          I
 }
 
 // factorsIn is the factors of output o in row i and column j.
 func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
 	less S, i, j int,
 ) (u, v T) {
-	x, y := element(t.x, t.first+i, j, o, t.down), S(0)
+	x, y := element(t.x, t.first+i, t.left+j, o, t.down), S(0)
 	if p.product() || p.exact() {
-		y = element(t.y, t.first+i, j, o, t.down)
+		y = element(t.y, t.first+i, t.left+j, o, t.down)
 	}
 	return factorsOf(f, p, x, y, less, t.mask)
 }
@@ -80,13 +138,7 @@ func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
 func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 ) reach {
 	if !p.product() { // the extremes of the bits tell, unless something is no number
-		w := nowhere[T, I](f)
-		for i := range t.height {
-			for j := range t.width {
-				u, v := factorsIn(f, p, t, o, less, i, j)
-				w = w.with(f.most(), magnitude(f, p, u, v))
-			}
-		}
+		w := windowOf(f, p, t, o, less)
 		if f.field(w.hi) <= 2*f.bias() {
 			return w.reach(f.field(w.hi), f.field(w.lo-f.most()), f.bias(), f.precision())
 		}

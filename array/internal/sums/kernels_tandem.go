@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "ad320f59469b0968afe7edfbafeb4019", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "086c88355c13980d876bd677729bc1ee", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "b97e7a6a79d7d5461e021c76de21d735", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "989f6e03d026ded3badc7972b6d83c89", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "88d26b65dec09a4a94242b85ae83f6b9", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "8053d747e6a67fa9f342879dc0e41e2b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "37d2f33eaf886b44d9674917d402607d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "b7312738757f77ee733b2456f666257b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -67,13 +67,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "3e70d087b54763c7bcfdd36d9903aa33", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "8e7f09e13651695460e4115d69bad2e6", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "061f92f17270887e397ec414b69fb435", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "16d7bca9ae464213afb25b598910cb38", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "efb09132dc452e42c7003115f85d0f6f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "8047948aca6d1c7ceb805ede7ec94304", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "985d4a2e0f03c463e73d8fe2359b0d83", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "3f98c7b3f943a559026f649dfba40114", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -99,13 +99,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "ba385fa69cc46308a59bda4339db657f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "c1fe08ff6cc31b2232d00d47f400c8fd", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "f036214bd0e2aa2e48dca49c7074c4c3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "610d27f233974702d89817b99b90728c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "a5a85ef442458e0f69771b4589ec4df9", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "e11b76b3146d99c2966b24384b55e2da", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "c0dca1d787117210c86b4e70851755f9", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "372268a035b36915799d8ff67bf111e5", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -417,14 +417,17 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "4e90ccc1d0d83a369863696a6f17d68a46b11213894df5c6cd6912399131a149"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "e3c1b8001159e24d1c2cae97f002cbdbe31a1e7b65d11831495fbf1928894309"},
+	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "b3023419d26eeb16a9f8fb435d012dc43743019336a843f68151a1d1af3ae9b8"},
+	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "96f13d1a4efaf209c96904dafb500c6725ed6e26862df62eabb8bc91bfd7bd30"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "49fdcad3186fd78f3655caa64e37dee866aa4decda76ac04ef99bcb87d225f7e"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0ec1f2bdf08a7b6daeba74aaa76a54868959c4abfb1554ec00d70f375019d7a2"},
 	{File: "along.go", Head: "const maxShort = 1 << 20", Hash: "a5f2efc4061b867fdd7a2a7369d3d5ff2251fa45d843607290df71b68f784e80"},
-	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, all []int64, top int) superacc.Value {", Hash: "f95f0388f1344e2d7dff8ab3668606abc603c21d9e6a01aa144e31feb8a06687"},
+	{File: "along.go", Head: "func joined(all []int64) halves {", Hash: "37f484d03de7b7a19b3b1b203ab64c77510030d86c3b6bc58b1fbc9d62c0bb99"},
+	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int) superacc.Value {", Hash: "d793d26e6f54106b86db3295ed11f10a347f08f2039a34c4d96714768d07f936"},
 	{File: "along.go", Head: "func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "53d4c85e504c4d6fd14f8635046ebe0beecd9f578f3f933def4352ac6ca0cd7a"},
 	{File: "along.go", Head: "type tally struct {", Hash: "4a9dd98501a307264cab8410bf9c2fb655bc26a19b7e146f7bc31a17d55d04df"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
@@ -437,11 +440,15 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "4e6a7df5dc25bf6218671cb9af84015bfad92dee0741986b295fba11aa3c4782"},
-	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "02122f49cea692308915b155c5c39cdc720bb1ce4ce68053ece48b21c4643b20"},
-	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "ef008ec0c72815226b558e1e7013f7cab0e272b797b1c54f4996e1a4bac33b98"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "fb314b7ebbaeeb93b49c373135323e4c12dabf0b180a628556e706c5446f16b8"},
+	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "f81d17885cd4e130622e952bd95ecac86f8566b49479930aa406a888aece6c73"},
+	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "41078fe549e20670c613da84a0a4f1a4c4b7eac93fe794af98d08473a4a1c507"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "19cc4bce0134ae974770b56a496ee9fe25b48543962b4d87b586a95e0dc5c9bf"},
+	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "742f339a8900de295f8db635e458d35c1caba48c314536933ce4d8a5e631d7af"},
+	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
+	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
 	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "273b1e22152a28637eeda45163ab2fa89e79cd24307df0b0c88042367128fe44"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "49a4fa2a35ad5427c2d9f5c7a47cdd17be4df7dfbe09c70ec2459fba5f14357b"},
 	{File: "few.go", Head: "func (w window[I]) reach(hi, lo, bias, precision int) reach {", Hash: "6099ab27fdd02ec603d4a56f60d7b691b3afbb26d3a5c296a9edd54cc9734a51"},
 	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
 	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
@@ -610,14 +617,37 @@ type gpu_Place struct {
 	N_    int64
 }
 
+type gpu_digits struct {
+	a_ int64
+	b_ int64
+	c_ int64
+}
+
+type gpu_halves struct {
+	lower_ gpu_digits
+	upper_ gpu_digits
+}
+
 type gpu_table struct {
 	x_      gpu_Matrix
 	y_      gpu_Matrix
 	first_  int64
+	left_   int64
 	height_ int64
 	width_  int64
 	down_   bool
 	mask_   int32
+}
+
+type gpu_window struct {
+	hi_ int32
+	lo_ int32
+}
+
+type gpu_digits_ struct {
+	a_ int32
+	b_ int32
+	c_ int32
 }
 
 type gpu_double struct {
@@ -634,10 +664,16 @@ type gpu_table_ struct {
 	x_      gpu_Matrix_
 	y_      gpu_Matrix_
 	first_  int64
+	left_   int64
 	height_ int64
 	width_  int64
 	down_   bool
 	mask_   int64
+}
+
+type gpu_window_ struct {
+	hi_ int64
+	lo_ int64
 }
 
 type gpu_pair struct {
@@ -647,6 +683,7 @@ type gpu_table__ struct {
 	x_      gpu_Matrix
 	y_      gpu_Matrix
 	first_  int64
+	left_   int64
 	height_ int64
 	width_  int64
 	down_   bool
@@ -668,41 +705,11 @@ type gpu_block struct {
 	mask_  int32
 }
 
-type gpu_digits struct {
-	a_ int64
-	b_ int64
-	c_ int64
-}
-
-type gpu_halves struct {
-	lower_ gpu_digits
-	upper_ gpu_digits
-}
-
 type gpu_tally struct {
 	sums_   gpu_halves
 	blocks_ int64
 	top_    int64
 	dirty_  bool
-}
-
-type gpu_window struct {
-	hi_ int32
-	lo_ int32
-}
-
-type gpu_digits_ struct {
-	a_ int32
-	b_ int32
-	c_ int32
-}
-
-type gpu_Value struct {
-	Hi_   uint64
-	Lo_   uint64
-	Exp_  int64
-	Neg_  bool
-	Rest_ bool
 }
 
 type gpu_block_ struct {
@@ -717,11 +724,6 @@ type gpu_block_ struct {
 	mask_  int64
 }
 
-type gpu_window_ struct {
-	hi_ int64
-	lo_ int64
-}
-
 type gpu_block__ struct {
 	x_     gpu_Matrix
 	y_     gpu_Matrix
@@ -734,9 +736,12 @@ type gpu_block__ struct {
 	mask_  int64
 }
 
-type gpu_short struct {
-	hi_ uint64
-	lo_ uint64
+type gpu_Value struct {
+	Hi_   uint64
+	Lo_   uint64
+	Exp_  int64
+	Neg_  bool
+	Rest_ bool
 }
 
 type gpu_most32 struct {
@@ -794,17 +799,22 @@ type gpu_reached struct {
 type gpu_integer struct {
 }
 
-type gpu_reach struct {
-	least_   int64
-	top_     int64
-	special_ int64
-}
-
 type gpu_wide struct {
 	hi_      uint64
 	lo_      uint64
 	exp_     int64
 	neg_     bool
+	special_ int64
+}
+
+type gpu_short struct {
+	hi_ uint64
+	lo_ uint64
+}
+
+type gpu_reach struct {
+	least_   int64
+	top_     int64
 	special_ int64
 }
 
@@ -823,10 +833,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 	var f_ gpu_single
 	var p_ gpu_one
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float32](args[8:])
 	turns_ := args[11].Int64()
 	mask_ := args[12].Int32()
@@ -839,9 +846,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -849,50 +854,52 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					{
-						/*line across.go:20*/ o_ := i0
-						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
-							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							{
-								/*line across.go:22*/ k_ := int64(0)
-								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-								}
-							}
-							/*line across.go:25*/ less_ := float32(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							special_ := int64(0)
-							{
-								/*line across.go:30*/ i_ := from_
-								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
-									t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-									t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
-									/*line across.go:32*/ r_ := t2_
-									special_ = special_ | r_.special_
-									{
-										/*line across.go:34*/ base_ := r_.least_
-										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
-											t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-											/*line across.go:35*/ s_ := t3_
-											{
-												/*line across.go:36*/ k2_ := int64(0)
-												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
-													gpu_AddPart(parts_, words_, base_-gpu_bottom(f_), s_, k2_)
-												}
-											}
-										}
-									}
-								}
-							}
-							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
+							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
 						}
+						less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						special_ := int64(0)
+						/*line across.go:29*/ top_ := gpu_firstTop(f_)
+						/*line across.go:29*/ sum_ := gpu_halves{}
+						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+							var t2_ gpu_window
+							/*line across.go:32*/ var t3_ gpu_digits_
+							/*line across.go:32*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_))
+							/*line across.go:32*/ w_ := t2_
+							/*line across.go:32*/ d_ := t3_
+							next_ := gpu_topOf(f_, w_)
+							/*line across.go:33*/ if (!gpu_fits(f_, p_, w_, top_)) && gpu_fits(f_, p_, w_, next_) {
+								gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
+								t4_ := gpu_halves{}
+								/*line across.go:35*/ t5_ := next_
+								/*line across.go:35*/ sum_ = t4_
+								/*line across.go:35*/ top_ = t5_
+								var t6_ gpu_window
+								_ = t6_
+								/*line across.go:36*/ var t7_ gpu_digits_
+								/*line across.go:36*/ t6_, t7_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_))
+								/*line across.go:36*/ d_ = t7_
+							}
+							if gpu_fits(f_, p_, w_, top_) {
+								sum_ = gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+							} else {
+								t8_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_)
+								/*line across.go:41*/ special_ = special_ | t8_
+							}
+						}
+						gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
+						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:896
+//line kernels_tandem.go:903
 	}
 	return nil
 }
@@ -912,10 +919,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 	var f_ gpu_double
 	var p_ gpu_one
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float64](args[8:])
 	turns_ := args[11].Int64()
 	mask_ := args[12].Int64()
@@ -928,9 +932,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -938,50 +940,53 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					{
-						/*line across.go:20*/ o_ := i0
-						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
-							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							{
-								/*line across.go:22*/ k_ := int64(0)
-								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-								}
-							}
-							/*line across.go:25*/ less_ := float64(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							special_ := int64(0)
-							{
-								/*line across.go:30*/ i_ := from_
-								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
-									t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-									t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
-									/*line across.go:32*/ r_ := t2_
-									special_ = special_ | r_.special_
-									{
-										/*line across.go:34*/ base_ := r_.least_
-										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
-											t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-											/*line across.go:35*/ s_ := t3_
-											{
-												/*line across.go:36*/ k2_ := int64(0)
-												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
-													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
-												}
-											}
-										}
-									}
-								}
-							}
-							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
+							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
 						}
+						less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						special_ := int64(0)
+						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ sum_ := gpu_halves{}
+						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+							var t2_ gpu_window_
+							/*line across.go:32*/ var t3_ gpu_digits
+							/*line across.go:32*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+							/*line across.go:32*/ w_ := t2_
+							/*line across.go:32*/ d_ := t3_
+							next_ := gpu_topOf_(f_, w_)
+							/*line across.go:33*/ if (!gpu_fits_(f_, p_, w_, top_)) && gpu_fits_(f_, p_, w_, next_) {
+								gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
+								t4_ := gpu_halves{}
+								/*line across.go:35*/ t5_ := next_
+								/*line across.go:35*/ sum_ = t4_
+								/*line across.go:35*/ top_ = t5_
+								var t6_ gpu_window_
+								_ = t6_
+								/*line across.go:36*/ var t7_ gpu_digits
+//line across.go:36
+								t6_, t7_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+								/*line across.go:36*/ d_ = t7_
+							}
+							if gpu_fits_(f_, p_, w_, top_) {
+								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+							} else {
+								t8_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_)
+								/*line across.go:41*/ special_ = special_ | t8_
+							}
+						}
+						gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
+						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:985
+//line kernels_tandem.go:990
 	}
 	return nil
 }
@@ -1001,10 +1006,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 	var f_ gpu_double
 	var p_ gpu_pair
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float32](args[8:])
 	turns_ := args[11].Int64()
 	mask_ := args[12].Int64()
@@ -1017,9 +1019,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1027,50 +1027,53 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					{
-						/*line across.go:20*/ o_ := i0
-						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
-							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							{
-								/*line across.go:22*/ k_ := int64(0)
-								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-								}
-							}
-							/*line across.go:25*/ less_ := float32(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							special_ := int64(0)
-							{
-								/*line across.go:30*/ i_ := from_
-								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
-									t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-									t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
-									/*line across.go:32*/ r_ := t2_
-									special_ = special_ | r_.special_
-									{
-										/*line across.go:34*/ base_ := r_.least_
-										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
-											t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-											/*line across.go:35*/ s_ := t3_
-											{
-												/*line across.go:36*/ k2_ := int64(0)
-												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
-													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
-												}
-											}
-										}
-									}
-								}
-							}
-							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
+							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
 						}
+						less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						special_ := int64(0)
+						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ sum_ := gpu_halves{}
+						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+							var t2_ gpu_window_
+							/*line across.go:32*/ var t3_ gpu_digits
+							/*line across.go:32*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+							/*line across.go:32*/ w_ := t2_
+							/*line across.go:32*/ d_ := t3_
+							next_ := gpu_topOf_(f_, w_)
+							/*line across.go:33*/ if (!gpu_fits__(f_, p_, w_, top_)) && gpu_fits__(f_, p_, w_, next_) {
+								gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
+								t4_ := gpu_halves{}
+								/*line across.go:35*/ t5_ := next_
+								/*line across.go:35*/ sum_ = t4_
+								/*line across.go:35*/ top_ = t5_
+								var t6_ gpu_window_
+								_ = t6_
+								/*line across.go:36*/ var t7_ gpu_digits
+//line across.go:36
+								t6_, t7_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+								/*line across.go:36*/ d_ = t7_
+							}
+							if gpu_fits__(f_, p_, w_, top_) {
+								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+							} else {
+								t8_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_)
+								/*line across.go:41*/ special_ = special_ | t8_
+							}
+						}
+						gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
+						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1074
+//line kernels_tandem.go:1077
 	}
 	return nil
 }
@@ -1090,10 +1093,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 	var f_ gpu_double
 	var p_ gpu_two
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float64](args[8:])
 	turns_ := args[11].Int64()
 	mask_ := args[12].Int64()
@@ -1106,9 +1106,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1116,50 +1114,54 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					{
-						/*line across.go:20*/ o_ := i0
-						/*line across.go:20*/ for ; o_ < x_.Cols_; o_ = o_ + s0 {
-							words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-							{
-								/*line across.go:22*/ k_ := int64(0)
-								/*line across.go:22*/ for ; k_ < int64(137); k_ = k_ + int64(1) {
-									parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-								}
-							}
-							/*line across.go:25*/ less_ := float64(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							special_ := int64(0)
-							{
-								/*line across.go:30*/ i_ := from_
-								/*line across.go:30*/ for ; i_ < to_; i_ = i_ + turns_ {
-									t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-									t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
-									/*line across.go:32*/ r_ := t2_
-									special_ = special_ | r_.special_
-									{
-										/*line across.go:34*/ base_ := r_.least_
-										/*line across.go:34*/ for ; base_ < r_.top_; base_ = base_ + int64(48) {
-											t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-											/*line across.go:35*/ s_ := t3_
-											{
-												/*line across.go:36*/ k2_ := int64(0)
-												/*line across.go:36*/ for ; k2_ < int64(3); k2_ = k2_ + int64(1) {
-													gpu_AddPart(parts_, words_, base_-gpu_bottom_(f_), s_, k2_)
-												}
-											}
-										}
-									}
-								}
-							}
-							/*line across.go:41*/ parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
+						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
+							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
 						}
+						less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						special_ := int64(0)
+						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ sum_ := gpu_halves{}
+						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
+							var t2_ gpu_window_
+							/*line across.go:32*/ var t3_ gpu_digits
+							/*line across.go:32*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+							/*line across.go:32*/ w_ := t2_
+							/*line across.go:32*/ d_ := t3_
+							next_ := gpu_topOf_(f_, w_)
+//line across.go:33
+							if (!gpu_fits___(f_, p_, w_, top_)) && gpu_fits___(f_, p_, w_, next_) {
+								gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
+								t4_ := gpu_halves{}
+								/*line across.go:35*/ t5_ := next_
+								/*line across.go:35*/ sum_ = t4_
+								/*line across.go:35*/ top_ = t5_
+								var t6_ gpu_window_
+								_ = t6_
+								/*line across.go:36*/ var t7_ gpu_digits
+//line across.go:36
+								t6_, t7_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+								/*line across.go:36*/ d_ = t7_
+							}
+							if gpu_fits___(f_, p_, w_, top_) {
+								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+							} else {
+								t8_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_)
+								/*line across.go:41*/ special_ = special_ | t8_
+							}
+						}
+						gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
+						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1163
+//line kernels_tandem.go:1165
 	}
 	return nil
 }
@@ -1180,18 +1182,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var f_ gpu_single
 	var p_ gpu_one
 	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	parts_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	outputs_ := args[21].Int64()
@@ -1207,876 +1200,508 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [512]int64
-	var top_all [1024]int64
-	var f2_all [1024]gpu_single
-	var p2_all [1024]gpu_one
-	var b2_all [1024]gpu_block
-	var top2_all [1024]int64
-	var t_all [1024]gpu_tally
-	var t2_all [1024]gpu_tally
+	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var f2_all, f3_all, f4_all, f5_all [1024]gpu_single
+	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
+	var b2_all, b3_all [1024]gpu_block
+	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
-	var f3_all [1024]gpu_single
-	var p3_all [1024]gpu_one
-	var t21_all [1024]gpu_tally
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var at_all [1024]int64
-	var t22_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
-	var f4_all [1024]gpu_single
-	var p4_all [1024]gpu_one
-	var b3_all [1024]gpu_block
-	var his3_all [1024][]int32
-	var los3_all [1024][]int32
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
-	var least_all [1024]int64
-	var most_all [1024]int64
-	var special_all [1024]int64
-	var sums6_all [1024][]int64
-	var words6_all [1024][]int64
-	var v4_all [1024]int64
-	var at3_all [1024]int64
-	var t45_all [1024]gpu_tally
-	var t47_all [1024]gpu_Value
-	var f5_all [1024]gpu_single
-	var p5_all [1024]gpu_one
-	var t49_all [1024]gpu_tally
-	var at4_all [1024]int64
-	var t50_all [1024]int64
-	var sums8_all [1024][]int64
-	var words8_all [1024][]int64
-	var v5_all [1024]int64
-	var at5_all [1024]int64
+	var sums3_all, words3_all, sums4_all, words4_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
+	var his3_all, los3_all [1024][]int32
+	var t47_all [1024]gpu_halves
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:43
-				}
-			}
-		}
 		/*line along.go:43*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var top_ int64
-					/*line along.go:43*/ top_ = gpu_firstTop(f_)
+		for w := range n {
+			var top_ int64
+			/*line along.go:43*/ top_ = gpu_firstTop(f_)
+			top_all[w] = top_
+		}
+		/*line along.go:44*/ o_ := g1
+		/*line along.go:44*/ for o_ < outputs_ {
+		b3_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:45*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					if int64(len(shift_)) != int64(0) {
+						b_.shift_ = shift_[o_]
+					}
+					/*line along.go:99*/ f2_all[w] = f_
+					/*line along.go:99*/ p2_all[w] = p_
+					/*line along.go:99*/ b2_all[w] = b_
+				}
+				/*line along.go:100*/ first_ := o_ * height_
+				/*line along.go:100*/ height2_ := height_
+				/*line along.go:100*/ cols2_ := cols_
+				/*line along.go:100*/ turns2_ := turns_
+				for w := range n {
+					var top2_ int64
+					top_ := top_all[w]
+					/*line along.go:100*/ top2_ = top_
+					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					top2_all[w] = top2_
 					top_all[w] = top_
 				}
-			}
-		}
-		{
-			/*line along.go:44*/ o_ := g1
-			/*line along.go:44*/ for o_ < outputs_ {
-			b3_body:
-				switch {
-				default:
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:45*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
-								if int64(len(shift_)) != int64(0) {
-									b_.shift_ = shift_[o_]
-								}
-								/*line along.go:94*/ f2_all[w] = f_
-								/*line along.go:94*/ p2_all[w] = p_
-								/*line along.go:94*/ b2_all[w] = b_
-							}
-						}
+				/*line along.go:102*/ n2_ := n0
+				width_ := min(cols2_, n2_*turns2_)
+				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
+				for w := range n {
+					top2_ := top2_all[w]
+					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					top2_all[w] = top2_
+				}
+				/*line along.go:108*/ k_ := g0
+				/*line along.go:108*/ for k_ < blocks_ {
+					t3_ := first_ + (support.Div(k_, across_) * rows_)
+					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					for w := range n {
+						/*line along.go:109*/ b2_all[w].i0_ = t3_
+						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:110*/ b2_all[w].i1_ = t5_
+						/*line along.go:110*/ b2_all[w].j1_ = t6_
 					}
-					/*line along.go:95*/ first_ := o_ * height_
-					/*line along.go:95*/ height2_ := height_
-					/*line along.go:95*/ cols2_ := cols_
-					/*line along.go:95*/ turns2_ := turns_
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top2_ int64
-								top_ := top_all[w]
-								/*line along.go:95*/ top2_ = top_
-								/*line along.go:49*/ t_all[w] = gpu_tally{}
-								top2_all[w] = top2_
-								top_all[w] = top_
-							}
-						}
+					for w := range n {
+						var again_ bool
+						/*line along.go:111*/ again_ = true
+						again_all[w] = again_
 					}
-					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:97
-								}
-							}
+					/*line along.go:111*/ for again_all[0] {
+						for w := range n {
+							l0 := w % n0
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							l2_ := l0
+							/*line along.go:112*/ var t7_ gpu_window
+							/*line along.go:112*/ var t8_ gpu_digits_
+//line along.go:112
+							t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+							/*line along.go:112*/ w_all[w] = t7_
+							/*line along.go:112*/ d_all[w] = t8_
+							t9_ := l2_
+							/*line along.go:113*/ t10_ := l2_
+							/*line along.go:113*/ t11_ := w_all[w].hi_
+							/*line along.go:113*/ t12_ := w_all[w].lo_
+							/*line along.go:113*/ his2_[t9_] = t11_
+							/*line along.go:113*/ los2_[t10_] = t12_
 						}
-						/*line along.go:97*/ n2_ := n0
-						width_ := min(cols2_, n2_*turns2_)
-						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top2_ := top2_all[w]
-									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
-									top2_all[w] = top2_
-								}
+						for w := range n {
+							var again_ bool
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+								t14_ := gpu_window{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+								/*line along.go:116*/ w_all[w] = t14_
 							}
+							again_ = false
+							again_all[w] = again_
 						}
+						/*line along.go:119*/ var t15_ bool
 						{
-							/*line along.go:103*/ k_ := g0
-							/*line along.go:103*/ for k_ < blocks_ {
-								t3_ := first_ + (support.Div(k_, across_) * rows_)
-								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											/*line along.go:104*/ b2_all[w].i0_ = t3_
-											/*line along.go:104*/ b2_all[w].j0_ = t4_
-											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-											/*line along.go:105*/ b2_all[w].i1_ = t5_
-											/*line along.go:105*/ b2_all[w].j1_ = t6_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:106*/ again_ = true
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:106*/ for again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													l2_ := l0
-													/*line along.go:107*/ var t7_ gpu_window
-													/*line along.go:107*/ var t8_ gpu_digits_
-//line along.go:107
-													t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-													/*line along.go:107*/ w_all[w] = t7_
-													/*line along.go:107*/ d_all[w] = t8_
-													t9_ := l2_
-													/*line along.go:108*/ t10_ := l2_
-													/*line along.go:108*/ t11_ := w_all[w].hi_
-													/*line along.go:108*/ t12_ := w_all[w].lo_
-													/*line along.go:108*/ his2_[t9_] = t11_
-													/*line along.go:108*/ los2_[t10_] = t12_
-												}
-											}
-										}
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var again_ bool
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													{
-														/*line along.go:110*/ t13_ := n2_
-														/*line along.go:110*/ k2_ := int64(0)
-														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
-															t14_ := gpu_window{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-															/*line along.go:111*/ w_all[w] = t14_
-														}
-													}
-													/*line along.go:113*/ again_ = false
-													again_all[w] = again_
-												}
-											}
-										}
-										/*line along.go:114*/ var t15_ bool
-										for l2 := int64(0); l2 < 1; l2++ {
-											for l1 := int64(0); l1 < 1; l1++ {
-												for l0 := int64(0); l0 < 1; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-//line along.go:114
-													t15_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
-												}
-											}
-										}
-										/*line along.go:114*/ if t15_ {
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:115
-														t17_ := gpu_with(t2_all[w].sums_, int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-														/*line along.go:115*/ t2_all[w].blocks_ = t16_
-														/*line along.go:115*/ t2_all[w].sums_ = t17_
-													}
-												}
-											}
-										} else {
-											/*line along.go:118*/ var t18_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:118*/ t18_ = gpu_topOf(f2_all[w], w_all[w])
-													}
-												}
-											}
-											/*line along.go:118*/ next_ := t18_
-											var t19_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-//line along.go:119
-														t19_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], next_)
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var again_ bool
-														/*line along.go:119*/ again_ = t19_
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ var t20_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														again_ := again_all[w]
+							w := int64(0)
+							/*line along.go:119*/ t15_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						}
+						/*line along.go:119*/ if t15_ {
+							for w := range n {
+								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
 //line along.go:120
-														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ if t20_ {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:237*/ f3_all[w] = f2_all[w]
-															/*line along.go:237*/ p3_all[w] = p2_all[w]
-															/*line along.go:237*/ t21_all[w] = t2_all[w]
-															sums3_all[w] = sums2_
-															/*line along.go:238*/ words3_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var at_ int64
-																/*line along.go:240*/ if !t21_all[w].dirty_ {
-																	{
-																		/*line along.go:241*/ k3_ := l0
-//line along.go:241
-																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
-																			words3_all[w][k3_] = int64(0)
-																		}
-																	}
-																}
-//line along.go:245
-																at_ = gpu_unit(f3_all[w], t21_all[w].top_) - gpu_bottom(f3_all[w])
-																at_all[w] = at_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	var t22_ int64
-//line along.go:246
-																	t22_ = int64(2) * gpu_digits__(p3_all[w])
-																	t22_all[w] = t22_
-																}
-															}
-														}
-														/*line along.go:246*/ k4_ := int64(0)
-														/*line along.go:246*/ for k4_ < t22_all[0] {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v_ int64
-																		var at2_ int64
-																		at_ := at_all[w]
-//line along.go:253
-																		sums4_all[w] = sums3_all[w]
-//line along.go:253
-																		words4_all[w] = words3_all[w]
-//line along.go:253
-																		v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:253
-																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision(f3_all[w]), k4_)
-																		v_all[w] = v_
-																		at2_all[w] = at2_
-																		at_all[w] = at_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v_ := v_all[w]
-																			l3_ := l0
-																			/*line along.go:256*/ sums4_all[w][l3_] = v_
-																			v_all[w] = v_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at2_ := at2_all[w]
-																			l3_ := l0
-																			/*line along.go:258*/ lower_ := int64(0)
-																			/*line along.go:258*/ upper_ := int64(0)
-																			{
-																				/*line along.go:259*/ t23_ := n0
-																				/*line along.go:259*/ k5_ := int64(0)
-//line along.go:259
-																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
-																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local_ := gpu_Place{Step_: int64(1)}
-																			if l3_ < int64(4) {
-																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
-																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-																			}
-																			at2_all[w] = at2_
-																		}
-																	}
-																}
-															}
-															/*line along.go:246*/ k4_ = k4_ + int64(1)
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
-															/*line along.go:122*/ t2_all[w] = t24_
-														}
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:124*/ t2_all[w].top_ = next_
-													}
-												}
-											}
-											/*line along.go:125*/ if !again_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															his2_ := his_[:int64(128)]
-															los2_ := los_[:int64(128)]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:198*/ f4_all[w] = f2_all[w]
-															/*line along.go:198*/ p4_all[w] = p2_all[w]
-															/*line along.go:198*/ b3_all[w] = b2_all[w]
-															his3_all[w] = his2_
-															/*line along.go:199*/ los3_all[w] = los2_
-															/*line along.go:199*/ sums5_all[w] = sums2_
-															/*line along.go:199*/ words5_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var least_ int64
-																var most_ int64
-																var special_ int64
-																l4_ := l0
-																/*line along.go:202*/ least_ = int64(1048576)
-																/*line along.go:202*/ most_ = int64(-1048576)
-																/*line along.go:202*/ special_ = int64(0)
-																{
-																	/*line along.go:203*/ i_ := b3_all[w].i0_
-//line along.go:203
-																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-																		{
-//line along.go:204
-																			j_ := b3_all[w].j0_ + l4_
-//line along.go:204
-																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-																				var t25_ float32
-																				/*line along.go:205*/ var t26_ float32
-//line along.go:205
-																				t25_, t26_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-																				/*line along.go:205*/ u_ := t25_
-																				/*line along.go:205*/ v2_ := t26_
-																				t27_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
-																				special_ = special_ | t27_.special_
-																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-																					t28_ := min(least_, t27_.exp_)
-//line along.go:209
-																					t29_ := max(most_, t27_.exp_+gpu_size(f4_all[w], p4_all[w]))
-																					/*line along.go:209*/ least_ = t28_
-																					/*line along.go:209*/ most_ = t29_
-																				}
-																			}
-																		}
-																	}
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																least_ := least_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																/*line along.go:214*/ t30_ := l4_
-																/*line along.go:214*/ t31_ := l4_
-																/*line along.go:214*/ t32_ := l4_
-																/*line along.go:214*/ t33_ := int32(most_)
-																/*line along.go:214*/ t34_ := int32(least_)
-																/*line along.go:214*/ t35_ := special_
-																/*line along.go:214*/ his3_all[w][t30_] = t33_
-																/*line along.go:214*/ los3_all[w][t31_] = t34_
-																/*line along.go:214*/ sums5_all[w][t32_] = t35_
-																most_all[w] = most_
-																least_all[w] = least_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																least_ := least_all[w]
-																most_ := most_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																{
-																	/*line along.go:216*/ t36_ := b3_all[w].step_
-																	/*line along.go:216*/ k6_ := int64(0)
-//line along.go:216
-																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
-																		t37_ := min(least_, int64(los3_all[w][k6_]))
-//line along.go:217
-																		t38_ := max(most_, int64(his3_all[w][k6_]))
-//line along.go:217
-																		t39_ := special_ | sums5_all[w][k6_]
-																		/*line along.go:217*/ least_ = t37_
-																		/*line along.go:217*/ most_ = t38_
-																		/*line along.go:217*/ special_ = t39_
-																	}
-																}
-																/*line along.go:219*/ if l4_ == int64(0) {
-																	words5_all[w][136] = words5_all[w][136] | special_
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													/*line along.go:222*/ var t40_ int64
-													for l2 := int64(0); l2 < 1; l2++ {
-														for l1 := int64(0); l1 < 1; l1++ {
-															for l0 := int64(0); l0 < 1; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																/*line along.go:222*/ t40_ = most_
-																most_all[w] = most_
-															}
-														}
-													}
-													/*line along.go:222*/ end_ := t40_
-													{
-														/*line along.go:223*/ var t41_ int64
-														for l2 := int64(0); l2 < 1; l2++ {
-															for l1 := int64(0); l1 < 1; l1++ {
-																for l0 := int64(0); l0 < 1; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	least_ := least_all[w]
-																	/*line along.go:223*/ t41_ = least_
-																	least_all[w] = least_
-																}
-															}
-														}
-														/*line along.go:223*/ base_ := t41_
-														/*line along.go:223*/ for base_ < end_ {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v4_ int64
-																		var at3_ int64
-																		l4_ := l0
-																		/*line along.go:224*/ s_ := int64(0)
-																		{
-																			/*line along.go:225*/ i2_ := b3_all[w].i0_
-//line along.go:225
-																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-																				{
-//line along.go:226
-																					j2_ := b3_all[w].j0_ + l4_
-//line along.go:226
-																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-																						var t42_ float32
-//line along.go:227
-																						var t43_ float32
-//line along.go:227
-																						t42_, t43_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-//line along.go:227
-																						u2_ := t42_
-//line along.go:227
-																						v3_ := t43_
-																						s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-																					}
-																				}
-																			}
-																		}
-//line along.go:253
-																		sums6_all[w] = sums5_all[w]
-//line along.go:253
-																		words6_all[w] = words5_all[w]
-																		/*line along.go:253*/ v4_ = s_
-//line along.go:253
-																		at3_ = base_ - gpu_bottom(f4_all[w])
-																		v4_all[w] = v4_
-																		at3_all[w] = at3_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v4_ := v4_all[w]
-																			l5_ := l0
-//line along.go:256
-																			sums6_all[w][l5_] = v4_
-																			v4_all[w] = v4_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at3_ := at3_all[w]
-																			l5_ := l0
-																			/*line along.go:258*/ lower2_ := int64(0)
-																			/*line along.go:258*/ upper2_ := int64(0)
-																			{
-																				/*line along.go:259*/ t44_ := n0
-																				/*line along.go:259*/ k7_ := int64(0)
-//line along.go:259
-																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
-																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local2_ := gpu_Place{Step_: int64(1)}
-																			if l5_ < int64(4) {
-																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
-																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-																			}
-																			at3_all[w] = at3_
-																		}
-																	}
-																}
-															}
-															/*line along.go:223*/ base_ = base_ + int64(48)
-														}
-													}
-												}
+								t17_ := gpu_with(t2_all[w].sums_, int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+								/*line along.go:120*/ t2_all[w].blocks_ = t16_
+								/*line along.go:120*/ t2_all[w].sums_ = t17_
+							}
+						} else {
+							var t18_ int64
+							{
+								w := int64(0)
+								/*line along.go:123*/ t18_ = gpu_topOf(f2_all[w], w_all[w])
+							}
+							/*line along.go:123*/ next_ := t18_
+							var t19_ bool
+							{
+								w := int64(0)
+								/*line along.go:124*/ t19_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], next_)
+							}
+							for w := range n {
+								var again_ bool
+								/*line along.go:124*/ again_ = t19_
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ var t20_ bool
+							{
+								w := int64(0)
+								again_ := again_all[w]
+								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ if t20_ {
+								for w := range n {
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:242*/ f3_all[w] = f2_all[w]
+									/*line along.go:242*/ p3_all[w] = p2_all[w]
+									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									sums3_all[w] = sums2_
+									/*line along.go:243*/ words3_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var at_ int64
+									/*line along.go:245*/ if !t21_all[w].dirty_ {
+										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
+											words3_all[w][k3_] = int64(0)
+										}
+									}
+									at_ = gpu_unit(f3_all[w], t21_all[w].top_) - gpu_bottom(f3_all[w])
+									at_all[w] = at_
+								}
+								for w := range n {
+									var t22_ int64
+									/*line along.go:251*/ t22_ = int64(2) * gpu_digits__(p3_all[w])
+									t22_all[w] = t22_
+								}
+								/*line along.go:251*/ k4_ := int64(0)
+								/*line along.go:251*/ for k4_ < t22_all[0] {
+									for w := range n {
+										var v_ int64
+										var at2_ int64
+										at_ := at_all[w]
+										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:258*/ words4_all[w] = words3_all[w]
+										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:258
+										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision(f3_all[w]), k4_)
+										v_all[w] = v_
+										at2_all[w] = at2_
+										at_all[w] = at_
+									}
+									for w := range n {
+										l0 := w % n0
+										v_ := v_all[w]
+										l3_ := l0
+										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										v_all[w] = v_
+									}
+									for w := range n {
+										l0 := w % n0
+										at2_ := at2_all[w]
+										l3_ := l0
+										/*line along.go:263*/ lower_ := int64(0)
+										/*line along.go:263*/ upper_ := int64(0)
+										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+										}
+										local_ := gpu_Place{Step_: int64(1)}
+										if l3_ < int64(4) {
+											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
+											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+										}
+										at2_all[w] = at2_
+									}
+									/*line along.go:251*/ k4_ = k4_ + int64(1)
+								}
+								for w := range n {
+									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
+									/*line along.go:127*/ t2_all[w] = t24_
+								}
+							}
+							for w := range n {
+								/*line along.go:129*/ t2_all[w].top_ = next_
+							}
+							/*line along.go:130*/ if !again_all[0] {
+								for w := range n {
+									his2_ := his_[:int64(128)]
+									los2_ := los_[:int64(128)]
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:203*/ f4_all[w] = f2_all[w]
+									/*line along.go:203*/ p4_all[w] = p2_all[w]
+									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									his3_all[w] = his2_
+									/*line along.go:204*/ los3_all[w] = los2_
+									/*line along.go:204*/ sums5_all[w] = sums2_
+									/*line along.go:204*/ words5_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var least_ int64
+									var most_ int64
+									var special_ int64
+									l4_ := l0
+									/*line along.go:207*/ least_ = int64(1048576)
+									/*line along.go:207*/ most_ = int64(-1048576)
+									/*line along.go:207*/ special_ = int64(0)
+									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+											var t25_ float32
+											/*line along.go:210*/ var t26_ float32
+//line along.go:210
+											t25_, t26_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:210*/ u_ := t25_
+											/*line along.go:210*/ v2_ := t26_
+											t27_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t27_.special_
+											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+												t28_ := min(least_, t27_.exp_)
+//line along.go:214
+												t29_ := max(most_, t27_.exp_+gpu_size(f4_all[w], p4_all[w]))
+												/*line along.go:214*/ least_ = t28_
+												/*line along.go:214*/ most_ = t29_
 											}
 										}
 									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
 								}
-								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:131*/ t_all[w] = t2_all[w]
+								for w := range n {
+									l0 := w % n0
+									most_ := most_all[w]
+									least_ := least_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+									/*line along.go:219*/ t30_ := l4_
+									/*line along.go:219*/ t31_ := l4_
+									/*line along.go:219*/ t32_ := l4_
+									/*line along.go:219*/ t33_ := int32(most_)
+									/*line along.go:219*/ t34_ := int32(least_)
+									/*line along.go:219*/ t35_ := special_
+									/*line along.go:219*/ his3_all[w][t30_] = t33_
+									/*line along.go:219*/ los3_all[w][t31_] = t34_
+									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									most_all[w] = most_
+									least_all[w] = least_
+									special_all[w] = special_
+								}
+								for w := range n {
+									l0 := w % n0
+									least_ := least_all[w]
+									most_ := most_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+//line along.go:221
+									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
+										t37_ := min(least_, int64(los3_all[w][k6_]))
+										/*line along.go:222*/ t38_ := max(most_, int64(his3_all[w][k6_]))
+										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
+										/*line along.go:222*/ least_ = t37_
+										/*line along.go:222*/ most_ = t38_
+										/*line along.go:222*/ special_ = t39_
+									}
+									if l4_ == int64(0) {
+										words5_all[w][136] = words5_all[w][136] | special_
+									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
+								}
+								/*line along.go:227*/ var t40_ int64
+								{
+									w := int64(0)
+									most_ := most_all[w]
+									/*line along.go:227*/ t40_ = most_
+									most_all[w] = most_
+								}
+								/*line along.go:227*/ end_ := t40_
+								var t41_ int64
+								{
+									w := int64(0)
+									least_ := least_all[w]
+									/*line along.go:228*/ t41_ = least_
+									least_all[w] = least_
+								}
+								/*line along.go:228*/ base_ := t41_
+								/*line along.go:228*/ for base_ < end_ {
+									for w := range n {
+										l0 := w % n0
+										var v4_ int64
+										var at3_ int64
+										l4_ := l0
+										/*line along.go:229*/ s_ := int64(0)
+										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+												var t42_ float32
+												/*line along.go:232*/ var t43_ float32
+//line along.go:232
+												t42_, t43_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:232*/ u2_ := t42_
+												/*line along.go:232*/ v3_ := t43_
+												s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+											}
+										}
+										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:258*/ words6_all[w] = words5_all[w]
+										/*line along.go:258*/ v4_ = s_
+										/*line along.go:258*/ at3_ = base_ - gpu_bottom(f4_all[w])
+										v4_all[w] = v4_
+										at3_all[w] = at3_
+									}
+									for w := range n {
+										l0 := w % n0
+										v4_ := v4_all[w]
+										l5_ := l0
+										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										v4_all[w] = v4_
+									}
+									for w := range n {
+										l0 := w % n0
+										at3_ := at3_all[w]
+										l5_ := l0
+										/*line along.go:263*/ lower2_ := int64(0)
+										/*line along.go:263*/ upper2_ := int64(0)
+										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+										}
+										local2_ := gpu_Place{Step_: int64(1)}
+										if l5_ < int64(4) {
+											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
+											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+										}
+										at3_all[w] = at3_
+									}
+									/*line along.go:228*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top_ int64
-								/*line along.go:49*/ t45_all[w] = t_all[w]
-								top_ = t45_all[w].top_
-								top_all[w] = top_
-							}
-						}
-					}
-					/*line along.go:51*/ var t46_ bool
-					for l2 := int64(0); l2 < 1; l2++ {
-						for l1 := int64(0); l1 < 1; l1++ {
-							for l0 := int64(0); l0 < 1; l0++ {
-								w := (l2*n1+l1)*n0 + l0
+					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+				}
+				for w := range n {
+					/*line along.go:136*/ t_all[w] = t2_all[w]
+				}
+				for w := range n {
+					var top_ int64
+					/*line along.go:49*/ t45_all[w] = t_all[w]
+					top_ = t45_all[w].top_
+					top_all[w] = top_
+				}
+				/*line along.go:51*/ var t46_ bool
+				{
+					w := int64(0)
 //line along.go:51
-								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
-							}
+					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+				}
+				/*line along.go:51*/ if t46_ {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
+							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
 						}
 					}
-					/*line along.go:51*/ if t46_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line along.go:52*/ k8_ := int64(0)
-										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
-											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
-										}
-									}
-								}
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top_ := top_all[w]
-									/*line along.go:56*/ t47_all[w] = gpu_valueOf(f_, all_[:int64(4)*n_], top_)
-									top_all[w] = top_
-								}
-							}
-						}
-						/*line along.go:56*/ var t48_ float32
-						for l2 := int64(0); l2 < 1; l2++ {
-							for l1 := int64(0); l1 < 1; l1++ {
-								for l0 := int64(0); l0 < 1; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ t48_ = gpu_rounded(r_, t47_all[w], int64(0), over_, root_)
-								}
-							}
-						}
-						/*line along.go:56*/ z_ := t48_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									l_ := l0
-									/*line along.go:57*/ if l_ == int64(0) {
-										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-									}
-								}
-							}
-						}
-						break b3_body
+					for w := range n {
+						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:237*/ f5_all[w] = f_
-								/*line along.go:237*/ p5_all[w] = p_
-								/*line along.go:237*/ t49_all[w] = t45_all[w]
-							}
-						}
-					}
+					/*line along.go:56*/ var t48_ float32
 					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var at4_ int64
-									words7_ := words_[:int64(137)]
-									/*line along.go:240*/ if !t49_all[w].dirty_ {
-										{
-											/*line along.go:241*/ k9_ := l0
-											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
-												words7_[k9_] = int64(0)
-											}
-										}
-									}
-//line along.go:245
-									at4_ = gpu_unit(f5_all[w], t49_all[w].top_) - gpu_bottom(f5_all[w])
-									at4_all[w] = at4_
-								}
-							}
-						}
-						{
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										var t50_ int64
-										/*line along.go:246*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
-										t50_all[w] = t50_
-									}
-								}
-							}
-							/*line along.go:246*/ k10_ := int64(0)
-							/*line along.go:246*/ for k10_ < t50_all[0] {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var v5_ int64
-											var at5_ int64
-											at4_ := at4_all[w]
-											sums7_ := sums_[:int64(128)]
-											words7_ := words_[:int64(137)]
-											/*line along.go:253*/ sums8_all[w] = sums7_
-											/*line along.go:253*/ words8_all[w] = words7_
-											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-//line along.go:253
-											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision(f5_all[w]), k10_)
-											v5_all[w] = v5_
-											at5_all[w] = at5_
-											at4_all[w] = at4_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												v5_ := v5_all[w]
-												l6_ := l0
-												/*line along.go:256*/ sums8_all[w][l6_] = v5_
-												v5_all[w] = v5_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												at5_ := at5_all[w]
-												l6_ := l0
-												/*line along.go:258*/ lower3_ := int64(0)
-												/*line along.go:258*/ upper3_ := int64(0)
-												{
-													/*line along.go:259*/ t51_ := n0
-													/*line along.go:259*/ k11_ := int64(0)
-													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
-														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-													}
-												}
-												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
-												if l6_ < int64(4) {
-													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
-													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-												}
-												at5_all[w] = at5_
-											}
-										}
-									}
-								}
-								/*line along.go:246*/ k10_ = k10_ + int64(1)
-							}
+						w := int64(0)
+						top_ := top_all[w]
+//line along.go:56
+						t48_ = gpu_rounded(r_, gpu_valueOf(f_, t47_all[w], top_), int64(0), over_, root_)
+						top_all[w] = top_
+					}
+					/*line along.go:56*/ z_ := t48_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:57*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								l_ := l0
-								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom(f_))
-									/*line along.go:65*/ v6_ := t53_
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
-								}
-								{
-									/*line along.go:68*/ k12_ := l_
-//line along.go:68
-									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-									}
-								}
-							}
+					break b3_body
+				}
+				for w := range n {
+					/*line along.go:242*/ f5_all[w] = f_
+					/*line along.go:242*/ p5_all[w] = p_
+					/*line along.go:242*/ t49_all[w] = t45_all[w]
+				}
+				for w := range n {
+					l0 := w % n0
+					var at4_ int64
+					words7_ := words_[:int64(137)]
+					/*line along.go:245*/ if !t49_all[w].dirty_ {
+						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
+							words7_[k9_] = int64(0)
 						}
+					}
+					at4_ = gpu_unit(f5_all[w], t49_all[w].top_) - gpu_bottom(f5_all[w])
+					at4_all[w] = at4_
+				}
+				for w := range n {
+					var t50_ int64
+					/*line along.go:251*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
+					t50_all[w] = t50_
+				}
+				/*line along.go:251*/ k10_ := int64(0)
+				/*line along.go:251*/ for k10_ < t50_all[0] {
+					for w := range n {
+						var v5_ int64
+						var at5_ int64
+						at4_ := at4_all[w]
+						sums7_ := sums_[:int64(128)]
+						words7_ := words_[:int64(137)]
+						sums8_all[w] = sums7_
+						/*line along.go:258*/ words8_all[w] = words7_
+						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision(f5_all[w]), k10_)
+						v5_all[w] = v5_
+						at5_all[w] = at5_
+						at4_all[w] = at4_
+					}
+					for w := range n {
+						l0 := w % n0
+						v5_ := v5_all[w]
+						l6_ := l0
+						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						v5_all[w] = v5_
+					}
+					for w := range n {
+						l0 := w % n0
+						at5_ := at5_all[w]
+						l6_ := l0
+						/*line along.go:263*/ lower3_ := int64(0)
+						/*line along.go:263*/ upper3_ := int64(0)
+						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
+						}
+						local3_ := gpu_Place{Step_: int64(1)}
+						if l6_ < int64(4) {
+							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
+							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+						}
+						at5_all[w] = at5_
+					}
+					/*line along.go:251*/ k10_ = k10_ + int64(1)
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
+						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom(f_))
+						/*line along.go:65*/ v6_ := t53_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+					}
+					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
 					}
 				}
-				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
+			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2080
+//line kernels_tandem.go:1705
 	}
 	return nil
 }
@@ -2097,18 +1722,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var f_ gpu_double
 	var p_ gpu_one
 	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	parts_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float64](args[18:])
 	outputs_ := args[21].Int64()
@@ -2124,876 +1740,507 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [512]int64
-	var top_all [1024]int64
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_one
-	var b2_all [1024]gpu_block_
-	var top2_all [1024]int64
-	var t_all [1024]gpu_tally
-	var t2_all [1024]gpu_tally
+	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
+	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
+	var b2_all, b3_all [1024]gpu_block_
+	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f3_all [1024]gpu_double
-	var p3_all [1024]gpu_one
-	var t21_all [1024]gpu_tally
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var at_all [1024]int64
-	var t22_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
-	var f4_all [1024]gpu_double
-	var p4_all [1024]gpu_one
-	var b3_all [1024]gpu_block_
-	var his3_all [1024][]int64
-	var los3_all [1024][]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
-	var least_all [1024]int64
-	var most_all [1024]int64
-	var special_all [1024]int64
-	var sums6_all [1024][]int64
-	var words6_all [1024][]int64
-	var v4_all [1024]int64
-	var at3_all [1024]int64
-	var t45_all [1024]gpu_tally
-	var t47_all [1024]gpu_Value
-	var f5_all [1024]gpu_double
-	var p5_all [1024]gpu_one
-	var t49_all [1024]gpu_tally
-	var at4_all [1024]int64
-	var t50_all [1024]int64
-	var sums8_all [1024][]int64
-	var words8_all [1024][]int64
-	var v5_all [1024]int64
-	var at5_all [1024]int64
+	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
+	var t47_all [1024]gpu_halves
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:43
-				}
-			}
-		}
 		/*line along.go:43*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var top_ int64
-					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+		for w := range n {
+			var top_ int64
+			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			top_all[w] = top_
+		}
+		/*line along.go:44*/ o_ := g1
+		/*line along.go:44*/ for o_ < outputs_ {
+		b3_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					if int64(len(shift_)) != int64(0) {
+						b_.shift_ = shift_[o_]
+					}
+					/*line along.go:99*/ f2_all[w] = f_
+					/*line along.go:99*/ p2_all[w] = p_
+					/*line along.go:99*/ b2_all[w] = b_
+				}
+				/*line along.go:100*/ first_ := o_ * height_
+				/*line along.go:100*/ height2_ := height_
+				/*line along.go:100*/ cols2_ := cols_
+				/*line along.go:100*/ turns2_ := turns_
+				for w := range n {
+					var top2_ int64
+					top_ := top_all[w]
+					/*line along.go:100*/ top2_ = top_
+					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					top2_all[w] = top2_
 					top_all[w] = top_
 				}
-			}
-		}
-		{
-			/*line along.go:44*/ o_ := g1
-			/*line along.go:44*/ for o_ < outputs_ {
-			b3_body:
-				switch {
-				default:
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-								if int64(len(shift_)) != int64(0) {
-									b_.shift_ = shift_[o_]
-								}
-								/*line along.go:94*/ f2_all[w] = f_
-								/*line along.go:94*/ p2_all[w] = p_
-								/*line along.go:94*/ b2_all[w] = b_
-							}
-						}
+				/*line along.go:102*/ n2_ := n0
+				width_ := min(cols2_, n2_*turns2_)
+				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
+				for w := range n {
+					top2_ := top2_all[w]
+					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					top2_all[w] = top2_
+				}
+				/*line along.go:108*/ k_ := g0
+				/*line along.go:108*/ for k_ < blocks_ {
+					t3_ := first_ + (support.Div(k_, across_) * rows_)
+					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					for w := range n {
+						/*line along.go:109*/ b2_all[w].i0_ = t3_
+						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:110*/ b2_all[w].i1_ = t5_
+						/*line along.go:110*/ b2_all[w].j1_ = t6_
 					}
-					/*line along.go:95*/ first_ := o_ * height_
-					/*line along.go:95*/ height2_ := height_
-					/*line along.go:95*/ cols2_ := cols_
-					/*line along.go:95*/ turns2_ := turns_
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top2_ int64
-								top_ := top_all[w]
-								/*line along.go:95*/ top2_ = top_
-								/*line along.go:49*/ t_all[w] = gpu_tally{}
-								top2_all[w] = top2_
-								top_all[w] = top_
-							}
-						}
+					for w := range n {
+						var again_ bool
+						/*line along.go:111*/ again_ = true
+						again_all[w] = again_
 					}
-					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:97
-								}
-							}
+					/*line along.go:111*/ for again_all[0] {
+						for w := range n {
+							l0 := w % n0
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							l2_ := l0
+							/*line along.go:112*/ var t7_ gpu_window_
+							/*line along.go:112*/ var t8_ gpu_digits
+//line along.go:112
+							t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+							/*line along.go:112*/ w_all[w] = t7_
+							/*line along.go:112*/ d_all[w] = t8_
+							t9_ := l2_
+							/*line along.go:113*/ t10_ := l2_
+							/*line along.go:113*/ t11_ := w_all[w].hi_
+							/*line along.go:113*/ t12_ := w_all[w].lo_
+							/*line along.go:113*/ his2_[t9_] = t11_
+							/*line along.go:113*/ los2_[t10_] = t12_
 						}
-						/*line along.go:97*/ n2_ := n0
-						width_ := min(cols2_, n2_*turns2_)
-						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top2_ := top2_all[w]
-									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
-									top2_all[w] = top2_
-								}
+						for w := range n {
+							var again_ bool
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+								/*line along.go:116*/ w_all[w] = t14_
 							}
+							again_ = false
+							again_all[w] = again_
 						}
+						/*line along.go:119*/ var t15_ bool
 						{
-							/*line along.go:103*/ k_ := g0
-							/*line along.go:103*/ for k_ < blocks_ {
-								t3_ := first_ + (support.Div(k_, across_) * rows_)
-								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											/*line along.go:104*/ b2_all[w].i0_ = t3_
-											/*line along.go:104*/ b2_all[w].j0_ = t4_
-											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-											/*line along.go:105*/ b2_all[w].i1_ = t5_
-											/*line along.go:105*/ b2_all[w].j1_ = t6_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:106*/ again_ = true
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:106*/ for again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													l2_ := l0
-													/*line along.go:107*/ var t7_ gpu_window_
-													/*line along.go:107*/ var t8_ gpu_digits
-//line along.go:107
-													t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-													/*line along.go:107*/ w_all[w] = t7_
-													/*line along.go:107*/ d_all[w] = t8_
-													t9_ := l2_
-													/*line along.go:108*/ t10_ := l2_
-													/*line along.go:108*/ t11_ := w_all[w].hi_
-													/*line along.go:108*/ t12_ := w_all[w].lo_
-													/*line along.go:108*/ his2_[t9_] = t11_
-													/*line along.go:108*/ los2_[t10_] = t12_
-												}
-											}
-										}
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var again_ bool
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													{
-														/*line along.go:110*/ t13_ := n2_
-														/*line along.go:110*/ k2_ := int64(0)
-														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
-															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-															/*line along.go:111*/ w_all[w] = t14_
-														}
-													}
-													/*line along.go:113*/ again_ = false
-													again_all[w] = again_
-												}
-											}
-										}
-										/*line along.go:114*/ var t15_ bool
-										for l2 := int64(0); l2 < 1; l2++ {
-											for l1 := int64(0); l1 < 1; l1++ {
-												for l0 := int64(0); l0 < 1; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-//line along.go:114
-													t15_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
-												}
-											}
-										}
-										/*line along.go:114*/ if t15_ {
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:115
-														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-														/*line along.go:115*/ t2_all[w].blocks_ = t16_
-														/*line along.go:115*/ t2_all[w].sums_ = t17_
-													}
-												}
-											}
-										} else {
-											/*line along.go:118*/ var t18_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
-													}
-												}
-											}
-											/*line along.go:118*/ next_ := t18_
-											var t19_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-//line along.go:119
-														t19_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_)
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var again_ bool
-														/*line along.go:119*/ again_ = t19_
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ var t20_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														again_ := again_all[w]
+							w := int64(0)
+							/*line along.go:119*/ t15_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						}
+						/*line along.go:119*/ if t15_ {
+							for w := range n {
+								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
 //line along.go:120
-														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ if t20_ {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:237*/ f3_all[w] = f2_all[w]
-															/*line along.go:237*/ p3_all[w] = p2_all[w]
-															/*line along.go:237*/ t21_all[w] = t2_all[w]
-															sums3_all[w] = sums2_
-															/*line along.go:238*/ words3_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var at_ int64
-																/*line along.go:240*/ if !t21_all[w].dirty_ {
-																	{
-																		/*line along.go:241*/ k3_ := l0
-//line along.go:241
-																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
-																			words3_all[w][k3_] = int64(0)
-																		}
-																	}
-																}
-//line along.go:245
-																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
-																at_all[w] = at_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	var t22_ int64
-//line along.go:246
-																	t22_ = int64(2) * gpu_digits__(p3_all[w])
-																	t22_all[w] = t22_
-																}
-															}
-														}
-														/*line along.go:246*/ k4_ := int64(0)
-														/*line along.go:246*/ for k4_ < t22_all[0] {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v_ int64
-																		var at2_ int64
-																		at_ := at_all[w]
-//line along.go:253
-																		sums4_all[w] = sums3_all[w]
-//line along.go:253
-																		words4_all[w] = words3_all[w]
-//line along.go:253
-																		v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:253
-																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-																		v_all[w] = v_
-																		at2_all[w] = at2_
-																		at_all[w] = at_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v_ := v_all[w]
-																			l3_ := l0
-																			/*line along.go:256*/ sums4_all[w][l3_] = v_
-																			v_all[w] = v_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at2_ := at2_all[w]
-																			l3_ := l0
-																			/*line along.go:258*/ lower_ := int64(0)
-																			/*line along.go:258*/ upper_ := int64(0)
-																			{
-																				/*line along.go:259*/ t23_ := n0
-																				/*line along.go:259*/ k5_ := int64(0)
-//line along.go:259
-																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
-																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local_ := gpu_Place{Step_: int64(1)}
-																			if l3_ < int64(4) {
-																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
-																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-																			}
-																			at2_all[w] = at2_
-																		}
-																	}
-																}
-															}
-															/*line along.go:246*/ k4_ = k4_ + int64(1)
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
-															/*line along.go:122*/ t2_all[w] = t24_
-														}
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:124*/ t2_all[w].top_ = next_
-													}
-												}
-											}
-											/*line along.go:125*/ if !again_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															his2_ := his_[:int64(128)]
-															los2_ := los_[:int64(128)]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:198*/ f4_all[w] = f2_all[w]
-															/*line along.go:198*/ p4_all[w] = p2_all[w]
-															/*line along.go:198*/ b3_all[w] = b2_all[w]
-															his3_all[w] = his2_
-															/*line along.go:199*/ los3_all[w] = los2_
-															/*line along.go:199*/ sums5_all[w] = sums2_
-															/*line along.go:199*/ words5_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var least_ int64
-																var most_ int64
-																var special_ int64
-																l4_ := l0
-																/*line along.go:202*/ least_ = int64(1048576)
-																/*line along.go:202*/ most_ = int64(-1048576)
-																/*line along.go:202*/ special_ = int64(0)
-																{
-																	/*line along.go:203*/ i_ := b3_all[w].i0_
-//line along.go:203
-																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-																		{
-//line along.go:204
-																			j_ := b3_all[w].j0_ + l4_
-//line along.go:204
-																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-																				var t25_ float64
-																				/*line along.go:205*/ var t26_ float64
-//line along.go:205
-																				t25_, t26_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-																				/*line along.go:205*/ u_ := t25_
-																				/*line along.go:205*/ v2_ := t26_
-																				t27_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
-																				special_ = special_ | t27_.special_
-																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-																					t28_ := min(least_, t27_.exp_)
-//line along.go:209
-																					t29_ := max(most_, t27_.exp_+gpu_size_(f4_all[w], p4_all[w]))
-																					/*line along.go:209*/ least_ = t28_
-																					/*line along.go:209*/ most_ = t29_
-																				}
-																			}
-																		}
-																	}
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																least_ := least_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																/*line along.go:214*/ t30_ := l4_
-																/*line along.go:214*/ t31_ := l4_
-																/*line along.go:214*/ t32_ := l4_
-																/*line along.go:214*/ t33_ := most_
-																/*line along.go:214*/ t34_ := least_
-																/*line along.go:214*/ t35_ := special_
-																/*line along.go:214*/ his3_all[w][t30_] = t33_
-																/*line along.go:214*/ los3_all[w][t31_] = t34_
-																/*line along.go:214*/ sums5_all[w][t32_] = t35_
-																most_all[w] = most_
-																least_all[w] = least_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																least_ := least_all[w]
-																most_ := most_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																{
-																	/*line along.go:216*/ t36_ := b3_all[w].step_
-																	/*line along.go:216*/ k6_ := int64(0)
-//line along.go:216
-																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
-																		t37_ := min(least_, los3_all[w][k6_])
-//line along.go:217
-																		t38_ := max(most_, his3_all[w][k6_])
-//line along.go:217
-																		t39_ := special_ | sums5_all[w][k6_]
-																		/*line along.go:217*/ least_ = t37_
-																		/*line along.go:217*/ most_ = t38_
-																		/*line along.go:217*/ special_ = t39_
-																	}
-																}
-																/*line along.go:219*/ if l4_ == int64(0) {
-																	words5_all[w][136] = words5_all[w][136] | special_
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													/*line along.go:222*/ var t40_ int64
-													for l2 := int64(0); l2 < 1; l2++ {
-														for l1 := int64(0); l1 < 1; l1++ {
-															for l0 := int64(0); l0 < 1; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																/*line along.go:222*/ t40_ = most_
-																most_all[w] = most_
-															}
-														}
-													}
-													/*line along.go:222*/ end_ := t40_
-													{
-														/*line along.go:223*/ var t41_ int64
-														for l2 := int64(0); l2 < 1; l2++ {
-															for l1 := int64(0); l1 < 1; l1++ {
-																for l0 := int64(0); l0 < 1; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	least_ := least_all[w]
-																	/*line along.go:223*/ t41_ = least_
-																	least_all[w] = least_
-																}
-															}
-														}
-														/*line along.go:223*/ base_ := t41_
-														/*line along.go:223*/ for base_ < end_ {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v4_ int64
-																		var at3_ int64
-																		l4_ := l0
-																		/*line along.go:224*/ s_ := int64(0)
-																		{
-																			/*line along.go:225*/ i2_ := b3_all[w].i0_
-//line along.go:225
-																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-																				{
-//line along.go:226
-																					j2_ := b3_all[w].j0_ + l4_
-//line along.go:226
-																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-																						var t42_ float64
-//line along.go:227
-																						var t43_ float64
-//line along.go:227
-																						t42_, t43_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-//line along.go:227
-																						u2_ := t42_
-//line along.go:227
-																						v3_ := t43_
-																						s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-																					}
-																				}
-																			}
-																		}
-//line along.go:253
-																		sums6_all[w] = sums5_all[w]
-//line along.go:253
-																		words6_all[w] = words5_all[w]
-																		/*line along.go:253*/ v4_ = s_
-//line along.go:253
-																		at3_ = base_ - gpu_bottom_(f4_all[w])
-																		v4_all[w] = v4_
-																		at3_all[w] = at3_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v4_ := v4_all[w]
-																			l5_ := l0
-//line along.go:256
-																			sums6_all[w][l5_] = v4_
-																			v4_all[w] = v4_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at3_ := at3_all[w]
-																			l5_ := l0
-																			/*line along.go:258*/ lower2_ := int64(0)
-																			/*line along.go:258*/ upper2_ := int64(0)
-																			{
-																				/*line along.go:259*/ t44_ := n0
-																				/*line along.go:259*/ k7_ := int64(0)
-//line along.go:259
-																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
-																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local2_ := gpu_Place{Step_: int64(1)}
-																			if l5_ < int64(4) {
-																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
-																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-																			}
-																			at3_all[w] = at3_
-																		}
-																	}
-																}
-															}
-															/*line along.go:223*/ base_ = base_ + int64(48)
-														}
-													}
-												}
+								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:120*/ t2_all[w].blocks_ = t16_
+								/*line along.go:120*/ t2_all[w].sums_ = t17_
+							}
+						} else {
+							var t18_ int64
+							{
+								w := int64(0)
+								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							}
+							/*line along.go:123*/ next_ := t18_
+							var t19_ bool
+							{
+								w := int64(0)
+								/*line along.go:124*/ t19_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_)
+							}
+							for w := range n {
+								var again_ bool
+								/*line along.go:124*/ again_ = t19_
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ var t20_ bool
+							{
+								w := int64(0)
+								again_ := again_all[w]
+								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ if t20_ {
+								for w := range n {
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:242*/ f3_all[w] = f2_all[w]
+									/*line along.go:242*/ p3_all[w] = p2_all[w]
+									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									sums3_all[w] = sums2_
+									/*line along.go:243*/ words3_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var at_ int64
+									/*line along.go:245*/ if !t21_all[w].dirty_ {
+										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
+											words3_all[w][k3_] = int64(0)
+										}
+									}
+									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_all[w] = at_
+								}
+								for w := range n {
+									var t22_ int64
+									/*line along.go:251*/ t22_ = int64(2) * gpu_digits__(p3_all[w])
+									t22_all[w] = t22_
+								}
+								/*line along.go:251*/ k4_ := int64(0)
+								/*line along.go:251*/ for k4_ < t22_all[0] {
+									for w := range n {
+										var v_ int64
+										var at2_ int64
+										at_ := at_all[w]
+										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:258*/ words4_all[w] = words3_all[w]
+										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:258
+										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										v_all[w] = v_
+										at2_all[w] = at2_
+										at_all[w] = at_
+									}
+									for w := range n {
+										l0 := w % n0
+										v_ := v_all[w]
+										l3_ := l0
+										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										v_all[w] = v_
+									}
+									for w := range n {
+										l0 := w % n0
+										at2_ := at2_all[w]
+										l3_ := l0
+										/*line along.go:263*/ lower_ := int64(0)
+										/*line along.go:263*/ upper_ := int64(0)
+										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+										}
+										local_ := gpu_Place{Step_: int64(1)}
+										if l3_ < int64(4) {
+											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
+											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+										}
+										at2_all[w] = at2_
+									}
+									/*line along.go:251*/ k4_ = k4_ + int64(1)
+								}
+								for w := range n {
+									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
+									/*line along.go:127*/ t2_all[w] = t24_
+								}
+							}
+							for w := range n {
+								/*line along.go:129*/ t2_all[w].top_ = next_
+							}
+							/*line along.go:130*/ if !again_all[0] {
+								for w := range n {
+									his2_ := his_[:int64(128)]
+									los2_ := los_[:int64(128)]
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:203*/ f4_all[w] = f2_all[w]
+									/*line along.go:203*/ p4_all[w] = p2_all[w]
+									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									his3_all[w] = his2_
+									/*line along.go:204*/ los3_all[w] = los2_
+									/*line along.go:204*/ sums5_all[w] = sums2_
+									/*line along.go:204*/ words5_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var least_ int64
+									var most_ int64
+									var special_ int64
+									l4_ := l0
+									/*line along.go:207*/ least_ = int64(1048576)
+									/*line along.go:207*/ most_ = int64(-1048576)
+									/*line along.go:207*/ special_ = int64(0)
+									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+											var t25_ float64
+											/*line along.go:210*/ var t26_ float64
+//line along.go:210
+											t25_, t26_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:210*/ u_ := t25_
+											/*line along.go:210*/ v2_ := t26_
+											t27_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t27_.special_
+											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+												t28_ := min(least_, t27_.exp_)
+//line along.go:214
+												t29_ := max(most_, t27_.exp_+gpu_size_(f4_all[w], p4_all[w]))
+												/*line along.go:214*/ least_ = t28_
+												/*line along.go:214*/ most_ = t29_
 											}
 										}
 									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
 								}
-								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:131*/ t_all[w] = t2_all[w]
+								for w := range n {
+									l0 := w % n0
+									most_ := most_all[w]
+									least_ := least_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+									/*line along.go:219*/ t30_ := l4_
+									/*line along.go:219*/ t31_ := l4_
+									/*line along.go:219*/ t32_ := l4_
+									/*line along.go:219*/ t33_ := most_
+									/*line along.go:219*/ t34_ := least_
+									/*line along.go:219*/ t35_ := special_
+									/*line along.go:219*/ his3_all[w][t30_] = t33_
+									/*line along.go:219*/ los3_all[w][t31_] = t34_
+									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									most_all[w] = most_
+									least_all[w] = least_
+									special_all[w] = special_
+								}
+								for w := range n {
+									l0 := w % n0
+									least_ := least_all[w]
+									most_ := most_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+//line along.go:221
+									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
+										t37_ := min(least_, los3_all[w][k6_])
+										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
+										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
+										/*line along.go:222*/ least_ = t37_
+										/*line along.go:222*/ most_ = t38_
+										/*line along.go:222*/ special_ = t39_
+									}
+									if l4_ == int64(0) {
+										words5_all[w][136] = words5_all[w][136] | special_
+									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
+								}
+								/*line along.go:227*/ var t40_ int64
+								{
+									w := int64(0)
+									most_ := most_all[w]
+									/*line along.go:227*/ t40_ = most_
+									most_all[w] = most_
+								}
+								/*line along.go:227*/ end_ := t40_
+								var t41_ int64
+								{
+									w := int64(0)
+									least_ := least_all[w]
+									/*line along.go:228*/ t41_ = least_
+									least_all[w] = least_
+								}
+								/*line along.go:228*/ base_ := t41_
+								/*line along.go:228*/ for base_ < end_ {
+									for w := range n {
+										l0 := w % n0
+										var v4_ int64
+										var at3_ int64
+										l4_ := l0
+										/*line along.go:229*/ s_ := int64(0)
+										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+												var t42_ float64
+												/*line along.go:232*/ var t43_ float64
+//line along.go:232
+												t42_, t43_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:232*/ u2_ := t42_
+												/*line along.go:232*/ v3_ := t43_
+												s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+											}
+										}
+										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:258*/ words6_all[w] = words5_all[w]
+										/*line along.go:258*/ v4_ = s_
+										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										v4_all[w] = v4_
+										at3_all[w] = at3_
+									}
+									for w := range n {
+										l0 := w % n0
+										v4_ := v4_all[w]
+										l5_ := l0
+										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										v4_all[w] = v4_
+									}
+									for w := range n {
+										l0 := w % n0
+										at3_ := at3_all[w]
+										l5_ := l0
+										/*line along.go:263*/ lower2_ := int64(0)
+										/*line along.go:263*/ upper2_ := int64(0)
+										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+										}
+										local2_ := gpu_Place{Step_: int64(1)}
+										if l5_ < int64(4) {
+											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
+											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+										}
+										at3_all[w] = at3_
+									}
+									/*line along.go:228*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top_ int64
-								/*line along.go:49*/ t45_all[w] = t_all[w]
-								top_ = t45_all[w].top_
-								top_all[w] = top_
-							}
-						}
-					}
-					/*line along.go:51*/ var t46_ bool
-					for l2 := int64(0); l2 < 1; l2++ {
-						for l1 := int64(0); l1 < 1; l1++ {
-							for l0 := int64(0); l0 < 1; l0++ {
-								w := (l2*n1+l1)*n0 + l0
+					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+				}
+				for w := range n {
+					/*line along.go:136*/ t_all[w] = t2_all[w]
+				}
+				for w := range n {
+					var top_ int64
+					/*line along.go:49*/ t45_all[w] = t_all[w]
+					top_ = t45_all[w].top_
+					top_all[w] = top_
+				}
+				/*line along.go:51*/ var t46_ bool
+				{
+					w := int64(0)
 //line along.go:51
-								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
-							}
+					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+				}
+				/*line along.go:51*/ if t46_ {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
+							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
 						}
 					}
-					/*line along.go:51*/ if t46_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line along.go:52*/ k8_ := int64(0)
-										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
-											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
-										}
-									}
-								}
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top_ := top_all[w]
-									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
-									top_all[w] = top_
-								}
-							}
-						}
-						/*line along.go:56*/ var t48_ float64
-						for l2 := int64(0); l2 < 1; l2++ {
-							for l1 := int64(0); l1 < 1; l1++ {
-								for l0 := int64(0); l0 < 1; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ t48_ = gpu_rounded_(r_, t47_all[w], int64(0), over_, root_)
-								}
-							}
-						}
-						/*line along.go:56*/ z_ := t48_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									l_ := l0
-									/*line along.go:57*/ if l_ == int64(0) {
-										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-									}
-								}
-							}
-						}
-						break b3_body
+					for w := range n {
+						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:237*/ f5_all[w] = f_
-								/*line along.go:237*/ p5_all[w] = p_
-								/*line along.go:237*/ t49_all[w] = t45_all[w]
-							}
-						}
-					}
+					/*line along.go:56*/ var t48_ float64
 					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var at4_ int64
-									words7_ := words_[:int64(137)]
-									/*line along.go:240*/ if !t49_all[w].dirty_ {
-										{
-											/*line along.go:241*/ k9_ := l0
-											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
-												words7_[k9_] = int64(0)
-											}
-										}
-									}
-//line along.go:245
-									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
-									at4_all[w] = at4_
-								}
-							}
-						}
-						{
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										var t50_ int64
-										/*line along.go:246*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
-										t50_all[w] = t50_
-									}
-								}
-							}
-							/*line along.go:246*/ k10_ := int64(0)
-							/*line along.go:246*/ for k10_ < t50_all[0] {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var v5_ int64
-											var at5_ int64
-											at4_ := at4_all[w]
-											sums7_ := sums_[:int64(128)]
-											words7_ := words_[:int64(137)]
-											/*line along.go:253*/ sums8_all[w] = sums7_
-											/*line along.go:253*/ words8_all[w] = words7_
-											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-//line along.go:253
-											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-											v5_all[w] = v5_
-											at5_all[w] = at5_
-											at4_all[w] = at4_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												v5_ := v5_all[w]
-												l6_ := l0
-												/*line along.go:256*/ sums8_all[w][l6_] = v5_
-												v5_all[w] = v5_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												at5_ := at5_all[w]
-												l6_ := l0
-												/*line along.go:258*/ lower3_ := int64(0)
-												/*line along.go:258*/ upper3_ := int64(0)
-												{
-													/*line along.go:259*/ t51_ := n0
-													/*line along.go:259*/ k11_ := int64(0)
-													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
-														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-													}
-												}
-												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
-												if l6_ < int64(4) {
-													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
-													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-												}
-												at5_all[w] = at5_
-											}
-										}
-									}
-								}
-								/*line along.go:246*/ k10_ = k10_ + int64(1)
-							}
+						w := int64(0)
+						top_ := top_all[w]
+//line along.go:56
+						t48_ = gpu_rounded_(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						top_all[w] = top_
+					}
+					/*line along.go:56*/ z_ := t48_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:57*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								l_ := l0
-								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-									/*line along.go:65*/ v6_ := t53_
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
-								}
-								{
-									/*line along.go:68*/ k12_ := l_
-//line along.go:68
-									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-									}
-								}
-							}
+					break b3_body
+				}
+				for w := range n {
+					/*line along.go:242*/ f5_all[w] = f_
+					/*line along.go:242*/ p5_all[w] = p_
+					/*line along.go:242*/ t49_all[w] = t45_all[w]
+				}
+				for w := range n {
+					l0 := w % n0
+					var at4_ int64
+					words7_ := words_[:int64(137)]
+					/*line along.go:245*/ if !t49_all[w].dirty_ {
+						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
+							words7_[k9_] = int64(0)
 						}
+					}
+					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_all[w] = at4_
+				}
+				for w := range n {
+					var t50_ int64
+					/*line along.go:251*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
+					t50_all[w] = t50_
+				}
+				/*line along.go:251*/ k10_ := int64(0)
+				/*line along.go:251*/ for k10_ < t50_all[0] {
+					for w := range n {
+						var v5_ int64
+						var at5_ int64
+						at4_ := at4_all[w]
+						sums7_ := sums_[:int64(128)]
+						words7_ := words_[:int64(137)]
+						sums8_all[w] = sums7_
+						/*line along.go:258*/ words8_all[w] = words7_
+						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						v5_all[w] = v5_
+						at5_all[w] = at5_
+						at4_all[w] = at4_
+					}
+					for w := range n {
+						l0 := w % n0
+						v5_ := v5_all[w]
+						l6_ := l0
+						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						v5_all[w] = v5_
+					}
+					for w := range n {
+						l0 := w % n0
+						at5_ := at5_all[w]
+						l6_ := l0
+						/*line along.go:263*/ lower3_ := int64(0)
+						/*line along.go:263*/ upper3_ := int64(0)
+						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
+						}
+						local3_ := gpu_Place{Step_: int64(1)}
+						if l6_ < int64(4) {
+							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
+							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+						}
+						at5_all[w] = at5_
+					}
+					/*line along.go:251*/ k10_ = k10_ + int64(1)
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+						/*line along.go:65*/ v6_ := t53_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+					}
+					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
 					}
 				}
-				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
+			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2997
+//line kernels_tandem.go:2244
 	}
 	return nil
 }
@@ -3014,18 +2261,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var f_ gpu_double
 	var p_ gpu_pair
 	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	parts_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	outputs_ := args[21].Int64()
@@ -3041,876 +2279,507 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [512]int64
-	var top_all [1024]int64
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_pair
-	var b2_all [1024]gpu_block__
-	var top2_all [1024]int64
-	var t_all [1024]gpu_tally
-	var t2_all [1024]gpu_tally
+	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
+	var p2_all, p3_all, p4_all, p5_all [1024]gpu_pair
+	var b2_all, b3_all [1024]gpu_block__
+	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f3_all [1024]gpu_double
-	var p3_all [1024]gpu_pair
-	var t21_all [1024]gpu_tally
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var at_all [1024]int64
-	var t22_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
-	var f4_all [1024]gpu_double
-	var p4_all [1024]gpu_pair
-	var b3_all [1024]gpu_block__
-	var his3_all [1024][]int64
-	var los3_all [1024][]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
-	var least_all [1024]int64
-	var most_all [1024]int64
-	var special_all [1024]int64
-	var sums6_all [1024][]int64
-	var words6_all [1024][]int64
-	var v4_all [1024]int64
-	var at3_all [1024]int64
-	var t45_all [1024]gpu_tally
-	var t47_all [1024]gpu_Value
-	var f5_all [1024]gpu_double
-	var p5_all [1024]gpu_pair
-	var t49_all [1024]gpu_tally
-	var at4_all [1024]int64
-	var t50_all [1024]int64
-	var sums8_all [1024][]int64
-	var words8_all [1024][]int64
-	var v5_all [1024]int64
-	var at5_all [1024]int64
+	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
+	var t47_all [1024]gpu_halves
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:43
-				}
-			}
-		}
 		/*line along.go:43*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var top_ int64
-					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+		for w := range n {
+			var top_ int64
+			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			top_all[w] = top_
+		}
+		/*line along.go:44*/ o_ := g1
+		/*line along.go:44*/ for o_ < outputs_ {
+		b3_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:45*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					if int64(len(shift_)) != int64(0) {
+						b_.shift_ = shift_[o_]
+					}
+					/*line along.go:99*/ f2_all[w] = f_
+					/*line along.go:99*/ p2_all[w] = p_
+					/*line along.go:99*/ b2_all[w] = b_
+				}
+				/*line along.go:100*/ first_ := o_ * height_
+				/*line along.go:100*/ height2_ := height_
+				/*line along.go:100*/ cols2_ := cols_
+				/*line along.go:100*/ turns2_ := turns_
+				for w := range n {
+					var top2_ int64
+					top_ := top_all[w]
+					/*line along.go:100*/ top2_ = top_
+					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					top2_all[w] = top2_
 					top_all[w] = top_
 				}
-			}
-		}
-		{
-			/*line along.go:44*/ o_ := g1
-			/*line along.go:44*/ for o_ < outputs_ {
-			b3_body:
-				switch {
-				default:
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:45*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-								if int64(len(shift_)) != int64(0) {
-									b_.shift_ = shift_[o_]
-								}
-								/*line along.go:94*/ f2_all[w] = f_
-								/*line along.go:94*/ p2_all[w] = p_
-								/*line along.go:94*/ b2_all[w] = b_
-							}
-						}
+				/*line along.go:102*/ n2_ := n0
+				width_ := min(cols2_, n2_*turns2_)
+				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
+				for w := range n {
+					top2_ := top2_all[w]
+					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					top2_all[w] = top2_
+				}
+				/*line along.go:108*/ k_ := g0
+				/*line along.go:108*/ for k_ < blocks_ {
+					t3_ := first_ + (support.Div(k_, across_) * rows_)
+					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					for w := range n {
+						/*line along.go:109*/ b2_all[w].i0_ = t3_
+						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:110*/ b2_all[w].i1_ = t5_
+						/*line along.go:110*/ b2_all[w].j1_ = t6_
 					}
-					/*line along.go:95*/ first_ := o_ * height_
-					/*line along.go:95*/ height2_ := height_
-					/*line along.go:95*/ cols2_ := cols_
-					/*line along.go:95*/ turns2_ := turns_
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top2_ int64
-								top_ := top_all[w]
-								/*line along.go:95*/ top2_ = top_
-								/*line along.go:49*/ t_all[w] = gpu_tally{}
-								top2_all[w] = top2_
-								top_all[w] = top_
-							}
-						}
+					for w := range n {
+						var again_ bool
+						/*line along.go:111*/ again_ = true
+						again_all[w] = again_
 					}
-					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:97
-								}
-							}
+					/*line along.go:111*/ for again_all[0] {
+						for w := range n {
+							l0 := w % n0
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							l2_ := l0
+							/*line along.go:112*/ var t7_ gpu_window_
+							/*line along.go:112*/ var t8_ gpu_digits
+//line along.go:112
+							t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+							/*line along.go:112*/ w_all[w] = t7_
+							/*line along.go:112*/ d_all[w] = t8_
+							t9_ := l2_
+							/*line along.go:113*/ t10_ := l2_
+							/*line along.go:113*/ t11_ := w_all[w].hi_
+							/*line along.go:113*/ t12_ := w_all[w].lo_
+							/*line along.go:113*/ his2_[t9_] = t11_
+							/*line along.go:113*/ los2_[t10_] = t12_
 						}
-						/*line along.go:97*/ n2_ := n0
-						width_ := min(cols2_, n2_*turns2_)
-						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top2_ := top2_all[w]
-									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
-									top2_all[w] = top2_
-								}
+						for w := range n {
+							var again_ bool
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+								/*line along.go:116*/ w_all[w] = t14_
 							}
+							again_ = false
+							again_all[w] = again_
 						}
+						/*line along.go:119*/ var t15_ bool
 						{
-							/*line along.go:103*/ k_ := g0
-							/*line along.go:103*/ for k_ < blocks_ {
-								t3_ := first_ + (support.Div(k_, across_) * rows_)
-								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											/*line along.go:104*/ b2_all[w].i0_ = t3_
-											/*line along.go:104*/ b2_all[w].j0_ = t4_
-											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-											/*line along.go:105*/ b2_all[w].i1_ = t5_
-											/*line along.go:105*/ b2_all[w].j1_ = t6_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:106*/ again_ = true
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:106*/ for again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													l2_ := l0
-													/*line along.go:107*/ var t7_ gpu_window_
-													/*line along.go:107*/ var t8_ gpu_digits
-//line along.go:107
-													t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-													/*line along.go:107*/ w_all[w] = t7_
-													/*line along.go:107*/ d_all[w] = t8_
-													t9_ := l2_
-													/*line along.go:108*/ t10_ := l2_
-													/*line along.go:108*/ t11_ := w_all[w].hi_
-													/*line along.go:108*/ t12_ := w_all[w].lo_
-													/*line along.go:108*/ his2_[t9_] = t11_
-													/*line along.go:108*/ los2_[t10_] = t12_
-												}
-											}
-										}
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var again_ bool
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													{
-														/*line along.go:110*/ t13_ := n2_
-														/*line along.go:110*/ k2_ := int64(0)
-														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
-															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-															/*line along.go:111*/ w_all[w] = t14_
-														}
-													}
-													/*line along.go:113*/ again_ = false
-													again_all[w] = again_
-												}
-											}
-										}
-										/*line along.go:114*/ var t15_ bool
-										for l2 := int64(0); l2 < 1; l2++ {
-											for l1 := int64(0); l1 < 1; l1++ {
-												for l0 := int64(0); l0 < 1; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-//line along.go:114
-													t15_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
-												}
-											}
-										}
-										/*line along.go:114*/ if t15_ {
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:115
-														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-														/*line along.go:115*/ t2_all[w].blocks_ = t16_
-														/*line along.go:115*/ t2_all[w].sums_ = t17_
-													}
-												}
-											}
-										} else {
-											/*line along.go:118*/ var t18_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
-													}
-												}
-											}
-											/*line along.go:118*/ next_ := t18_
-											var t19_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-//line along.go:119
-														t19_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_)
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var again_ bool
-														/*line along.go:119*/ again_ = t19_
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ var t20_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														again_ := again_all[w]
+							w := int64(0)
+							/*line along.go:119*/ t15_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						}
+						/*line along.go:119*/ if t15_ {
+							for w := range n {
+								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
 //line along.go:120
-														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ if t20_ {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:237*/ f3_all[w] = f2_all[w]
-															/*line along.go:237*/ p3_all[w] = p2_all[w]
-															/*line along.go:237*/ t21_all[w] = t2_all[w]
-															sums3_all[w] = sums2_
-															/*line along.go:238*/ words3_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var at_ int64
-																/*line along.go:240*/ if !t21_all[w].dirty_ {
-																	{
-																		/*line along.go:241*/ k3_ := l0
-//line along.go:241
-																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
-																			words3_all[w][k3_] = int64(0)
-																		}
-																	}
-																}
-//line along.go:245
-																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
-																at_all[w] = at_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	var t22_ int64
-//line along.go:246
-																	t22_ = int64(2) * gpu_digits___(p3_all[w])
-																	t22_all[w] = t22_
-																}
-															}
-														}
-														/*line along.go:246*/ k4_ := int64(0)
-														/*line along.go:246*/ for k4_ < t22_all[0] {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v_ int64
-																		var at2_ int64
-																		at_ := at_all[w]
-//line along.go:253
-																		sums4_all[w] = sums3_all[w]
-//line along.go:253
-																		words4_all[w] = words3_all[w]
-//line along.go:253
-																		v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:253
-																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-																		v_all[w] = v_
-																		at2_all[w] = at2_
-																		at_all[w] = at_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v_ := v_all[w]
-																			l3_ := l0
-																			/*line along.go:256*/ sums4_all[w][l3_] = v_
-																			v_all[w] = v_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at2_ := at2_all[w]
-																			l3_ := l0
-																			/*line along.go:258*/ lower_ := int64(0)
-																			/*line along.go:258*/ upper_ := int64(0)
-																			{
-																				/*line along.go:259*/ t23_ := n0
-																				/*line along.go:259*/ k5_ := int64(0)
-//line along.go:259
-																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
-																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local_ := gpu_Place{Step_: int64(1)}
-																			if l3_ < int64(4) {
-																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
-																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-																			}
-																			at2_all[w] = at2_
-																		}
-																	}
-																}
-															}
-															/*line along.go:246*/ k4_ = k4_ + int64(1)
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
-															/*line along.go:122*/ t2_all[w] = t24_
-														}
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:124*/ t2_all[w].top_ = next_
-													}
-												}
-											}
-											/*line along.go:125*/ if !again_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															his2_ := his_[:int64(128)]
-															los2_ := los_[:int64(128)]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:198*/ f4_all[w] = f2_all[w]
-															/*line along.go:198*/ p4_all[w] = p2_all[w]
-															/*line along.go:198*/ b3_all[w] = b2_all[w]
-															his3_all[w] = his2_
-															/*line along.go:199*/ los3_all[w] = los2_
-															/*line along.go:199*/ sums5_all[w] = sums2_
-															/*line along.go:199*/ words5_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var least_ int64
-																var most_ int64
-																var special_ int64
-																l4_ := l0
-																/*line along.go:202*/ least_ = int64(1048576)
-																/*line along.go:202*/ most_ = int64(-1048576)
-																/*line along.go:202*/ special_ = int64(0)
-																{
-																	/*line along.go:203*/ i_ := b3_all[w].i0_
-//line along.go:203
-																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-																		{
-//line along.go:204
-																			j_ := b3_all[w].j0_ + l4_
-//line along.go:204
-																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-																				var t25_ float64
-																				/*line along.go:205*/ var t26_ float64
-//line along.go:205
-																				t25_, t26_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-																				/*line along.go:205*/ u_ := t25_
-																				/*line along.go:205*/ v2_ := t26_
-																				t27_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
-																				special_ = special_ | t27_.special_
-																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-																					t28_ := min(least_, t27_.exp_)
-//line along.go:209
-																					t29_ := max(most_, t27_.exp_+gpu_size__(f4_all[w], p4_all[w]))
-																					/*line along.go:209*/ least_ = t28_
-																					/*line along.go:209*/ most_ = t29_
-																				}
-																			}
-																		}
-																	}
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																least_ := least_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																/*line along.go:214*/ t30_ := l4_
-																/*line along.go:214*/ t31_ := l4_
-																/*line along.go:214*/ t32_ := l4_
-																/*line along.go:214*/ t33_ := most_
-																/*line along.go:214*/ t34_ := least_
-																/*line along.go:214*/ t35_ := special_
-																/*line along.go:214*/ his3_all[w][t30_] = t33_
-																/*line along.go:214*/ los3_all[w][t31_] = t34_
-																/*line along.go:214*/ sums5_all[w][t32_] = t35_
-																most_all[w] = most_
-																least_all[w] = least_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																least_ := least_all[w]
-																most_ := most_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																{
-																	/*line along.go:216*/ t36_ := b3_all[w].step_
-																	/*line along.go:216*/ k6_ := int64(0)
-//line along.go:216
-																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
-																		t37_ := min(least_, los3_all[w][k6_])
-//line along.go:217
-																		t38_ := max(most_, his3_all[w][k6_])
-//line along.go:217
-																		t39_ := special_ | sums5_all[w][k6_]
-																		/*line along.go:217*/ least_ = t37_
-																		/*line along.go:217*/ most_ = t38_
-																		/*line along.go:217*/ special_ = t39_
-																	}
-																}
-																/*line along.go:219*/ if l4_ == int64(0) {
-																	words5_all[w][136] = words5_all[w][136] | special_
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													/*line along.go:222*/ var t40_ int64
-													for l2 := int64(0); l2 < 1; l2++ {
-														for l1 := int64(0); l1 < 1; l1++ {
-															for l0 := int64(0); l0 < 1; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																/*line along.go:222*/ t40_ = most_
-																most_all[w] = most_
-															}
-														}
-													}
-													/*line along.go:222*/ end_ := t40_
-													{
-														/*line along.go:223*/ var t41_ int64
-														for l2 := int64(0); l2 < 1; l2++ {
-															for l1 := int64(0); l1 < 1; l1++ {
-																for l0 := int64(0); l0 < 1; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	least_ := least_all[w]
-																	/*line along.go:223*/ t41_ = least_
-																	least_all[w] = least_
-																}
-															}
-														}
-														/*line along.go:223*/ base_ := t41_
-														/*line along.go:223*/ for base_ < end_ {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v4_ int64
-																		var at3_ int64
-																		l4_ := l0
-																		/*line along.go:224*/ s_ := int64(0)
-																		{
-																			/*line along.go:225*/ i2_ := b3_all[w].i0_
-//line along.go:225
-																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-																				{
-//line along.go:226
-																					j2_ := b3_all[w].j0_ + l4_
-//line along.go:226
-																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-																						var t42_ float64
-//line along.go:227
-																						var t43_ float64
-//line along.go:227
-																						t42_, t43_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-//line along.go:227
-																						u2_ := t42_
-//line along.go:227
-																						v3_ := t43_
-																						s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-																					}
-																				}
-																			}
-																		}
-//line along.go:253
-																		sums6_all[w] = sums5_all[w]
-//line along.go:253
-																		words6_all[w] = words5_all[w]
-																		/*line along.go:253*/ v4_ = s_
-//line along.go:253
-																		at3_ = base_ - gpu_bottom_(f4_all[w])
-																		v4_all[w] = v4_
-																		at3_all[w] = at3_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v4_ := v4_all[w]
-																			l5_ := l0
-//line along.go:256
-																			sums6_all[w][l5_] = v4_
-																			v4_all[w] = v4_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at3_ := at3_all[w]
-																			l5_ := l0
-																			/*line along.go:258*/ lower2_ := int64(0)
-																			/*line along.go:258*/ upper2_ := int64(0)
-																			{
-																				/*line along.go:259*/ t44_ := n0
-																				/*line along.go:259*/ k7_ := int64(0)
-//line along.go:259
-																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
-																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local2_ := gpu_Place{Step_: int64(1)}
-																			if l5_ < int64(4) {
-																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
-																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-																			}
-																			at3_all[w] = at3_
-																		}
-																	}
-																}
-															}
-															/*line along.go:223*/ base_ = base_ + int64(48)
-														}
-													}
-												}
+								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:120*/ t2_all[w].blocks_ = t16_
+								/*line along.go:120*/ t2_all[w].sums_ = t17_
+							}
+						} else {
+							var t18_ int64
+							{
+								w := int64(0)
+								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							}
+							/*line along.go:123*/ next_ := t18_
+							var t19_ bool
+							{
+								w := int64(0)
+								/*line along.go:124*/ t19_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_)
+							}
+							for w := range n {
+								var again_ bool
+								/*line along.go:124*/ again_ = t19_
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ var t20_ bool
+							{
+								w := int64(0)
+								again_ := again_all[w]
+								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ if t20_ {
+								for w := range n {
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:242*/ f3_all[w] = f2_all[w]
+									/*line along.go:242*/ p3_all[w] = p2_all[w]
+									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									sums3_all[w] = sums2_
+									/*line along.go:243*/ words3_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var at_ int64
+									/*line along.go:245*/ if !t21_all[w].dirty_ {
+										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
+											words3_all[w][k3_] = int64(0)
+										}
+									}
+									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_all[w] = at_
+								}
+								for w := range n {
+									var t22_ int64
+									/*line along.go:251*/ t22_ = int64(2) * gpu_digits___(p3_all[w])
+									t22_all[w] = t22_
+								}
+								/*line along.go:251*/ k4_ := int64(0)
+								/*line along.go:251*/ for k4_ < t22_all[0] {
+									for w := range n {
+										var v_ int64
+										var at2_ int64
+										at_ := at_all[w]
+										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:258*/ words4_all[w] = words3_all[w]
+										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:258
+										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										v_all[w] = v_
+										at2_all[w] = at2_
+										at_all[w] = at_
+									}
+									for w := range n {
+										l0 := w % n0
+										v_ := v_all[w]
+										l3_ := l0
+										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										v_all[w] = v_
+									}
+									for w := range n {
+										l0 := w % n0
+										at2_ := at2_all[w]
+										l3_ := l0
+										/*line along.go:263*/ lower_ := int64(0)
+										/*line along.go:263*/ upper_ := int64(0)
+										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+										}
+										local_ := gpu_Place{Step_: int64(1)}
+										if l3_ < int64(4) {
+											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
+											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+										}
+										at2_all[w] = at2_
+									}
+									/*line along.go:251*/ k4_ = k4_ + int64(1)
+								}
+								for w := range n {
+									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
+									/*line along.go:127*/ t2_all[w] = t24_
+								}
+							}
+							for w := range n {
+								/*line along.go:129*/ t2_all[w].top_ = next_
+							}
+							/*line along.go:130*/ if !again_all[0] {
+								for w := range n {
+									his2_ := his_[:int64(128)]
+									los2_ := los_[:int64(128)]
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:203*/ f4_all[w] = f2_all[w]
+									/*line along.go:203*/ p4_all[w] = p2_all[w]
+									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									his3_all[w] = his2_
+									/*line along.go:204*/ los3_all[w] = los2_
+									/*line along.go:204*/ sums5_all[w] = sums2_
+									/*line along.go:204*/ words5_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var least_ int64
+									var most_ int64
+									var special_ int64
+									l4_ := l0
+									/*line along.go:207*/ least_ = int64(1048576)
+									/*line along.go:207*/ most_ = int64(-1048576)
+									/*line along.go:207*/ special_ = int64(0)
+									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+											var t25_ float64
+											/*line along.go:210*/ var t26_ float64
+//line along.go:210
+											t25_, t26_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:210*/ u_ := t25_
+											/*line along.go:210*/ v2_ := t26_
+											t27_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t27_.special_
+											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+												t28_ := min(least_, t27_.exp_)
+//line along.go:214
+												t29_ := max(most_, t27_.exp_+gpu_size__(f4_all[w], p4_all[w]))
+												/*line along.go:214*/ least_ = t28_
+												/*line along.go:214*/ most_ = t29_
 											}
 										}
 									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
 								}
-								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:131*/ t_all[w] = t2_all[w]
+								for w := range n {
+									l0 := w % n0
+									most_ := most_all[w]
+									least_ := least_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+									/*line along.go:219*/ t30_ := l4_
+									/*line along.go:219*/ t31_ := l4_
+									/*line along.go:219*/ t32_ := l4_
+									/*line along.go:219*/ t33_ := most_
+									/*line along.go:219*/ t34_ := least_
+									/*line along.go:219*/ t35_ := special_
+									/*line along.go:219*/ his3_all[w][t30_] = t33_
+									/*line along.go:219*/ los3_all[w][t31_] = t34_
+									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									most_all[w] = most_
+									least_all[w] = least_
+									special_all[w] = special_
+								}
+								for w := range n {
+									l0 := w % n0
+									least_ := least_all[w]
+									most_ := most_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+//line along.go:221
+									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
+										t37_ := min(least_, los3_all[w][k6_])
+										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
+										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
+										/*line along.go:222*/ least_ = t37_
+										/*line along.go:222*/ most_ = t38_
+										/*line along.go:222*/ special_ = t39_
+									}
+									if l4_ == int64(0) {
+										words5_all[w][136] = words5_all[w][136] | special_
+									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
+								}
+								/*line along.go:227*/ var t40_ int64
+								{
+									w := int64(0)
+									most_ := most_all[w]
+									/*line along.go:227*/ t40_ = most_
+									most_all[w] = most_
+								}
+								/*line along.go:227*/ end_ := t40_
+								var t41_ int64
+								{
+									w := int64(0)
+									least_ := least_all[w]
+									/*line along.go:228*/ t41_ = least_
+									least_all[w] = least_
+								}
+								/*line along.go:228*/ base_ := t41_
+								/*line along.go:228*/ for base_ < end_ {
+									for w := range n {
+										l0 := w % n0
+										var v4_ int64
+										var at3_ int64
+										l4_ := l0
+										/*line along.go:229*/ s_ := int64(0)
+										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+												var t42_ float64
+												/*line along.go:232*/ var t43_ float64
+//line along.go:232
+												t42_, t43_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:232*/ u2_ := t42_
+												/*line along.go:232*/ v3_ := t43_
+												s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+											}
+										}
+										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:258*/ words6_all[w] = words5_all[w]
+										/*line along.go:258*/ v4_ = s_
+										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										v4_all[w] = v4_
+										at3_all[w] = at3_
+									}
+									for w := range n {
+										l0 := w % n0
+										v4_ := v4_all[w]
+										l5_ := l0
+										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										v4_all[w] = v4_
+									}
+									for w := range n {
+										l0 := w % n0
+										at3_ := at3_all[w]
+										l5_ := l0
+										/*line along.go:263*/ lower2_ := int64(0)
+										/*line along.go:263*/ upper2_ := int64(0)
+										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+										}
+										local2_ := gpu_Place{Step_: int64(1)}
+										if l5_ < int64(4) {
+											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
+											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+										}
+										at3_all[w] = at3_
+									}
+									/*line along.go:228*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top_ int64
-								/*line along.go:49*/ t45_all[w] = t_all[w]
-								top_ = t45_all[w].top_
-								top_all[w] = top_
-							}
-						}
-					}
-					/*line along.go:51*/ var t46_ bool
-					for l2 := int64(0); l2 < 1; l2++ {
-						for l1 := int64(0); l1 < 1; l1++ {
-							for l0 := int64(0); l0 < 1; l0++ {
-								w := (l2*n1+l1)*n0 + l0
+					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+				}
+				for w := range n {
+					/*line along.go:136*/ t_all[w] = t2_all[w]
+				}
+				for w := range n {
+					var top_ int64
+					/*line along.go:49*/ t45_all[w] = t_all[w]
+					top_ = t45_all[w].top_
+					top_all[w] = top_
+				}
+				/*line along.go:51*/ var t46_ bool
+				{
+					w := int64(0)
 //line along.go:51
-								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))
-							}
+					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))
+				}
+				/*line along.go:51*/ if t46_ {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
+							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
 						}
 					}
-					/*line along.go:51*/ if t46_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line along.go:52*/ k8_ := int64(0)
-										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
-											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
-										}
-									}
-								}
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top_ := top_all[w]
-									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
-									top_all[w] = top_
-								}
-							}
-						}
-						/*line along.go:56*/ var t48_ float32
-						for l2 := int64(0); l2 < 1; l2++ {
-							for l1 := int64(0); l1 < 1; l1++ {
-								for l0 := int64(0); l0 < 1; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ t48_ = gpu_rounded(r_, t47_all[w], int64(0), over_, root_)
-								}
-							}
-						}
-						/*line along.go:56*/ z_ := t48_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									l_ := l0
-									/*line along.go:57*/ if l_ == int64(0) {
-										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-									}
-								}
-							}
-						}
-						break b3_body
+					for w := range n {
+						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:237*/ f5_all[w] = f_
-								/*line along.go:237*/ p5_all[w] = p_
-								/*line along.go:237*/ t49_all[w] = t45_all[w]
-							}
-						}
-					}
+					/*line along.go:56*/ var t48_ float32
 					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var at4_ int64
-									words7_ := words_[:int64(137)]
-									/*line along.go:240*/ if !t49_all[w].dirty_ {
-										{
-											/*line along.go:241*/ k9_ := l0
-											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
-												words7_[k9_] = int64(0)
-											}
-										}
-									}
-//line along.go:245
-									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
-									at4_all[w] = at4_
-								}
-							}
-						}
-						{
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										var t50_ int64
-										/*line along.go:246*/ t50_ = int64(2) * gpu_digits___(p5_all[w])
-										t50_all[w] = t50_
-									}
-								}
-							}
-							/*line along.go:246*/ k10_ := int64(0)
-							/*line along.go:246*/ for k10_ < t50_all[0] {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var v5_ int64
-											var at5_ int64
-											at4_ := at4_all[w]
-											sums7_ := sums_[:int64(128)]
-											words7_ := words_[:int64(137)]
-											/*line along.go:253*/ sums8_all[w] = sums7_
-											/*line along.go:253*/ words8_all[w] = words7_
-											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-//line along.go:253
-											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-											v5_all[w] = v5_
-											at5_all[w] = at5_
-											at4_all[w] = at4_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												v5_ := v5_all[w]
-												l6_ := l0
-												/*line along.go:256*/ sums8_all[w][l6_] = v5_
-												v5_all[w] = v5_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												at5_ := at5_all[w]
-												l6_ := l0
-												/*line along.go:258*/ lower3_ := int64(0)
-												/*line along.go:258*/ upper3_ := int64(0)
-												{
-													/*line along.go:259*/ t51_ := n0
-													/*line along.go:259*/ k11_ := int64(0)
-													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
-														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-													}
-												}
-												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
-												if l6_ < int64(4) {
-													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
-													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-												}
-												at5_all[w] = at5_
-											}
-										}
-									}
-								}
-								/*line along.go:246*/ k10_ = k10_ + int64(1)
-							}
+						w := int64(0)
+						top_ := top_all[w]
+//line along.go:56
+						t48_ = gpu_rounded(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						top_all[w] = top_
+					}
+					/*line along.go:56*/ z_ := t48_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:57*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								l_ := l0
-								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-									/*line along.go:65*/ v6_ := t53_
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
-								}
-								{
-									/*line along.go:68*/ k12_ := l_
-//line along.go:68
-									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-									}
-								}
-							}
+					break b3_body
+				}
+				for w := range n {
+					/*line along.go:242*/ f5_all[w] = f_
+					/*line along.go:242*/ p5_all[w] = p_
+					/*line along.go:242*/ t49_all[w] = t45_all[w]
+				}
+				for w := range n {
+					l0 := w % n0
+					var at4_ int64
+					words7_ := words_[:int64(137)]
+					/*line along.go:245*/ if !t49_all[w].dirty_ {
+						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
+							words7_[k9_] = int64(0)
 						}
+					}
+					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_all[w] = at4_
+				}
+				for w := range n {
+					var t50_ int64
+					/*line along.go:251*/ t50_ = int64(2) * gpu_digits___(p5_all[w])
+					t50_all[w] = t50_
+				}
+				/*line along.go:251*/ k10_ := int64(0)
+				/*line along.go:251*/ for k10_ < t50_all[0] {
+					for w := range n {
+						var v5_ int64
+						var at5_ int64
+						at4_ := at4_all[w]
+						sums7_ := sums_[:int64(128)]
+						words7_ := words_[:int64(137)]
+						sums8_all[w] = sums7_
+						/*line along.go:258*/ words8_all[w] = words7_
+						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						v5_all[w] = v5_
+						at5_all[w] = at5_
+						at4_all[w] = at4_
+					}
+					for w := range n {
+						l0 := w % n0
+						v5_ := v5_all[w]
+						l6_ := l0
+						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						v5_all[w] = v5_
+					}
+					for w := range n {
+						l0 := w % n0
+						at5_ := at5_all[w]
+						l6_ := l0
+						/*line along.go:263*/ lower3_ := int64(0)
+						/*line along.go:263*/ upper3_ := int64(0)
+						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
+						}
+						local3_ := gpu_Place{Step_: int64(1)}
+						if l6_ < int64(4) {
+							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
+							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+						}
+						at5_all[w] = at5_
+					}
+					/*line along.go:251*/ k10_ = k10_ + int64(1)
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+						/*line along.go:65*/ v6_ := t53_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+					}
+					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
 					}
 				}
-				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
+			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3914
+//line kernels_tandem.go:2783
 	}
 	return nil
 }
@@ -3931,18 +2800,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var f_ gpu_double
 	var p_ gpu_two
 	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	parts_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float64](args[18:])
 	outputs_ := args[21].Int64()
@@ -3958,876 +2818,507 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [512]int64
-	var top_all [1024]int64
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_two
-	var b2_all [1024]gpu_block_
-	var top2_all [1024]int64
-	var t_all [1024]gpu_tally
-	var t2_all [1024]gpu_tally
+	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
+	var p2_all, p3_all, p4_all, p5_all [1024]gpu_two
+	var b2_all, b3_all [1024]gpu_block_
+	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
 	var again_all [1024]bool
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var f3_all [1024]gpu_double
-	var p3_all [1024]gpu_two
-	var t21_all [1024]gpu_tally
-	var sums3_all [1024][]int64
-	var words3_all [1024][]int64
-	var at_all [1024]int64
-	var t22_all [1024]int64
-	var sums4_all [1024][]int64
-	var words4_all [1024][]int64
-	var v_all [1024]int64
-	var at2_all [1024]int64
-	var f4_all [1024]gpu_double
-	var p4_all [1024]gpu_two
-	var b3_all [1024]gpu_block_
-	var his3_all [1024][]int64
-	var los3_all [1024][]int64
-	var sums5_all [1024][]int64
-	var words5_all [1024][]int64
-	var least_all [1024]int64
-	var most_all [1024]int64
-	var special_all [1024]int64
-	var sums6_all [1024][]int64
-	var words6_all [1024][]int64
-	var v4_all [1024]int64
-	var at3_all [1024]int64
-	var t45_all [1024]gpu_tally
-	var t47_all [1024]gpu_Value
-	var f5_all [1024]gpu_double
-	var p5_all [1024]gpu_two
-	var t49_all [1024]gpu_tally
-	var at4_all [1024]int64
-	var t50_all [1024]int64
-	var sums8_all [1024][]int64
-	var words8_all [1024][]int64
-	var v5_all [1024]int64
-	var at5_all [1024]int64
+	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
+	var t47_all [1024]gpu_halves
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:43
-				}
-			}
-		}
 		/*line along.go:43*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var top_ int64
-					/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+		for w := range n {
+			var top_ int64
+			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			top_all[w] = top_
+		}
+		/*line along.go:44*/ o_ := g1
+		/*line along.go:44*/ for o_ < outputs_ {
+		b3_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					if int64(len(shift_)) != int64(0) {
+						b_.shift_ = shift_[o_]
+					}
+					/*line along.go:99*/ f2_all[w] = f_
+					/*line along.go:99*/ p2_all[w] = p_
+					/*line along.go:99*/ b2_all[w] = b_
+				}
+				/*line along.go:100*/ first_ := o_ * height_
+				/*line along.go:100*/ height2_ := height_
+				/*line along.go:100*/ cols2_ := cols_
+				/*line along.go:100*/ turns2_ := turns_
+				for w := range n {
+					var top2_ int64
+					top_ := top_all[w]
+					/*line along.go:100*/ top2_ = top_
+					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					top2_all[w] = top2_
 					top_all[w] = top_
 				}
-			}
-		}
-		{
-			/*line along.go:44*/ o_ := g1
-			/*line along.go:44*/ for o_ < outputs_ {
-			b3_body:
-				switch {
-				default:
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-								if int64(len(shift_)) != int64(0) {
-									b_.shift_ = shift_[o_]
-								}
-								/*line along.go:94*/ f2_all[w] = f_
-								/*line along.go:94*/ p2_all[w] = p_
-								/*line along.go:94*/ b2_all[w] = b_
-							}
-						}
+				/*line along.go:102*/ n2_ := n0
+				width_ := min(cols2_, n2_*turns2_)
+				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
+				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
+				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
+				for w := range n {
+					top2_ := top2_all[w]
+					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					top2_all[w] = top2_
+				}
+				/*line along.go:108*/ k_ := g0
+				/*line along.go:108*/ for k_ < blocks_ {
+					t3_ := first_ + (support.Div(k_, across_) * rows_)
+					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					for w := range n {
+						/*line along.go:109*/ b2_all[w].i0_ = t3_
+						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
+						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:110*/ b2_all[w].i1_ = t5_
+						/*line along.go:110*/ b2_all[w].j1_ = t6_
 					}
-					/*line along.go:95*/ first_ := o_ * height_
-					/*line along.go:95*/ height2_ := height_
-					/*line along.go:95*/ cols2_ := cols_
-					/*line along.go:95*/ turns2_ := turns_
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top2_ int64
-								top_ := top_all[w]
-								/*line along.go:95*/ top2_ = top_
-								/*line along.go:49*/ t_all[w] = gpu_tally{}
-								top2_all[w] = top2_
-								top_all[w] = top_
-							}
-						}
+					for w := range n {
+						var again_ bool
+						/*line along.go:111*/ again_ = true
+						again_all[w] = again_
 					}
-					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:97
-								}
-							}
+					/*line along.go:111*/ for again_all[0] {
+						for w := range n {
+							l0 := w % n0
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							l2_ := l0
+							/*line along.go:112*/ var t7_ gpu_window_
+							/*line along.go:112*/ var t8_ gpu_digits
+//line along.go:112
+							t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
+							/*line along.go:112*/ w_all[w] = t7_
+							/*line along.go:112*/ d_all[w] = t8_
+							t9_ := l2_
+							/*line along.go:113*/ t10_ := l2_
+							/*line along.go:113*/ t11_ := w_all[w].hi_
+							/*line along.go:113*/ t12_ := w_all[w].lo_
+							/*line along.go:113*/ his2_[t9_] = t11_
+							/*line along.go:113*/ los2_[t10_] = t12_
 						}
-						/*line along.go:97*/ n2_ := n0
-						width_ := min(cols2_, n2_*turns2_)
-						rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-						across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-						blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top2_ := top2_all[w]
-									/*line along.go:102*/ t2_all[w] = gpu_tally{top_: top2_}
-									top2_all[w] = top2_
-								}
+						for w := range n {
+							var again_ bool
+							his2_ := his_[:int64(128)]
+							los2_ := los_[:int64(128)]
+							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
+								/*line along.go:116*/ w_all[w] = t14_
 							}
+							again_ = false
+							again_all[w] = again_
 						}
+						/*line along.go:119*/ var t15_ bool
 						{
-							/*line along.go:103*/ k_ := g0
-							/*line along.go:103*/ for k_ < blocks_ {
-								t3_ := first_ + (support.Div(k_, across_) * rows_)
-								/*line along.go:104*/ t4_ := support.Rem(k_, across_) * width_
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											/*line along.go:104*/ b2_all[w].i0_ = t3_
-											/*line along.go:104*/ b2_all[w].j0_ = t4_
-											t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-											/*line along.go:105*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-											/*line along.go:105*/ b2_all[w].i1_ = t5_
-											/*line along.go:105*/ b2_all[w].j1_ = t6_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												var again_ bool
-												/*line along.go:106*/ again_ = true
-												again_all[w] = again_
-											}
-										}
-									}
-									/*line along.go:106*/ for again_all[0] {
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													l2_ := l0
-													/*line along.go:107*/ var t7_ gpu_window_
-													/*line along.go:107*/ var t8_ gpu_digits
-//line along.go:107
-													t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-													/*line along.go:107*/ w_all[w] = t7_
-													/*line along.go:107*/ d_all[w] = t8_
-													t9_ := l2_
-													/*line along.go:108*/ t10_ := l2_
-													/*line along.go:108*/ t11_ := w_all[w].hi_
-													/*line along.go:108*/ t12_ := w_all[w].lo_
-													/*line along.go:108*/ his2_[t9_] = t11_
-													/*line along.go:108*/ los2_[t10_] = t12_
-												}
-											}
-										}
-										for l2 := int64(0); l2 < n2; l2++ {
-											for l1 := int64(0); l1 < n1; l1++ {
-												for l0 := int64(0); l0 < n0; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-													var again_ bool
-													his2_ := his_[:int64(128)]
-													los2_ := los_[:int64(128)]
-													{
-														/*line along.go:110*/ t13_ := n2_
-														/*line along.go:110*/ k2_ := int64(0)
-														/*line along.go:110*/ for ; k2_ < t13_; k2_ = k2_ + int64(1) {
-															t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-															/*line along.go:111*/ w_all[w] = t14_
-														}
-													}
-													/*line along.go:113*/ again_ = false
-													again_all[w] = again_
-												}
-											}
-										}
-										/*line along.go:114*/ var t15_ bool
-										for l2 := int64(0); l2 < 1; l2++ {
-											for l1 := int64(0); l1 < 1; l1++ {
-												for l0 := int64(0); l0 < 1; l0++ {
-													w := (l2*n1+l1)*n0 + l0
-//line along.go:114
-													t15_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
-												}
-											}
-										}
-										/*line along.go:114*/ if t15_ {
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:115*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:115
-														t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-														/*line along.go:115*/ t2_all[w].blocks_ = t16_
-														/*line along.go:115*/ t2_all[w].sums_ = t17_
-													}
-												}
-											}
-										} else {
-											/*line along.go:118*/ var t18_ int64
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:118*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
-													}
-												}
-											}
-											/*line along.go:118*/ next_ := t18_
-											var t19_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-//line along.go:119
-														t19_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_)
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														var again_ bool
-														/*line along.go:119*/ again_ = t19_
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ var t20_ bool
-											for l2 := int64(0); l2 < 1; l2++ {
-												for l1 := int64(0); l1 < 1; l1++ {
-													for l0 := int64(0); l0 < 1; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														again_ := again_all[w]
+							w := int64(0)
+							/*line along.go:119*/ t15_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						}
+						/*line along.go:119*/ if t15_ {
+							for w := range n {
+								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
 //line along.go:120
-														t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
-														again_all[w] = again_
-													}
-												}
-											}
-											/*line along.go:120*/ if t20_ {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:237*/ f3_all[w] = f2_all[w]
-															/*line along.go:237*/ p3_all[w] = p2_all[w]
-															/*line along.go:237*/ t21_all[w] = t2_all[w]
-															sums3_all[w] = sums2_
-															/*line along.go:238*/ words3_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var at_ int64
-																/*line along.go:240*/ if !t21_all[w].dirty_ {
-																	{
-																		/*line along.go:241*/ k3_ := l0
-//line along.go:241
-																		for ; k3_ < int64(137); k3_ = k3_ + n0 {
-																			words3_all[w][k3_] = int64(0)
-																		}
-																	}
-																}
-//line along.go:245
-																at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
-																at_all[w] = at_
-															}
-														}
-													}
-													{
-														for l2 := int64(0); l2 < n2; l2++ {
-															for l1 := int64(0); l1 < n1; l1++ {
-																for l0 := int64(0); l0 < n0; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	var t22_ int64
-//line along.go:246
-																	t22_ = int64(2) * gpu_digits____(p3_all[w])
-																	t22_all[w] = t22_
-																}
-															}
-														}
-														/*line along.go:246*/ k4_ := int64(0)
-														/*line along.go:246*/ for k4_ < t22_all[0] {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v_ int64
-																		var at2_ int64
-																		at_ := at_all[w]
-//line along.go:253
-																		sums4_all[w] = sums3_all[w]
-//line along.go:253
-																		words4_all[w] = words3_all[w]
-//line along.go:253
-																		v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:253
-																		at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-																		v_all[w] = v_
-																		at2_all[w] = at2_
-																		at_all[w] = at_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v_ := v_all[w]
-																			l3_ := l0
-																			/*line along.go:256*/ sums4_all[w][l3_] = v_
-																			v_all[w] = v_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at2_ := at2_all[w]
-																			l3_ := l0
-																			/*line along.go:258*/ lower_ := int64(0)
-																			/*line along.go:258*/ upper_ := int64(0)
-																			{
-																				/*line along.go:259*/ t23_ := n0
-																				/*line along.go:259*/ k5_ := int64(0)
-//line along.go:259
-																				for ; k5_ < t23_; k5_ = k5_ + int64(1) {
-																					lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-																					upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local_ := gpu_Place{Step_: int64(1)}
-																			if l3_ < int64(4) {
-																				gpu_AddPart_(words4_all[w], local_, at2_, lower_, l3_)
-																				gpu_AddPart_(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-																			}
-																			at2_all[w] = at2_
-																		}
-																	}
-																}
-															}
-															/*line along.go:246*/ k4_ = k4_ + int64(1)
-														}
-													}
-												}
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															/*line along.go:122*/ t24_ := gpu_tally{dirty_: true}
-															/*line along.go:122*/ t2_all[w] = t24_
-														}
-													}
-												}
-											}
-											for l2 := int64(0); l2 < n2; l2++ {
-												for l1 := int64(0); l1 < n1; l1++ {
-													for l0 := int64(0); l0 < n0; l0++ {
-														w := (l2*n1+l1)*n0 + l0
-														/*line along.go:124*/ t2_all[w].top_ = next_
-													}
-												}
-											}
-											/*line along.go:125*/ if !again_all[0] {
-												for l2 := int64(0); l2 < n2; l2++ {
-													for l1 := int64(0); l1 < n1; l1++ {
-														for l0 := int64(0); l0 < n0; l0++ {
-															w := (l2*n1+l1)*n0 + l0
-															his2_ := his_[:int64(128)]
-															los2_ := los_[:int64(128)]
-															sums2_ := sums_[:int64(128)]
-															words2_ := words_[:int64(137)]
-															/*line along.go:198*/ f4_all[w] = f2_all[w]
-															/*line along.go:198*/ p4_all[w] = p2_all[w]
-															/*line along.go:198*/ b3_all[w] = b2_all[w]
-															his3_all[w] = his2_
-															/*line along.go:199*/ los3_all[w] = los2_
-															/*line along.go:199*/ sums5_all[w] = sums2_
-															/*line along.go:199*/ words5_all[w] = words2_
-														}
-													}
-												}
-												{
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																var least_ int64
-																var most_ int64
-																var special_ int64
-																l4_ := l0
-																/*line along.go:202*/ least_ = int64(1048576)
-																/*line along.go:202*/ most_ = int64(-1048576)
-																/*line along.go:202*/ special_ = int64(0)
-																{
-																	/*line along.go:203*/ i_ := b3_all[w].i0_
-//line along.go:203
-																	for ; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-																		{
-//line along.go:204
-																			j_ := b3_all[w].j0_ + l4_
-//line along.go:204
-																			for ; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-																				var t25_ float64
-																				/*line along.go:205*/ var t26_ float64
-//line along.go:205
-																				t25_, t26_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-																				/*line along.go:205*/ u_ := t25_
-																				/*line along.go:205*/ v2_ := t26_
-																				t27_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
-																				special_ = special_ | t27_.special_
-																				if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-																					t28_ := min(least_, t27_.exp_)
-//line along.go:209
-																					t29_ := max(most_, t27_.exp_+gpu_size___(f4_all[w], p4_all[w]))
-																					/*line along.go:209*/ least_ = t28_
-																					/*line along.go:209*/ most_ = t29_
-																				}
-																			}
-																		}
-																	}
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																least_ := least_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																/*line along.go:214*/ t30_ := l4_
-																/*line along.go:214*/ t31_ := l4_
-																/*line along.go:214*/ t32_ := l4_
-																/*line along.go:214*/ t33_ := most_
-																/*line along.go:214*/ t34_ := least_
-																/*line along.go:214*/ t35_ := special_
-																/*line along.go:214*/ his3_all[w][t30_] = t33_
-																/*line along.go:214*/ los3_all[w][t31_] = t34_
-																/*line along.go:214*/ sums5_all[w][t32_] = t35_
-																most_all[w] = most_
-																least_all[w] = least_
-																special_all[w] = special_
-															}
-														}
-													}
-													for l2 := int64(0); l2 < n2; l2++ {
-														for l1 := int64(0); l1 < n1; l1++ {
-															for l0 := int64(0); l0 < n0; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																least_ := least_all[w]
-																most_ := most_all[w]
-																special_ := special_all[w]
-																l4_ := l0
-																{
-																	/*line along.go:216*/ t36_ := b3_all[w].step_
-																	/*line along.go:216*/ k6_ := int64(0)
-//line along.go:216
-																	for ; k6_ < t36_; k6_ = k6_ + int64(1) {
-																		t37_ := min(least_, los3_all[w][k6_])
-//line along.go:217
-																		t38_ := max(most_, his3_all[w][k6_])
-//line along.go:217
-																		t39_ := special_ | sums5_all[w][k6_]
-																		/*line along.go:217*/ least_ = t37_
-																		/*line along.go:217*/ most_ = t38_
-																		/*line along.go:217*/ special_ = t39_
-																	}
-																}
-																/*line along.go:219*/ if l4_ == int64(0) {
-																	words5_all[w][136] = words5_all[w][136] | special_
-																}
-																least_all[w] = least_
-																most_all[w] = most_
-																special_all[w] = special_
-															}
-														}
-													}
-													/*line along.go:222*/ var t40_ int64
-													for l2 := int64(0); l2 < 1; l2++ {
-														for l1 := int64(0); l1 < 1; l1++ {
-															for l0 := int64(0); l0 < 1; l0++ {
-																w := (l2*n1+l1)*n0 + l0
-																most_ := most_all[w]
-																/*line along.go:222*/ t40_ = most_
-																most_all[w] = most_
-															}
-														}
-													}
-													/*line along.go:222*/ end_ := t40_
-													{
-														/*line along.go:223*/ var t41_ int64
-														for l2 := int64(0); l2 < 1; l2++ {
-															for l1 := int64(0); l1 < 1; l1++ {
-																for l0 := int64(0); l0 < 1; l0++ {
-																	w := (l2*n1+l1)*n0 + l0
-																	least_ := least_all[w]
-																	/*line along.go:223*/ t41_ = least_
-																	least_all[w] = least_
-																}
-															}
-														}
-														/*line along.go:223*/ base_ := t41_
-														/*line along.go:223*/ for base_ < end_ {
-															for l2 := int64(0); l2 < n2; l2++ {
-																for l1 := int64(0); l1 < n1; l1++ {
-																	for l0 := int64(0); l0 < n0; l0++ {
-																		w := (l2*n1+l1)*n0 + l0
-																		var v4_ int64
-																		var at3_ int64
-																		l4_ := l0
-																		/*line along.go:224*/ s_ := int64(0)
-																		{
-																			/*line along.go:225*/ i2_ := b3_all[w].i0_
-//line along.go:225
-																			for ; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-																				{
-//line along.go:226
-																					j2_ := b3_all[w].j0_ + l4_
-//line along.go:226
-																					for ; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-																						var t42_ float64
-//line along.go:227
-																						var t43_ float64
-//line along.go:227
-																						t42_, t43_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-//line along.go:227
-																						u2_ := t42_
-//line along.go:227
-																						v3_ := t43_
-																						s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-																					}
-																				}
-																			}
-																		}
-//line along.go:253
-																		sums6_all[w] = sums5_all[w]
-//line along.go:253
-																		words6_all[w] = words5_all[w]
-																		/*line along.go:253*/ v4_ = s_
-//line along.go:253
-																		at3_ = base_ - gpu_bottom_(f4_all[w])
-																		v4_all[w] = v4_
-																		at3_all[w] = at3_
-																	}
-																}
-															}
-															{
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			v4_ := v4_all[w]
-																			l5_ := l0
-//line along.go:256
-																			sums6_all[w][l5_] = v4_
-																			v4_all[w] = v4_
-																		}
-																	}
-																}
-																for l2 := int64(0); l2 < n2; l2++ {
-																	for l1 := int64(0); l1 < n1; l1++ {
-																		for l0 := int64(0); l0 < n0; l0++ {
-																			w := (l2*n1+l1)*n0 + l0
-																			at3_ := at3_all[w]
-																			l5_ := l0
-																			/*line along.go:258*/ lower2_ := int64(0)
-																			/*line along.go:258*/ upper2_ := int64(0)
-																			{
-																				/*line along.go:259*/ t44_ := n0
-																				/*line along.go:259*/ k7_ := int64(0)
-//line along.go:259
-																				for ; k7_ < t44_; k7_ = k7_ + int64(1) {
-																					lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-																					upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-																				}
-																			}
-//line along.go:263
-																			local2_ := gpu_Place{Step_: int64(1)}
-																			if l5_ < int64(4) {
-																				gpu_AddPart_(words6_all[w], local2_, at3_, lower2_, l5_)
-																				gpu_AddPart_(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-																			}
-																			at3_all[w] = at3_
-																		}
-																	}
-																}
-															}
-															/*line along.go:223*/ base_ = base_ + int64(48)
-														}
-													}
-												}
+								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:120*/ t2_all[w].blocks_ = t16_
+								/*line along.go:120*/ t2_all[w].sums_ = t17_
+							}
+						} else {
+							var t18_ int64
+							{
+								w := int64(0)
+								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							}
+							/*line along.go:123*/ next_ := t18_
+							var t19_ bool
+							{
+								w := int64(0)
+								/*line along.go:124*/ t19_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_)
+							}
+							for w := range n {
+								var again_ bool
+								/*line along.go:124*/ again_ = t19_
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ var t20_ bool
+							{
+								w := int64(0)
+								again_ := again_all[w]
+								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+								again_all[w] = again_
+							}
+							/*line along.go:125*/ if t20_ {
+								for w := range n {
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:242*/ f3_all[w] = f2_all[w]
+									/*line along.go:242*/ p3_all[w] = p2_all[w]
+									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									sums3_all[w] = sums2_
+									/*line along.go:243*/ words3_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var at_ int64
+									/*line along.go:245*/ if !t21_all[w].dirty_ {
+										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
+											words3_all[w][k3_] = int64(0)
+										}
+									}
+									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_all[w] = at_
+								}
+								for w := range n {
+									var t22_ int64
+									/*line along.go:251*/ t22_ = int64(2) * gpu_digits____(p3_all[w])
+									t22_all[w] = t22_
+								}
+								/*line along.go:251*/ k4_ := int64(0)
+								/*line along.go:251*/ for k4_ < t22_all[0] {
+									for w := range n {
+										var v_ int64
+										var at2_ int64
+										at_ := at_all[w]
+										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:258*/ words4_all[w] = words3_all[w]
+										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
+//line along.go:258
+										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										v_all[w] = v_
+										at2_all[w] = at2_
+										at_all[w] = at_
+									}
+									for w := range n {
+										l0 := w % n0
+										v_ := v_all[w]
+										l3_ := l0
+										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										v_all[w] = v_
+									}
+									for w := range n {
+										l0 := w % n0
+										at2_ := at2_all[w]
+										l3_ := l0
+										/*line along.go:263*/ lower_ := int64(0)
+										/*line along.go:263*/ upper_ := int64(0)
+										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
+											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
+										}
+										local_ := gpu_Place{Step_: int64(1)}
+										if l3_ < int64(4) {
+											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
+											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
+										}
+										at2_all[w] = at2_
+									}
+									/*line along.go:251*/ k4_ = k4_ + int64(1)
+								}
+								for w := range n {
+									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
+									/*line along.go:127*/ t2_all[w] = t24_
+								}
+							}
+							for w := range n {
+								/*line along.go:129*/ t2_all[w].top_ = next_
+							}
+							/*line along.go:130*/ if !again_all[0] {
+								for w := range n {
+									his2_ := his_[:int64(128)]
+									los2_ := los_[:int64(128)]
+									sums2_ := sums_[:int64(128)]
+									words2_ := words_[:int64(137)]
+									/*line along.go:203*/ f4_all[w] = f2_all[w]
+									/*line along.go:203*/ p4_all[w] = p2_all[w]
+									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									his3_all[w] = his2_
+									/*line along.go:204*/ los3_all[w] = los2_
+									/*line along.go:204*/ sums5_all[w] = sums2_
+									/*line along.go:204*/ words5_all[w] = words2_
+								}
+								for w := range n {
+									l0 := w % n0
+									var least_ int64
+									var most_ int64
+									var special_ int64
+									l4_ := l0
+									/*line along.go:207*/ least_ = int64(1048576)
+									/*line along.go:207*/ most_ = int64(-1048576)
+									/*line along.go:207*/ special_ = int64(0)
+									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
+										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
+											var t25_ float64
+											/*line along.go:210*/ var t26_ float64
+//line along.go:210
+											t25_, t26_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:210*/ u_ := t25_
+											/*line along.go:210*/ v2_ := t26_
+											t27_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t27_.special_
+											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
+												t28_ := min(least_, t27_.exp_)
+//line along.go:214
+												t29_ := max(most_, t27_.exp_+gpu_size___(f4_all[w], p4_all[w]))
+												/*line along.go:214*/ least_ = t28_
+												/*line along.go:214*/ most_ = t29_
 											}
 										}
 									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
 								}
-								/*line along.go:103*/ k_ = k_ + int64(grid.Groups[0])
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:131*/ t_all[w] = t2_all[w]
+								for w := range n {
+									l0 := w % n0
+									most_ := most_all[w]
+									least_ := least_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+									/*line along.go:219*/ t30_ := l4_
+									/*line along.go:219*/ t31_ := l4_
+									/*line along.go:219*/ t32_ := l4_
+									/*line along.go:219*/ t33_ := most_
+									/*line along.go:219*/ t34_ := least_
+									/*line along.go:219*/ t35_ := special_
+									/*line along.go:219*/ his3_all[w][t30_] = t33_
+									/*line along.go:219*/ los3_all[w][t31_] = t34_
+									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									most_all[w] = most_
+									least_all[w] = least_
+									special_all[w] = special_
+								}
+								for w := range n {
+									l0 := w % n0
+									least_ := least_all[w]
+									most_ := most_all[w]
+									special_ := special_all[w]
+									l4_ := l0
+//line along.go:221
+									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
+										t37_ := min(least_, los3_all[w][k6_])
+										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
+										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
+										/*line along.go:222*/ least_ = t37_
+										/*line along.go:222*/ most_ = t38_
+										/*line along.go:222*/ special_ = t39_
+									}
+									if l4_ == int64(0) {
+										words5_all[w][136] = words5_all[w][136] | special_
+									}
+									least_all[w] = least_
+									most_all[w] = most_
+									special_all[w] = special_
+								}
+								/*line along.go:227*/ var t40_ int64
+								{
+									w := int64(0)
+									most_ := most_all[w]
+									/*line along.go:227*/ t40_ = most_
+									most_all[w] = most_
+								}
+								/*line along.go:227*/ end_ := t40_
+								var t41_ int64
+								{
+									w := int64(0)
+									least_ := least_all[w]
+									/*line along.go:228*/ t41_ = least_
+									least_all[w] = least_
+								}
+								/*line along.go:228*/ base_ := t41_
+								/*line along.go:228*/ for base_ < end_ {
+									for w := range n {
+										l0 := w % n0
+										var v4_ int64
+										var at3_ int64
+										l4_ := l0
+										/*line along.go:229*/ s_ := int64(0)
+										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
+											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
+												var t42_ float64
+												/*line along.go:232*/ var t43_ float64
+//line along.go:232
+												t42_, t43_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:232*/ u2_ := t42_
+												/*line along.go:232*/ v3_ := t43_
+												s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
+											}
+										}
+										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:258*/ words6_all[w] = words5_all[w]
+										/*line along.go:258*/ v4_ = s_
+										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										v4_all[w] = v4_
+										at3_all[w] = at3_
+									}
+									for w := range n {
+										l0 := w % n0
+										v4_ := v4_all[w]
+										l5_ := l0
+										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										v4_all[w] = v4_
+									}
+									for w := range n {
+										l0 := w % n0
+										at3_ := at3_all[w]
+										l5_ := l0
+										/*line along.go:263*/ lower2_ := int64(0)
+										/*line along.go:263*/ upper2_ := int64(0)
+										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
+											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
+										}
+										local2_ := gpu_Place{Step_: int64(1)}
+										if l5_ < int64(4) {
+											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
+											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
+										}
+										at3_all[w] = at3_
+									}
+									/*line along.go:228*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								var top_ int64
-								/*line along.go:49*/ t45_all[w] = t_all[w]
-								top_ = t45_all[w].top_
-								top_all[w] = top_
-							}
-						}
-					}
-					/*line along.go:51*/ var t46_ bool
-					for l2 := int64(0); l2 < 1; l2++ {
-						for l1 := int64(0); l1 < 1; l1++ {
-							for l0 := int64(0); l0 < 1; l0++ {
-								w := (l2*n1+l1)*n0 + l0
+					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+				}
+				for w := range n {
+					/*line along.go:136*/ t_all[w] = t2_all[w]
+				}
+				for w := range n {
+					var top_ int64
+					/*line along.go:49*/ t45_all[w] = t_all[w]
+					top_ = t45_all[w].top_
+					top_all[w] = top_
+				}
+				/*line along.go:51*/ var t46_ bool
+				{
+					w := int64(0)
 //line along.go:51
-								t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))
-							}
+					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))
+				}
+				/*line along.go:51*/ if t46_ {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
+							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
 						}
 					}
-					/*line along.go:51*/ if t46_ {
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									l_ := l0
-									{
-										/*line along.go:52*/ k8_ := int64(0)
-										/*line along.go:52*/ for ; k8_ < int64(4); k8_ = k8_ + int64(1) {
-											all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
-										}
-									}
-								}
-							}
-						}
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									top_ := top_all[w]
-									/*line along.go:56*/ t47_all[w] = gpu_valueOf_(f_, all_[:int64(4)*n_], top_)
-									top_all[w] = top_
-								}
-							}
-						}
-						/*line along.go:56*/ var t48_ float64
-						for l2 := int64(0); l2 < 1; l2++ {
-							for l1 := int64(0); l1 < 1; l1++ {
-								for l0 := int64(0); l0 < 1; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									/*line along.go:56*/ t48_ = gpu_rounded_(r_, t47_all[w], int64(0), over_, root_)
-								}
-							}
-						}
-						/*line along.go:56*/ z_ := t48_
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									l_ := l0
-									/*line along.go:57*/ if l_ == int64(0) {
-										c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-									}
-								}
-							}
-						}
-						break b3_body
+					for w := range n {
+						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								w := (l2*n1+l1)*n0 + l0
-								/*line along.go:237*/ f5_all[w] = f_
-								/*line along.go:237*/ p5_all[w] = p_
-								/*line along.go:237*/ t49_all[w] = t45_all[w]
-							}
-						}
-					}
+					/*line along.go:56*/ var t48_ float64
 					{
-						for l2 := int64(0); l2 < n2; l2++ {
-							for l1 := int64(0); l1 < n1; l1++ {
-								for l0 := int64(0); l0 < n0; l0++ {
-									w := (l2*n1+l1)*n0 + l0
-									var at4_ int64
-									words7_ := words_[:int64(137)]
-									/*line along.go:240*/ if !t49_all[w].dirty_ {
-										{
-											/*line along.go:241*/ k9_ := l0
-											/*line along.go:241*/ for ; k9_ < int64(137); k9_ = k9_ + n0 {
-												words7_[k9_] = int64(0)
-											}
-										}
-									}
-//line along.go:245
-									at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
-									at4_all[w] = at4_
-								}
-							}
-						}
-						{
-							for l2 := int64(0); l2 < n2; l2++ {
-								for l1 := int64(0); l1 < n1; l1++ {
-									for l0 := int64(0); l0 < n0; l0++ {
-										w := (l2*n1+l1)*n0 + l0
-										var t50_ int64
-										/*line along.go:246*/ t50_ = int64(2) * gpu_digits____(p5_all[w])
-										t50_all[w] = t50_
-									}
-								}
-							}
-							/*line along.go:246*/ k10_ := int64(0)
-							/*line along.go:246*/ for k10_ < t50_all[0] {
-								for l2 := int64(0); l2 < n2; l2++ {
-									for l1 := int64(0); l1 < n1; l1++ {
-										for l0 := int64(0); l0 < n0; l0++ {
-											w := (l2*n1+l1)*n0 + l0
-											var v5_ int64
-											var at5_ int64
-											at4_ := at4_all[w]
-											sums7_ := sums_[:int64(128)]
-											words7_ := words_[:int64(137)]
-											/*line along.go:253*/ sums8_all[w] = sums7_
-											/*line along.go:253*/ words8_all[w] = words7_
-											/*line along.go:253*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-//line along.go:253
-											at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-											v5_all[w] = v5_
-											at5_all[w] = at5_
-											at4_all[w] = at4_
-										}
-									}
-								}
-								{
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-//line along.go:254
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												v5_ := v5_all[w]
-												l6_ := l0
-												/*line along.go:256*/ sums8_all[w][l6_] = v5_
-												v5_all[w] = v5_
-											}
-										}
-									}
-									for l2 := int64(0); l2 < n2; l2++ {
-										for l1 := int64(0); l1 < n1; l1++ {
-											for l0 := int64(0); l0 < n0; l0++ {
-												w := (l2*n1+l1)*n0 + l0
-												at5_ := at5_all[w]
-												l6_ := l0
-												/*line along.go:258*/ lower3_ := int64(0)
-												/*line along.go:258*/ upper3_ := int64(0)
-												{
-													/*line along.go:259*/ t51_ := n0
-													/*line along.go:259*/ k11_ := int64(0)
-													/*line along.go:259*/ for ; k11_ < t51_; k11_ = k11_ + int64(1) {
-														lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-														upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-													}
-												}
-												/*line along.go:263*/ local3_ := gpu_Place{Step_: int64(1)}
-												if l6_ < int64(4) {
-													gpu_AddPart_(words8_all[w], local3_, at5_, lower3_, l6_)
-													gpu_AddPart_(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-												}
-												at5_all[w] = at5_
-											}
-										}
-									}
-								}
-								/*line along.go:246*/ k10_ = k10_ + int64(1)
-							}
+						w := int64(0)
+						top_ := top_all[w]
+//line along.go:56
+						t48_ = gpu_rounded_(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						top_all[w] = top_
+					}
+					/*line along.go:56*/ z_ := t48_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:57*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					for l2 := int64(0); l2 < n2; l2++ {
-						for l1 := int64(0); l1 < n1; l1++ {
-							for l0 := int64(0); l0 < n0; l0++ {
-								l_ := l0
-								/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-									t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-									/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-									/*line along.go:65*/ v6_ := t53_
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
-								}
-								{
-									/*line along.go:68*/ k12_ := l_
-//line along.go:68
-									for ; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-										parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-									}
-								}
-							}
+					break b3_body
+				}
+				for w := range n {
+					/*line along.go:242*/ f5_all[w] = f_
+					/*line along.go:242*/ p5_all[w] = p_
+					/*line along.go:242*/ t49_all[w] = t45_all[w]
+				}
+				for w := range n {
+					l0 := w % n0
+					var at4_ int64
+					words7_ := words_[:int64(137)]
+					/*line along.go:245*/ if !t49_all[w].dirty_ {
+						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
+							words7_[k9_] = int64(0)
 						}
+					}
+					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_all[w] = at4_
+				}
+				for w := range n {
+					var t50_ int64
+					/*line along.go:251*/ t50_ = int64(2) * gpu_digits____(p5_all[w])
+					t50_all[w] = t50_
+				}
+				/*line along.go:251*/ k10_ := int64(0)
+				/*line along.go:251*/ for k10_ < t50_all[0] {
+					for w := range n {
+						var v5_ int64
+						var at5_ int64
+						at4_ := at4_all[w]
+						sums7_ := sums_[:int64(128)]
+						words7_ := words_[:int64(137)]
+						sums8_all[w] = sums7_
+						/*line along.go:258*/ words8_all[w] = words7_
+						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
+						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						v5_all[w] = v5_
+						at5_all[w] = at5_
+						at4_all[w] = at4_
+					}
+					for w := range n {
+						l0 := w % n0
+						v5_ := v5_all[w]
+						l6_ := l0
+						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						v5_all[w] = v5_
+					}
+					for w := range n {
+						l0 := w % n0
+						at5_ := at5_all[w]
+						l6_ := l0
+						/*line along.go:263*/ lower3_ := int64(0)
+						/*line along.go:263*/ upper3_ := int64(0)
+						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
+							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
+						}
+						local3_ := gpu_Place{Step_: int64(1)}
+						if l6_ < int64(4) {
+							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
+							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
+						}
+						at5_all[w] = at5_
+					}
+					/*line along.go:251*/ k10_ = k10_ + int64(1)
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
+						/*line along.go:65*/ v6_ := t53_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+					}
+					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
+						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
 					}
 				}
-				/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 			}
+			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4831
+//line kernels_tandem.go:3322
 	}
 	return nil
 }
@@ -4848,18 +3339,9 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 	var f_ gpu_single
 	var p_ gpu_one
 	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	shift_ := support.Slice[float32](args[15:])
 	height_ := args[18].Int64()
 	width_ := args[19].Int64()
@@ -4876,59 +3358,49 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					{
-						/*line few.go:24*/ o_ := i0
-						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							less_ := float32(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
-							/*line few.go:29*/ all_ := t2_
-							s_ := gpu_short{}
-							/*line few.go:30*/ base_ := all_.top_
-							{
-								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
-								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-									base_ = base_ - n_
-									t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
-								}
-							}
-							/*line few.go:35*/ carry_ := int64(0)
-							/*line few.go:35*/ rest_ := int64(0)
-							{
-								/*line few.go:36*/ at_ := all_.least_
-								/*line few.go:36*/ for at_ < base_ {
-									n2_ := min(int64(48), base_-at_)
-									t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-									/*line few.go:38*/ carry_ = carry_ + t4_
-									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-									carry_ = carry_ >> (uint64(n2_))
-									at_ = at_ + n2_
-								}
-							}
-//line few.go:43
-							z_ := gpu_rounded(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
-							if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
-							}
+					h1 := c_.Cols_
+					h2 := c_.Data_
+					h3 := c_.Stride_
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						/*line few.go:22*/ less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						w_ := gpu_nowhere(f_)
+						if !gpu_product(p_) {
+							t2_ := gpu_windowOf(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ w_ = t2_
+						}
+						var v_ gpu_Value
+						special_ := int64(0)
+						top_ := gpu_topOf(f_, w_)
+						/*line few.go:32*/ if (!gpu_product(p_)) && gpu_fits(f_, p_, w_, top_) {
+							t3_ := gpu_sumOf(f_, p_, t_, o_, less_, top_)
+							/*line few.go:33*/ v_ = t3_
+						} else {
+							var t4_ gpu_Value
+							/*line few.go:35*/ var t5_ int64
+							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide(f_, p_, t_, o_, less_)
+							/*line few.go:35*/ v_ = t4_
+							/*line few.go:35*/ special_ = t5_
+						}
+						z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						if h1 == int64(1) {
+							h2[(o_*h3)+int64(0)] = z_
+						} else {
+							h2[(int64(0)*h3)+o_] = z_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4932
+//line kernels_tandem.go:3404
 	}
 	return nil
 }
@@ -4949,18 +3421,9 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 	var f_ gpu_double
 	var p_ gpu_one
 	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	shift_ := support.Slice[float64](args[15:])
 	height_ := args[18].Int64()
 	width_ := args[19].Int64()
@@ -4977,59 +3440,49 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					{
-						/*line few.go:24*/ o_ := i0
-						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							less_ := float64(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
-							/*line few.go:29*/ all_ := t2_
-							s_ := gpu_short{}
-							/*line few.go:30*/ base_ := all_.top_
-							{
-								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
-								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-									base_ = base_ - n_
-									t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
-								}
-							}
-							/*line few.go:35*/ carry_ := int64(0)
-							/*line few.go:35*/ rest_ := int64(0)
-							{
-								/*line few.go:36*/ at_ := all_.least_
-								/*line few.go:36*/ for at_ < base_ {
-									n2_ := min(int64(48), base_-at_)
-									t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-									/*line few.go:38*/ carry_ = carry_ + t4_
-									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-									carry_ = carry_ >> (uint64(n2_))
-									at_ = at_ + n2_
-								}
-							}
-//line few.go:43
-							z_ := gpu_rounded_(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
-							if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
-							}
+					h1 := c_.Cols_
+					h2 := c_.Data_
+					h3 := c_.Stride_
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						/*line few.go:22*/ less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						w_ := gpu_nowhere_(f_)
+						if !gpu_product(p_) {
+							t2_ := gpu_windowOf_(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ w_ = t2_
+						}
+						var v_ gpu_Value
+						special_ := int64(0)
+						top_ := gpu_topOf_(f_, w_)
+						/*line few.go:32*/ if (!gpu_product(p_)) && gpu_fits_(f_, p_, w_, top_) {
+							t3_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_)
+							/*line few.go:33*/ v_ = t3_
+						} else {
+							var t4_ gpu_Value
+							/*line few.go:35*/ var t5_ int64
+							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide_(f_, p_, t_, o_, less_)
+							/*line few.go:35*/ v_ = t4_
+							/*line few.go:35*/ special_ = t5_
+						}
+						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						if h1 == int64(1) {
+							h2[(o_*h3)+int64(0)] = z_
+						} else {
+							h2[(int64(0)*h3)+o_] = z_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5033
+//line kernels_tandem.go:3486
 	}
 	return nil
 }
@@ -5050,18 +3503,9 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 	var f_ gpu_double
 	var p_ gpu_pair
 	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	shift_ := support.Slice[float32](args[15:])
 	height_ := args[18].Int64()
 	width_ := args[19].Int64()
@@ -5078,59 +3522,49 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table__{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					{
-						/*line few.go:24*/ o_ := i0
-						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							less_ := float32(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
-							/*line few.go:29*/ all_ := t2_
-							s_ := gpu_short{}
-							/*line few.go:30*/ base_ := all_.top_
-							{
-								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
-								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-									base_ = base_ - n_
-									t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
-								}
-							}
-							/*line few.go:35*/ carry_ := int64(0)
-							/*line few.go:35*/ rest_ := int64(0)
-							{
-								/*line few.go:36*/ at_ := all_.least_
-								/*line few.go:36*/ for at_ < base_ {
-									n2_ := min(int64(48), base_-at_)
-									t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-									/*line few.go:38*/ carry_ = carry_ + t4_
-									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-									carry_ = carry_ >> (uint64(n2_))
-									at_ = at_ + n2_
-								}
-							}
-//line few.go:43
-							z_ := gpu_rounded(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
-							if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
-							}
+					h1 := c_.Cols_
+					h2 := c_.Data_
+					h3 := c_.Stride_
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						/*line few.go:22*/ less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						w_ := gpu_nowhere_(f_)
+						if !gpu_product_(p_) {
+							t2_ := gpu_windowOf__(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ w_ = t2_
+						}
+						var v_ gpu_Value
+						special_ := int64(0)
+						top_ := gpu_topOf_(f_, w_)
+						/*line few.go:32*/ if (!gpu_product_(p_)) && gpu_fits__(f_, p_, w_, top_) {
+							t3_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_)
+							/*line few.go:33*/ v_ = t3_
+						} else {
+							var t4_ gpu_Value
+							/*line few.go:35*/ var t5_ int64
+							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide__(f_, p_, t_, o_, less_)
+							/*line few.go:35*/ v_ = t4_
+							/*line few.go:35*/ special_ = t5_
+						}
+						z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						if h1 == int64(1) {
+							h2[(o_*h3)+int64(0)] = z_
+						} else {
+							h2[(int64(0)*h3)+o_] = z_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5134
+//line kernels_tandem.go:3568
 	}
 	return nil
 }
@@ -5151,18 +3585,9 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 	var f_ gpu_double
 	var p_ gpu_two
 	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:])}
-	y_.Rows_ = args[12].Int64()
-	y_.Cols_ = args[13].Int64()
-	y_.Stride_ = args[14].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	shift_ := support.Slice[float64](args[15:])
 	height_ := args[18].Int64()
 	width_ := args[19].Int64()
@@ -5179,59 +3604,49 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:22*/ outputs_ := c_.Rows_ * c_.Cols_
+					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					{
-						/*line few.go:24*/ o_ := i0
-						/*line few.go:24*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							less_ := float64(0)
-							if int64(len(shift_)) != int64(0) {
-								less_ = shift_[o_]
-							}
-							t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
-							/*line few.go:29*/ all_ := t2_
-							s_ := gpu_short{}
-							/*line few.go:30*/ base_ := all_.top_
-							{
-								/*line few.go:31*/ n_ := gpu_room(s_, base_-all_.least_)
-								/*line few.go:31*/ for ; n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-									base_ = base_ - n_
-									t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-									/*line few.go:33*/ s_ = gpu_shifted(s_, n_, t3_)
-								}
-							}
-							/*line few.go:35*/ carry_ := int64(0)
-							/*line few.go:35*/ rest_ := int64(0)
-							{
-								/*line few.go:36*/ at_ := all_.least_
-								/*line few.go:36*/ for at_ < base_ {
-									n2_ := min(int64(48), base_-at_)
-									t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-									/*line few.go:38*/ carry_ = carry_ + t4_
-									rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-									carry_ = carry_ >> (uint64(n2_))
-									at_ = at_ + n2_
-								}
-							}
-//line few.go:43
-							z_ := gpu_rounded_(r_, gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_, over_, root_)
-							if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
-							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = z_
-							}
+					h1 := c_.Cols_
+					h2 := c_.Data_
+					h3 := c_.Stride_
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						/*line few.go:22*/ less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[o_]
+						}
+						w_ := gpu_nowhere_(f_)
+						if !gpu_product__(p_) {
+							t2_ := gpu_windowOf___(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ w_ = t2_
+						}
+						var v_ gpu_Value
+						special_ := int64(0)
+						top_ := gpu_topOf_(f_, w_)
+						/*line few.go:32*/ if (!gpu_product__(p_)) && gpu_fits___(f_, p_, w_, top_) {
+							t3_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_)
+							/*line few.go:33*/ v_ = t3_
+						} else {
+							var t4_ gpu_Value
+							/*line few.go:35*/ var t5_ int64
+							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide___(f_, p_, t_, o_, less_)
+							/*line few.go:35*/ v_ = t4_
+							/*line few.go:35*/ special_ = t5_
+						}
+						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						if h1 == int64(1) {
+							h2[(o_*h3)+int64(0)] = z_
+						} else {
+							h2[(int64(0)*h3)+o_] = z_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5235
+//line kernels_tandem.go:3650
 	}
 	return nil
 }
@@ -5249,10 +3664,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	}
 	var f_ gpu_most32
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	outputs_ := args[8].Int64()
 	height_ := args[9].Int64()
 	cols_ := args[10].Int64()
@@ -5262,117 +3674,84 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	s0 := int64(grid.Groups[0]) * n0
 	var keys_ [128]int64
 	var indices_ [128]int64
-	var i0_all [1024]int64
-	var di_all [1024]int64
-	var j0_all [1024]int64
-	var dj_all [1024]int64
+	var i0_all, di_all, j0_all, dj_all [1024]int64
 	var s_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line fold.go:88
-				}
-			}
-		}
 		/*line fold.go:88*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i0_ int64
-					var di_ int64
-					var j0_ int64
-					var dj_ int64
-					/*line fold.go:89*/ i0_ = g0
-					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-					/*line fold.go:89*/ j0_ = int64(0)
-					/*line fold.go:89*/ dj_ = n_
-					if height_ == int64(1) {
-						t_ := g0 * n_
-						/*line fold.go:91*/ t2_ := s0
-						/*line fold.go:91*/ i0_ = int64(0)
-						/*line fold.go:91*/ di_ = int64(1)
-						/*line fold.go:91*/ j0_ = t_
-						/*line fold.go:91*/ dj_ = t2_
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var dj_ int64
+			/*line fold.go:89*/ i0_ = g0
+			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:89*/ j0_ = int64(0)
+			/*line fold.go:89*/ dj_ = n_
+			if height_ == int64(1) {
+				t_ := g0 * n_
+				/*line fold.go:91*/ t2_ := s0
+				/*line fold.go:91*/ i0_ = int64(0)
+				/*line fold.go:91*/ di_ = int64(1)
+				/*line fold.go:91*/ j0_ = t_
+				/*line fold.go:91*/ dj_ = t2_
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			dj_all[w] = dj_
+		}
+		/*line fold.go:93*/ o_ := g1
+		/*line fold.go:93*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				dj_ := dj_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum(f_))
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
+						key_ := gpu_key(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
+						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
+						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
 					}
-					i0_all[w] = i0_
-					di_all[w] = di_
-					j0_all[w] = j0_
-					dj_all[w] = dj_
+				}
+				t4_ := l_
+				/*line fold.go:101*/ t5_ := l_
+				/*line fold.go:101*/ t6_ := s_all[w].key_
+				/*line fold.go:101*/ t7_ := s_all[w].index_
+				/*line fold.go:101*/ keys_[t4_] = t6_
+				/*line fold.go:101*/ indices_[t5_] = t7_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				dj_all[w] = dj_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:103*/ if l_ == int64(0) {
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
+						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
+					}
+					t9_ := ((int64(2) * g0) * outputs_) + o_
+					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+					/*line fold.go:107*/ t11_ := s_all[w].key_
+					/*line fold.go:107*/ t12_ := s_all[w].index_
+					/*line fold.go:107*/ parts_[t9_] = t11_
+					/*line fold.go:107*/ parts_[t10_] = t12_
 				}
 			}
+			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-		{
-			/*line fold.go:93*/ o_ := g1
-			/*line fold.go:93*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							i0_ := i0_all[w]
-							j0_ := j0_all[w]
-							dj_ := dj_all[w]
-							di_ := di_all[w]
-							l_ := l0
-							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum(f_))
-							{
-								/*line fold.go:95*/ i_ := i0_
-								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
-									{
-										/*line fold.go:96*/ j_ := j0_ + l_
-										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
-											key_ := gpu_key(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
-										}
-									}
-								}
-							}
-							/*line fold.go:101*/ t4_ := l_
-							/*line fold.go:101*/ t5_ := l_
-							/*line fold.go:101*/ t6_ := s_all[w].key_
-							/*line fold.go:101*/ t7_ := s_all[w].index_
-							/*line fold.go:101*/ keys_[t4_] = t6_
-							/*line fold.go:101*/ indices_[t5_] = t7_
-							i0_all[w] = i0_
-							j0_all[w] = j0_
-							dj_all[w] = dj_
-							di_all[w] = di_
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line fold.go:103*/ if l_ == int64(0) {
-								{
-									/*line fold.go:104*/ k_ := int64(1)
-									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
-										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
-									}
-								}
-								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
-								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-								/*line fold.go:107*/ t11_ := s_all[w].key_
-								/*line fold.go:107*/ t12_ := s_all[w].index_
-								/*line fold.go:107*/ parts_[t9_] = t11_
-								/*line fold.go:107*/ parts_[t10_] = t12_
-							}
-						}
-					}
-				}
-				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-			}
-		}
-//line kernels_tandem.go:5376
+//line kernels_tandem.go:3755
 	}
 	return nil
 }
@@ -5390,10 +3769,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	}
 	var f_ gpu_most64
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	outputs_ := args[8].Int64()
 	height_ := args[9].Int64()
 	cols_ := args[10].Int64()
@@ -5403,117 +3779,84 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	s0 := int64(grid.Groups[0]) * n0
 	var keys_ [128]int64
 	var indices_ [128]int64
-	var i0_all [1024]int64
-	var di_all [1024]int64
-	var j0_all [1024]int64
-	var dj_all [1024]int64
+	var i0_all, di_all, j0_all, dj_all [1024]int64
 	var s_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line fold.go:88
-				}
-			}
-		}
 		/*line fold.go:88*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i0_ int64
-					var di_ int64
-					var j0_ int64
-					var dj_ int64
-					/*line fold.go:89*/ i0_ = g0
-					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-					/*line fold.go:89*/ j0_ = int64(0)
-					/*line fold.go:89*/ dj_ = n_
-					if height_ == int64(1) {
-						t_ := g0 * n_
-						/*line fold.go:91*/ t2_ := s0
-						/*line fold.go:91*/ i0_ = int64(0)
-						/*line fold.go:91*/ di_ = int64(1)
-						/*line fold.go:91*/ j0_ = t_
-						/*line fold.go:91*/ dj_ = t2_
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var dj_ int64
+			/*line fold.go:89*/ i0_ = g0
+			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:89*/ j0_ = int64(0)
+			/*line fold.go:89*/ dj_ = n_
+			if height_ == int64(1) {
+				t_ := g0 * n_
+				/*line fold.go:91*/ t2_ := s0
+				/*line fold.go:91*/ i0_ = int64(0)
+				/*line fold.go:91*/ di_ = int64(1)
+				/*line fold.go:91*/ j0_ = t_
+				/*line fold.go:91*/ dj_ = t2_
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			dj_all[w] = dj_
+		}
+		/*line fold.go:93*/ o_ := g1
+		/*line fold.go:93*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				dj_ := dj_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum_(f_))
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
+						key_ := gpu_key_(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
+						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
+						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
 					}
-					i0_all[w] = i0_
-					di_all[w] = di_
-					j0_all[w] = j0_
-					dj_all[w] = dj_
+				}
+				t4_ := l_
+				/*line fold.go:101*/ t5_ := l_
+				/*line fold.go:101*/ t6_ := s_all[w].key_
+				/*line fold.go:101*/ t7_ := s_all[w].index_
+				/*line fold.go:101*/ keys_[t4_] = t6_
+				/*line fold.go:101*/ indices_[t5_] = t7_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				dj_all[w] = dj_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:103*/ if l_ == int64(0) {
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
+						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
+					}
+					t9_ := ((int64(2) * g0) * outputs_) + o_
+					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+					/*line fold.go:107*/ t11_ := s_all[w].key_
+					/*line fold.go:107*/ t12_ := s_all[w].index_
+					/*line fold.go:107*/ parts_[t9_] = t11_
+					/*line fold.go:107*/ parts_[t10_] = t12_
 				}
 			}
+			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-		{
-			/*line fold.go:93*/ o_ := g1
-			/*line fold.go:93*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							i0_ := i0_all[w]
-							j0_ := j0_all[w]
-							dj_ := dj_all[w]
-							di_ := di_all[w]
-							l_ := l0
-							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum_(f_))
-							{
-								/*line fold.go:95*/ i_ := i0_
-								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
-									{
-										/*line fold.go:96*/ j_ := j0_ + l_
-										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
-											key_ := gpu_key_(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
-										}
-									}
-								}
-							}
-							/*line fold.go:101*/ t4_ := l_
-							/*line fold.go:101*/ t5_ := l_
-							/*line fold.go:101*/ t6_ := s_all[w].key_
-							/*line fold.go:101*/ t7_ := s_all[w].index_
-							/*line fold.go:101*/ keys_[t4_] = t6_
-							/*line fold.go:101*/ indices_[t5_] = t7_
-							i0_all[w] = i0_
-							j0_all[w] = j0_
-							dj_all[w] = dj_
-							di_all[w] = di_
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line fold.go:103*/ if l_ == int64(0) {
-								{
-									/*line fold.go:104*/ k_ := int64(1)
-									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
-										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
-									}
-								}
-								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
-								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-								/*line fold.go:107*/ t11_ := s_all[w].key_
-								/*line fold.go:107*/ t12_ := s_all[w].index_
-								/*line fold.go:107*/ parts_[t9_] = t11_
-								/*line fold.go:107*/ parts_[t10_] = t12_
-							}
-						}
-					}
-				}
-				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-			}
-		}
-//line kernels_tandem.go:5517
+//line kernels_tandem.go:3860
 	}
 	return nil
 }
@@ -5531,10 +3874,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	}
 	var f_ gpu_mostInt
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	outputs_ := args[8].Int64()
 	height_ := args[9].Int64()
 	cols_ := args[10].Int64()
@@ -5544,117 +3884,84 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	s0 := int64(grid.Groups[0]) * n0
 	var keys_ [128]int64
 	var indices_ [128]int64
-	var i0_all [1024]int64
-	var di_all [1024]int64
-	var j0_all [1024]int64
-	var dj_all [1024]int64
+	var i0_all, di_all, j0_all, dj_all [1024]int64
 	var s_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line fold.go:88
-				}
-			}
-		}
 		/*line fold.go:88*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i0_ int64
-					var di_ int64
-					var j0_ int64
-					var dj_ int64
-					/*line fold.go:89*/ i0_ = g0
-					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-					/*line fold.go:89*/ j0_ = int64(0)
-					/*line fold.go:89*/ dj_ = n_
-					if height_ == int64(1) {
-						t_ := g0 * n_
-						/*line fold.go:91*/ t2_ := s0
-						/*line fold.go:91*/ i0_ = int64(0)
-						/*line fold.go:91*/ di_ = int64(1)
-						/*line fold.go:91*/ j0_ = t_
-						/*line fold.go:91*/ dj_ = t2_
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var dj_ int64
+			/*line fold.go:89*/ i0_ = g0
+			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:89*/ j0_ = int64(0)
+			/*line fold.go:89*/ dj_ = n_
+			if height_ == int64(1) {
+				t_ := g0 * n_
+				/*line fold.go:91*/ t2_ := s0
+				/*line fold.go:91*/ i0_ = int64(0)
+				/*line fold.go:91*/ di_ = int64(1)
+				/*line fold.go:91*/ j0_ = t_
+				/*line fold.go:91*/ dj_ = t2_
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			dj_all[w] = dj_
+		}
+		/*line fold.go:93*/ o_ := g1
+		/*line fold.go:93*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				dj_ := dj_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum__(f_))
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
+						key_ := gpu_key__(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
+						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
+						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
 					}
-					i0_all[w] = i0_
-					di_all[w] = di_
-					j0_all[w] = j0_
-					dj_all[w] = dj_
+				}
+				t4_ := l_
+				/*line fold.go:101*/ t5_ := l_
+				/*line fold.go:101*/ t6_ := s_all[w].key_
+				/*line fold.go:101*/ t7_ := s_all[w].index_
+				/*line fold.go:101*/ keys_[t4_] = t6_
+				/*line fold.go:101*/ indices_[t5_] = t7_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				dj_all[w] = dj_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:103*/ if l_ == int64(0) {
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
+						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
+					}
+					t9_ := ((int64(2) * g0) * outputs_) + o_
+					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+					/*line fold.go:107*/ t11_ := s_all[w].key_
+					/*line fold.go:107*/ t12_ := s_all[w].index_
+					/*line fold.go:107*/ parts_[t9_] = t11_
+					/*line fold.go:107*/ parts_[t10_] = t12_
 				}
 			}
+			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-		{
-			/*line fold.go:93*/ o_ := g1
-			/*line fold.go:93*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							i0_ := i0_all[w]
-							j0_ := j0_all[w]
-							dj_ := dj_all[w]
-							di_ := di_all[w]
-							l_ := l0
-							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum__(f_))
-							{
-								/*line fold.go:95*/ i_ := i0_
-								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
-									{
-										/*line fold.go:96*/ j_ := j0_ + l_
-										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
-											key_ := gpu_key__(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
-										}
-									}
-								}
-							}
-							/*line fold.go:101*/ t4_ := l_
-							/*line fold.go:101*/ t5_ := l_
-							/*line fold.go:101*/ t6_ := s_all[w].key_
-							/*line fold.go:101*/ t7_ := s_all[w].index_
-							/*line fold.go:101*/ keys_[t4_] = t6_
-							/*line fold.go:101*/ indices_[t5_] = t7_
-							i0_all[w] = i0_
-							j0_all[w] = j0_
-							dj_all[w] = dj_
-							di_all[w] = di_
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line fold.go:103*/ if l_ == int64(0) {
-								{
-									/*line fold.go:104*/ k_ := int64(1)
-									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
-										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
-									}
-								}
-								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
-								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-								/*line fold.go:107*/ t11_ := s_all[w].key_
-								/*line fold.go:107*/ t12_ := s_all[w].index_
-								/*line fold.go:107*/ parts_[t9_] = t11_
-								/*line fold.go:107*/ parts_[t10_] = t12_
-							}
-						}
-					}
-				}
-				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-			}
-		}
-//line kernels_tandem.go:5658
+//line kernels_tandem.go:3965
 	}
 	return nil
 }
@@ -5672,10 +3979,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	}
 	var f_ gpu_add32
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	outputs_ := args[8].Int64()
 	height_ := args[9].Int64()
 	cols_ := args[10].Int64()
@@ -5685,117 +3989,84 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	s0 := int64(grid.Groups[0]) * n0
 	var keys_ [128]int64
 	var indices_ [128]int64
-	var i0_all [1024]int64
-	var di_all [1024]int64
-	var j0_all [1024]int64
-	var dj_all [1024]int64
+	var i0_all, di_all, j0_all, dj_all [1024]int64
 	var s_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line fold.go:88
-				}
-			}
-		}
 		/*line fold.go:88*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i0_ int64
-					var di_ int64
-					var j0_ int64
-					var dj_ int64
-					/*line fold.go:89*/ i0_ = g0
-					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-					/*line fold.go:89*/ j0_ = int64(0)
-					/*line fold.go:89*/ dj_ = n_
-					if height_ == int64(1) {
-						t_ := g0 * n_
-						/*line fold.go:91*/ t2_ := s0
-						/*line fold.go:91*/ i0_ = int64(0)
-						/*line fold.go:91*/ di_ = int64(1)
-						/*line fold.go:91*/ j0_ = t_
-						/*line fold.go:91*/ dj_ = t2_
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var dj_ int64
+			/*line fold.go:89*/ i0_ = g0
+			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:89*/ j0_ = int64(0)
+			/*line fold.go:89*/ dj_ = n_
+			if height_ == int64(1) {
+				t_ := g0 * n_
+				/*line fold.go:91*/ t2_ := s0
+				/*line fold.go:91*/ i0_ = int64(0)
+				/*line fold.go:91*/ di_ = int64(1)
+				/*line fold.go:91*/ j0_ = t_
+				/*line fold.go:91*/ dj_ = t2_
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			dj_all[w] = dj_
+		}
+		/*line fold.go:93*/ o_ := g1
+		/*line fold.go:93*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				dj_ := dj_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum___(f_))
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
+						key_ := gpu_key___(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
+						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
+						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
 					}
-					i0_all[w] = i0_
-					di_all[w] = di_
-					j0_all[w] = j0_
-					dj_all[w] = dj_
+				}
+				t4_ := l_
+				/*line fold.go:101*/ t5_ := l_
+				/*line fold.go:101*/ t6_ := s_all[w].key_
+				/*line fold.go:101*/ t7_ := s_all[w].index_
+				/*line fold.go:101*/ keys_[t4_] = t6_
+				/*line fold.go:101*/ indices_[t5_] = t7_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				dj_all[w] = dj_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:103*/ if l_ == int64(0) {
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
+						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
+					}
+					t9_ := ((int64(2) * g0) * outputs_) + o_
+					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+					/*line fold.go:107*/ t11_ := s_all[w].key_
+					/*line fold.go:107*/ t12_ := s_all[w].index_
+					/*line fold.go:107*/ parts_[t9_] = t11_
+					/*line fold.go:107*/ parts_[t10_] = t12_
 				}
 			}
+			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-		{
-			/*line fold.go:93*/ o_ := g1
-			/*line fold.go:93*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							i0_ := i0_all[w]
-							j0_ := j0_all[w]
-							dj_ := dj_all[w]
-							di_ := di_all[w]
-							l_ := l0
-							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum___(f_))
-							{
-								/*line fold.go:95*/ i_ := i0_
-								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
-									{
-										/*line fold.go:96*/ j_ := j0_ + l_
-										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
-											key_ := gpu_key___(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
-										}
-									}
-								}
-							}
-							/*line fold.go:101*/ t4_ := l_
-							/*line fold.go:101*/ t5_ := l_
-							/*line fold.go:101*/ t6_ := s_all[w].key_
-							/*line fold.go:101*/ t7_ := s_all[w].index_
-							/*line fold.go:101*/ keys_[t4_] = t6_
-							/*line fold.go:101*/ indices_[t5_] = t7_
-							i0_all[w] = i0_
-							j0_all[w] = j0_
-							dj_all[w] = dj_
-							di_all[w] = di_
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line fold.go:103*/ if l_ == int64(0) {
-								{
-									/*line fold.go:104*/ k_ := int64(1)
-									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
-										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
-									}
-								}
-								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
-								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-								/*line fold.go:107*/ t11_ := s_all[w].key_
-								/*line fold.go:107*/ t12_ := s_all[w].index_
-								/*line fold.go:107*/ parts_[t9_] = t11_
-								/*line fold.go:107*/ parts_[t10_] = t12_
-							}
-						}
-					}
-				}
-				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-			}
-		}
-//line kernels_tandem.go:5799
+//line kernels_tandem.go:4070
 	}
 	return nil
 }
@@ -5813,10 +4084,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	}
 	var f_ gpu_count
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	outputs_ := args[8].Int64()
 	height_ := args[9].Int64()
 	cols_ := args[10].Int64()
@@ -5826,117 +4094,84 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	s0 := int64(grid.Groups[0]) * n0
 	var keys_ [128]int64
 	var indices_ [128]int64
-	var i0_all [1024]int64
-	var di_all [1024]int64
-	var j0_all [1024]int64
-	var dj_all [1024]int64
+	var i0_all, di_all, j0_all, dj_all [1024]int64
 	var s_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-//line fold.go:88
-				}
-			}
-		}
 		/*line fold.go:88*/ n_ := n0
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var i0_ int64
-					var di_ int64
-					var j0_ int64
-					var dj_ int64
-					/*line fold.go:89*/ i0_ = g0
-					/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-					/*line fold.go:89*/ j0_ = int64(0)
-					/*line fold.go:89*/ dj_ = n_
-					if height_ == int64(1) {
-						t_ := g0 * n_
-						/*line fold.go:91*/ t2_ := s0
-						/*line fold.go:91*/ i0_ = int64(0)
-						/*line fold.go:91*/ di_ = int64(1)
-						/*line fold.go:91*/ j0_ = t_
-						/*line fold.go:91*/ dj_ = t2_
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var dj_ int64
+			/*line fold.go:89*/ i0_ = g0
+			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:89*/ j0_ = int64(0)
+			/*line fold.go:89*/ dj_ = n_
+			if height_ == int64(1) {
+				t_ := g0 * n_
+				/*line fold.go:91*/ t2_ := s0
+				/*line fold.go:91*/ i0_ = int64(0)
+				/*line fold.go:91*/ di_ = int64(1)
+				/*line fold.go:91*/ j0_ = t_
+				/*line fold.go:91*/ dj_ = t2_
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			dj_all[w] = dj_
+		}
+		/*line fold.go:93*/ o_ := g1
+		/*line fold.go:93*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				dj_ := dj_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum____(f_))
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
+						key_ := gpu_key____(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
+						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
+						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
 					}
-					i0_all[w] = i0_
-					di_all[w] = di_
-					j0_all[w] = j0_
-					dj_all[w] = dj_
+				}
+				t4_ := l_
+				/*line fold.go:101*/ t5_ := l_
+				/*line fold.go:101*/ t6_ := s_all[w].key_
+				/*line fold.go:101*/ t7_ := s_all[w].index_
+				/*line fold.go:101*/ keys_[t4_] = t6_
+				/*line fold.go:101*/ indices_[t5_] = t7_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				dj_all[w] = dj_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:103*/ if l_ == int64(0) {
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
+						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
+					}
+					t9_ := ((int64(2) * g0) * outputs_) + o_
+					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+					/*line fold.go:107*/ t11_ := s_all[w].key_
+					/*line fold.go:107*/ t12_ := s_all[w].index_
+					/*line fold.go:107*/ parts_[t9_] = t11_
+					/*line fold.go:107*/ parts_[t10_] = t12_
 				}
 			}
+			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-		{
-			/*line fold.go:93*/ o_ := g1
-			/*line fold.go:93*/ for o_ < outputs_ {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							i0_ := i0_all[w]
-							j0_ := j0_all[w]
-							dj_ := dj_all[w]
-							di_ := di_all[w]
-							l_ := l0
-							/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum____(f_))
-							{
-								/*line fold.go:95*/ i_ := i0_
-								/*line fold.go:95*/ for ; i_ < height_; i_ = i_ + di_ {
-									{
-										/*line fold.go:96*/ j_ := j0_ + l_
-										/*line fold.go:96*/ for ; j_ < cols_; j_ = j_ + dj_ {
-											key_ := gpu_key____(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-											t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-											/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
-										}
-									}
-								}
-							}
-							/*line fold.go:101*/ t4_ := l_
-							/*line fold.go:101*/ t5_ := l_
-							/*line fold.go:101*/ t6_ := s_all[w].key_
-							/*line fold.go:101*/ t7_ := s_all[w].index_
-							/*line fold.go:101*/ keys_[t4_] = t6_
-							/*line fold.go:101*/ indices_[t5_] = t7_
-							i0_all[w] = i0_
-							j0_all[w] = j0_
-							dj_all[w] = dj_
-							di_all[w] = di_
-						}
-					}
-				}
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							l_ := l0
-							/*line fold.go:103*/ if l_ == int64(0) {
-								{
-									/*line fold.go:104*/ k_ := int64(1)
-									/*line fold.go:104*/ for ; k_ < n_; k_ = k_ + int64(1) {
-										t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-										/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
-									}
-								}
-								/*line fold.go:107*/ t9_ := ((int64(2) * g0) * outputs_) + o_
-								/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-								/*line fold.go:107*/ t11_ := s_all[w].key_
-								/*line fold.go:107*/ t12_ := s_all[w].index_
-								/*line fold.go:107*/ parts_[t9_] = t11_
-								/*line fold.go:107*/ parts_[t10_] = t12_
-							}
-						}
-					}
-				}
-				/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-			}
-		}
-//line kernels_tandem.go:5940
+//line kernels_tandem.go:4175
 	}
 	return nil
 }
@@ -5954,10 +4189,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	}
 	var f_ gpu_most32
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	mask_ := args[8].Int64()
 	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -5970,40 +4202,31 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line fold.go:120*/ o_ := i0
-							{
-								/*line fold.go:121*/ s_ := gpu_no(gpu_sum(f_))
-								{
-									/*line fold.go:122*/ i_ := g1
-									/*line fold.go:122*/ h1 := x_.Rows_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+						/*line fold.go:120*/ o_ := i0
+						s_ := gpu_no(gpu_sum(f_))
+						h1 := x_.Rows_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
 //line fold.go:123
-										t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
-									}
-								}
-								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-								/*line fold.go:125*/ t4_ := s_.key_
-								/*line fold.go:125*/ t5_ := s_.index_
-								/*line fold.go:125*/ parts_[t2_] = t4_
-								/*line fold.go:125*/ parts_[t3_] = t5_
-							}
+							t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
 						}
+						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+						/*line fold.go:125*/ t4_ := s_.key_
+						/*line fold.go:125*/ t5_ := s_.index_
+						/*line fold.go:125*/ parts_[t2_] = t4_
+						/*line fold.go:125*/ parts_[t3_] = t5_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6007
+//line kernels_tandem.go:4230
 	}
 	return nil
 }
@@ -6021,10 +4244,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	}
 	var f_ gpu_most64
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	mask_ := args[8].Int64()
 	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -6037,40 +4257,31 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line fold.go:120*/ o_ := i0
-							{
-								/*line fold.go:121*/ s_ := gpu_no(gpu_sum_(f_))
-								{
-									/*line fold.go:122*/ i_ := g1
-									/*line fold.go:122*/ h1 := x_.Rows_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+						/*line fold.go:120*/ o_ := i0
+						s_ := gpu_no(gpu_sum_(f_))
+						h1 := x_.Rows_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
 //line fold.go:123
-										t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
-									}
-								}
-								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-								/*line fold.go:125*/ t4_ := s_.key_
-								/*line fold.go:125*/ t5_ := s_.index_
-								/*line fold.go:125*/ parts_[t2_] = t4_
-								/*line fold.go:125*/ parts_[t3_] = t5_
-							}
+							t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
 						}
+						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+						/*line fold.go:125*/ t4_ := s_.key_
+						/*line fold.go:125*/ t5_ := s_.index_
+						/*line fold.go:125*/ parts_[t2_] = t4_
+						/*line fold.go:125*/ parts_[t3_] = t5_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6074
+//line kernels_tandem.go:4285
 	}
 	return nil
 }
@@ -6088,10 +4299,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 	}
 	var f_ gpu_mostInt
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	mask_ := args[8].Int64()
 	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -6104,40 +4312,31 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line fold.go:120*/ o_ := i0
-							{
-								/*line fold.go:121*/ s_ := gpu_no(gpu_sum__(f_))
-								{
-									/*line fold.go:122*/ i_ := g1
-									/*line fold.go:122*/ h1 := x_.Rows_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+						/*line fold.go:120*/ o_ := i0
+						s_ := gpu_no(gpu_sum__(f_))
+						h1 := x_.Rows_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
 //line fold.go:123
-										t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
-									}
-								}
-								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-								/*line fold.go:125*/ t4_ := s_.key_
-								/*line fold.go:125*/ t5_ := s_.index_
-								/*line fold.go:125*/ parts_[t2_] = t4_
-								/*line fold.go:125*/ parts_[t3_] = t5_
-							}
+							t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
 						}
+						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+						/*line fold.go:125*/ t4_ := s_.key_
+						/*line fold.go:125*/ t5_ := s_.index_
+						/*line fold.go:125*/ parts_[t2_] = t4_
+						/*line fold.go:125*/ parts_[t3_] = t5_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6141
+//line kernels_tandem.go:4340
 	}
 	return nil
 }
@@ -6155,10 +4354,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	}
 	var f_ gpu_add32
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	mask_ := args[8].Int64()
 	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -6171,40 +4367,31 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line fold.go:120*/ o_ := i0
-							{
-								/*line fold.go:121*/ s_ := gpu_no(gpu_sum___(f_))
-								{
-									/*line fold.go:122*/ i_ := g1
-									/*line fold.go:122*/ h1 := x_.Rows_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+						/*line fold.go:120*/ o_ := i0
+						s_ := gpu_no(gpu_sum___(f_))
+						h1 := x_.Rows_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
 //line fold.go:123
-										t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
-									}
-								}
-								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-								/*line fold.go:125*/ t4_ := s_.key_
-								/*line fold.go:125*/ t5_ := s_.index_
-								/*line fold.go:125*/ parts_[t2_] = t4_
-								/*line fold.go:125*/ parts_[t3_] = t5_
-							}
+							t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
 						}
+						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+						/*line fold.go:125*/ t4_ := s_.key_
+						/*line fold.go:125*/ t5_ := s_.index_
+						/*line fold.go:125*/ parts_[t2_] = t4_
+						/*line fold.go:125*/ parts_[t3_] = t5_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6208
+//line kernels_tandem.go:4395
 	}
 	return nil
 }
@@ -6222,10 +4409,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	}
 	var f_ gpu_count
 	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:])}
-	x_.Rows_ = args[5].Int64()
-	x_.Cols_ = args[6].Int64()
-	x_.Stride_ = args[7].Int64()
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	mask_ := args[8].Int64()
 	flip_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -6238,40 +4422,31 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line fold.go:120*/ o_ := i0
-							{
-								/*line fold.go:121*/ s_ := gpu_no(gpu_sum____(f_))
-								{
-									/*line fold.go:122*/ i_ := g1
-									/*line fold.go:122*/ h1 := x_.Rows_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
+						/*line fold.go:120*/ o_ := i0
+						s_ := gpu_no(gpu_sum____(f_))
+						h1 := x_.Rows_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
 //line fold.go:123
-										t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-										/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
-									}
-								}
-								/*line fold.go:125*/ t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-								/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-								/*line fold.go:125*/ t4_ := s_.key_
-								/*line fold.go:125*/ t5_ := s_.index_
-								/*line fold.go:125*/ parts_[t2_] = t4_
-								/*line fold.go:125*/ parts_[t3_] = t5_
-							}
+							t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
+							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
 						}
+						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
+						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
+						/*line fold.go:125*/ t4_ := s_.key_
+						/*line fold.go:125*/ t5_ := s_.index_
+						/*line fold.go:125*/ parts_[t2_] = t4_
+						/*line fold.go:125*/ parts_[t3_] = t5_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6275
+//line kernels_tandem.go:4450
 	}
 	return nil
 }
@@ -6290,14 +4465,8 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 	}
 	var f_ gpu_most32
 	var r_ gpu_value32
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6310,9 +4479,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6324,37 +4491,30 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ float32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ float32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6358
+//line kernels_tandem.go:4518
 	}
 	return nil
 }
@@ -6373,14 +4533,8 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 	}
 	var f_ gpu_most64
 	var r_ gpu_value64
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6393,9 +4547,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6407,37 +4559,30 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum_(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ float64
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum_(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6441
+//line kernels_tandem.go:4586
 	}
 	return nil
 }
@@ -6456,14 +4601,8 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 	}
 	var f_ gpu_mostInt
 	var r_ gpu_valueInt
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6476,9 +4615,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6490,37 +4627,30 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum__(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ int32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum__(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6524
+//line kernels_tandem.go:4654
 	}
 	return nil
 }
@@ -6539,14 +4669,8 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 	}
 	var f_ gpu_most32
 	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6559,9 +4683,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6573,37 +4695,30 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ float32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ float32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6607
+//line kernels_tandem.go:4722
 	}
 	return nil
 }
@@ -6622,14 +4737,8 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 	}
 	var f_ gpu_most64
 	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6642,9 +4751,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6656,37 +4763,30 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum_(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ float64
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum_(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6690
+//line kernels_tandem.go:4790
 	}
 	return nil
 }
@@ -6705,14 +4805,8 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 	}
 	var f_ gpu_mostInt
 	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6725,9 +4819,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6739,37 +4831,30 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum__(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ int32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum__(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6773
+//line kernels_tandem.go:4858
 	}
 	return nil
 }
@@ -6788,14 +4873,8 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 	}
 	var f_ gpu_add32
 	var r_ gpu_total
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6808,9 +4887,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6822,37 +4899,30 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum___(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ int32
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum___(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum___(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum___(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6856
+//line kernels_tandem.go:4926
 	}
 	return nil
 }
@@ -6871,14 +4941,8 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 	}
 	var f_ gpu_count
 	var r_ gpu_total
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6891,9 +4955,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6905,37 +4967,30 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum____(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ bool
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum____(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6939
+//line kernels_tandem.go:4994
 	}
 	return nil
 }
@@ -6954,14 +5009,8 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 	}
 	var f_ gpu_count
 	var r_ gpu_reached
-	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	down_ := args[10].Uint32() != 0
 	mask_ := args[11].Int64()
 	flip_ := args[12].Int64()
@@ -6974,9 +5023,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -6988,37 +5035,30 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 						/*line fold.go:140*/ outputs_ = t_
 						/*line fold.go:140*/ terms_ = t2_
 					}
-					{
-						/*line fold.go:142*/ o_ := i0
-						/*line fold.go:142*/ for ; o_ < outputs_; o_ = o_ + s0 {
-							s_ := gpu_no(gpu_sum____(f_))
-							{
-								/*line fold.go:144*/ t3_ := terms_
-								/*line fold.go:144*/ i_ := int64(0)
-								/*line fold.go:144*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; i_ < t3_; i_ = i_ + int64(1) {
-									/*line fold.go:145*/ var y_ bool
-									if down_ {
-										y_ = h1[(i_*h2)+o_]
-									} else {
-										y_ = h1[(o_*h2)+i_]
-									}
-									t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-									/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
-								}
-							}
-							/*line fold.go:153*/ if c_.Cols_ == int64(1) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						s_ := gpu_no(gpu_sum____(f_))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+							/*line fold.go:145*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
 							} else {
-								c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
+								y_ = h1[(o_*h2)+i_]
 							}
+							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
+							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:5062
 	}
 	return nil
 }
@@ -7035,10 +5075,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return FinishFloat32Value32Plain(grid, lo, hi, args)
 	}
 	var r_ gpu_value32
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7053,37 +5090,27 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7087
+//line kernels_tandem.go:5114
 	}
 	return nil
 }
@@ -7100,10 +5127,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return FinishFloat64Value64Plain(grid, lo, hi, args)
 	}
 	var r_ gpu_value64
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7118,37 +5142,27 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7152
+//line kernels_tandem.go:5166
 	}
 	return nil
 }
@@ -7165,10 +5179,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return FinishInt32ValueIntPlain(grid, lo, hi, args)
 	}
 	var r_ gpu_valueInt
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7183,37 +5194,27 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7217
+//line kernels_tandem.go:5218
 	}
 	return nil
 }
@@ -7230,10 +5231,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		return FinishInt32IndexPlain(grid, lo, hi, args)
 	}
 	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7248,37 +5246,27 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7282
+//line kernels_tandem.go:5270
 	}
 	return nil
 }
@@ -7295,10 +5283,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		return FinishInt32TotalPlain(grid, lo, hi, args)
 	}
 	var r_ gpu_total
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7313,37 +5298,27 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7347
+//line kernels_tandem.go:5322
 	}
 	return nil
 }
@@ -7360,10 +5335,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		return FinishBoolReachedPlain(grid, lo, hi, args)
 	}
 	var r_ gpu_reached
-	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	sum_ := args[9].Uint32() != 0
@@ -7378,37 +5350,27 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line fold.go:203*/ o_ := i0
-							{
-								/*line fold.go:204*/ s_ := gpu_no(sum_)
-								{
-									/*line fold.go:205*/ t_ := count_
-									/*line fold.go:205*/ p_ := int64(0)
-									/*line fold.go:205*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-										/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line fold.go:208*/ if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
-								}
-							}
+						o_ := i0
+						s_ := gpu_no(sum_)
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						}
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7412
+//line kernels_tandem.go:5374
 	}
 	return nil
 }
@@ -7439,37 +5401,27 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(137)*outputs_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, int64(137)*outputs_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(137)*outputs_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line gather.go:10*/ o_ := i0
-							{
-								/*line gather.go:11*/ k_ := support.Div(o_, outputs_)
-								s_ := sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)]
-								{
-									/*line gather.go:13*/ t_ := count_
-									/*line gather.go:13*/ p_ := int64(0)
-									/*line gather.go:13*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										v_ := parts_[((p_*int64(137))*outputs_)+o_]
-										if k_ == int64(136) {
-											s_ = s_ | v_
-										} else {
-											s_ = s_ + v_
-										}
-									}
-								}
-								/*line gather.go:21*/ sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)] = s_
+						/*line gather.go:10*/ o_ := i0
+						k_ := support.Div(o_, outputs_)
+						s_ := sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)]
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							v_ := parts_[((p_*int64(137))*outputs_)+o_]
+							if k_ == int64(136) {
+								s_ = s_ | v_
+							} else {
+								s_ = s_ + v_
 							}
 						}
+						sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)] = s_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7473
+//line kernels_tandem.go:5425
 	}
 	return nil
 }
@@ -7504,40 +5456,29 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < outputs_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, outputs_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, outputs_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						{
-							/*line gather.go:33*/ o_ := i0
-							{
-//line gather.go:34
-								s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
-								{
-									/*line gather.go:35*/ t_ := count_
-									/*line gather.go:35*/ p_ := int64(0)
-									/*line gather.go:35*/ for ; p_ < t_; p_ = p_ + int64(1) {
-										key_ := parts_[((int64(2)*p_)*outputs_)+o_]
-										/*line gather.go:36*/ k_ := parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]
-										t2_ := gpu_state{key_: key_, index_: (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)}
-										/*line gather.go:37*/ s_ = gpu_merge(s_, sum_, t2_)
-									}
-								}
-								/*line gather.go:39*/ t3_ := first_ + o_
-								/*line gather.go:39*/ t4_ := (all_ + first_) + o_
-								/*line gather.go:39*/ t5_ := s_.key_
-								/*line gather.go:39*/ t6_ := s_.index_
-								/*line gather.go:39*/ states_[t3_] = t5_
-								/*line gather.go:39*/ states_[t4_] = t6_
-							}
+						/*line gather.go:33*/ o_ := i0
+						s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							key_ := parts_[((int64(2)*p_)*outputs_)+o_]
+							/*line gather.go:36*/ k_ := parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]
+							t2_ := gpu_state{key_: key_, index_: (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)}
+							/*line gather.go:37*/ s_ = gpu_merge(s_, sum_, t2_)
 						}
+						t3_ := first_ + o_
+						/*line gather.go:39*/ t4_ := (all_ + first_) + o_
+						/*line gather.go:39*/ t5_ := s_.key_
+						/*line gather.go:39*/ t6_ := s_.index_
+						/*line gather.go:39*/ states_[t3_] = t5_
+						/*line gather.go:39*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7541
+//line kernels_tandem.go:5482
 	}
 	return nil
 }
@@ -7554,10 +5495,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return TotalsFloat32SinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
@@ -7571,38 +5509,29 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						{
-							/*line prefix.go:92*/ o_ := i0
-							{
-								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
-								i_ := support.Div(o_, blocks_)
-								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
-								gpu_clearWords(sums_, at_)
-								{
-									/*line prefix.go:96*/ j_ := from_
-									/*line prefix.go:96*/ h1 := x_.Cols_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+						o_ := i0
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
 //line prefix.go:97
-										gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
-									}
-								}
-								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
-							}
+							gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
 						}
+						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7606
+//line kernels_tandem.go:5535
 	}
 	return nil
 }
@@ -7619,10 +5548,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return TotalsFloat64DoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
@@ -7636,38 +5562,29 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						{
-							/*line prefix.go:92*/ o_ := i0
-							{
-								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
-								i_ := support.Div(o_, blocks_)
-								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
-								gpu_clearWords(sums_, at_)
-								{
-									/*line prefix.go:96*/ j_ := from_
-									/*line prefix.go:96*/ h1 := x_.Cols_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+						o_ := i0
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
 //line prefix.go:97
-										gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
-									}
-								}
-								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
-							}
+							gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
 						}
+						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:5588
 	}
 	return nil
 }
@@ -7684,10 +5601,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		return TotalsInt32IntegerPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_integer
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	x_.Rows_ = args[2].Int64()
-	x_.Cols_ = args[3].Int64()
-	x_.Stride_ = args[4].Int64()
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
@@ -7701,38 +5615,29 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						{
-							/*line prefix.go:92*/ o_ := i0
-							{
-								/*line prefix.go:93*/ at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
-								i_ := support.Div(o_, blocks_)
-								/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
-								gpu_clearWords(sums_, at_)
-								{
-									/*line prefix.go:96*/ j_ := from_
-									/*line prefix.go:96*/ h1 := x_.Cols_
-									h2 := x_.Data_
-									h3 := x_.Stride_
-									for ; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+						o_ := i0
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
 //line prefix.go:97
-										gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
-									}
-								}
-								/*line prefix.go:99*/ gpu_Carry(sums_, at_)
-							}
+							gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
 						}
+						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7736
+//line kernels_tandem.go:5641
 	}
 	return nil
 }
@@ -7761,39 +5666,28 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < rows_*(words_+int64(1)); a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, rows_*(words_+int64(1)))
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, rows_*(words_+int64(1))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line prefix.go:108*/ n_ := rows_ * blocks_
-						{
-							/*line prefix.go:109*/ o_ := i0
-							{
-//line prefix.go:110
-								at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
-								/*line prefix.go:110*/ before_ := int64(0)
-								{
-									/*line prefix.go:111*/ t_ := blocks_
-									/*line prefix.go:111*/ b_ := int64(0)
-									/*line prefix.go:111*/ for ; b_ < t_; b_ = b_ + int64(1) {
-										v_ := sums_[at_+b_]
-										sums_[at_+b_] = before_
-										if support.Div(o_, rows_) == words_ {
-											before_ = before_ | v_
-										} else {
-											before_ = before_ + v_
-										}
-									}
-								}
+						o_ := i0
+						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
+						/*line prefix.go:110*/ before_ := int64(0)
+						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
+							v_ := sums_[at_+b_]
+							sums_[at_+b_] = before_
+							if support.Div(o_, rows_) == words_ {
+								before_ = before_ | v_
+							} else {
+								before_ = before_ + v_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7797
+//line kernels_tandem.go:5691
 	}
 	return nil
 }
@@ -7810,14 +5704,8 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return PrefixFloat32SinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	sums_ := support.Slice[int64](args[10:])
 	block_ := args[13].Int64()
 	blocks_ := args[14].Int64()
@@ -7830,73 +5718,58 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-					{
-						/*line prefix.go:132*/ o_ := i0
-					b2:
-						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
-							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
-							if blocks_ == int64(1) {
-								gpu_clearWords(sums_, at_)
+				b2:
+					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
+						}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						to_ := min(from_+block_, x_.Cols_)
+						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+						/*line prefix.go:139*/ before_ := t_
+						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						r_ := gpu_withValue(gpu_noReach(), before_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
+						}
+						if gpu_fits____(r_, block_+int64(1)) {
+							s_ := gpu_shortOf(before_, r_.least_)
+							h3 := x_.Data_
+							h4 := x_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+								/*line prefix.go:147*/ t2_ := gpu_term(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t2_.special_
+								s_ = gpu_plus(s_, t2_, r_.least_)
+								h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
 							}
-							i_ := support.Div(o_, blocks_)
-							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
-							to_ := min(from_+block_, x_.Cols_)
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-							/*line prefix.go:139*/ before_ := t_
-							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
-							r_ := gpu_withValue(gpu_noReach(), before_)
-							{
-								/*line prefix.go:141*/ j_ := from_
-								/*line prefix.go:141*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
-								}
-							}
-							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
-								s_ := gpu_shortOf(before_, r_.least_)
-								{
-									/*line prefix.go:146*/ j2_ := from_
-									/*line prefix.go:146*/ h3 := x_.Data_
-									h4 := x_.Stride_
-									h5 := c_.Data_
-									h6 := c_.Stride_
-									for ; j2_ < to_; j2_ = j2_ + int64(1) {
-										/*line prefix.go:147*/ t2_ := gpu_term(f_, h3[(i_*h4)+j2_])
-										special_ = special_ | t2_.special_
-										s_ = gpu_plus(s_, t2_, r_.least_)
-										h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
-									}
-								}
-								continue b2
-							}
-							{
-								/*line prefix.go:154*/ j3_ := from_
-								/*line prefix.go:154*/ h7 := x_.Data_
-								h8 := x_.Stride_
-								h9 := c_.Data_
-								h10 := c_.Stride_
-								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+							continue b2
+						}
+						h7 := x_.Data_
+						h8 := x_.Stride_
+						h9 := c_.Data_
+						h10 := c_.Stride_
+						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
 //line prefix.go:155
-									gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
-									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-//line prefix.go:156
-									h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
-								}
-							}
+							gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
+							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7900
+//line kernels_tandem.go:5773
 	}
 	return nil
 }
@@ -7913,14 +5786,8 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return PrefixFloat64DoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	sums_ := support.Slice[int64](args[10:])
 	block_ := args[13].Int64()
 	blocks_ := args[14].Int64()
@@ -7933,73 +5800,58 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-					{
-						/*line prefix.go:132*/ o_ := i0
-					b2:
-						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
-							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
-							if blocks_ == int64(1) {
-								gpu_clearWords(sums_, at_)
+				b2:
+					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
+						}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						to_ := min(from_+block_, x_.Cols_)
+						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+						/*line prefix.go:139*/ before_ := t_
+						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						r_ := gpu_withValue(gpu_noReach(), before_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
+						}
+						if gpu_fits____(r_, block_+int64(1)) {
+							s_ := gpu_shortOf(before_, r_.least_)
+							h3 := x_.Data_
+							h4 := x_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+								/*line prefix.go:147*/ t2_ := gpu_term_(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t2_.special_
+								s_ = gpu_plus(s_, t2_, r_.least_)
+								h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
 							}
-							i_ := support.Div(o_, blocks_)
-							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
-							to_ := min(from_+block_, x_.Cols_)
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-							/*line prefix.go:139*/ before_ := t_
-							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
-							r_ := gpu_withValue(gpu_noReach(), before_)
-							{
-								/*line prefix.go:141*/ j_ := from_
-								/*line prefix.go:141*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
-								}
-							}
-							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
-								s_ := gpu_shortOf(before_, r_.least_)
-								{
-									/*line prefix.go:146*/ j2_ := from_
-									/*line prefix.go:146*/ h3 := x_.Data_
-									h4 := x_.Stride_
-									h5 := c_.Data_
-									h6 := c_.Stride_
-									for ; j2_ < to_; j2_ = j2_ + int64(1) {
-										/*line prefix.go:147*/ t2_ := gpu_term_(f_, h3[(i_*h4)+j2_])
-										special_ = special_ | t2_.special_
-										s_ = gpu_plus(s_, t2_, r_.least_)
-										h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
-									}
-								}
-								continue b2
-							}
-							{
-								/*line prefix.go:154*/ j3_ := from_
-								/*line prefix.go:154*/ h7 := x_.Data_
-								h8 := x_.Stride_
-								h9 := c_.Data_
-								h10 := c_.Stride_
-								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+							continue b2
+						}
+						h7 := x_.Data_
+						h8 := x_.Stride_
+						h9 := c_.Data_
+						h10 := c_.Stride_
+						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
 //line prefix.go:155
-									gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
-									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-//line prefix.go:156
-									h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
-								}
-							}
+							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
+							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8003
+//line kernels_tandem.go:5855
 	}
 	return nil
 }
@@ -8016,14 +5868,8 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		return PrefixInt32IntegerPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_integer
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	sums_ := support.Slice[int64](args[10:])
 	block_ := args[13].Int64()
 	blocks_ := args[14].Int64()
@@ -8036,73 +5882,58 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-					{
-						/*line prefix.go:132*/ o_ := i0
-					b2:
-						/*line prefix.go:132*/ for ; o_ < n_; o_ = o_ + s0 {
-							at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
-							if blocks_ == int64(1) {
-								gpu_clearWords(sums_, at_)
+				b2:
+					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
+						}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						to_ := min(from_+block_, x_.Cols_)
+						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+						/*line prefix.go:139*/ before_ := t_
+						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						r_ := gpu_withValue(gpu_noReach(), before_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
+						}
+						if gpu_fits____(r_, block_+int64(1)) {
+							s_ := gpu_shortOf(before_, r_.least_)
+							h3 := x_.Data_
+							h4 := x_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+								/*line prefix.go:147*/ t2_ := gpu_term__(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t2_.special_
+								s_ = gpu_plus(s_, t2_, r_.least_)
+								h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
 							}
-							i_ := support.Div(o_, blocks_)
-							/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
-							to_ := min(from_+block_, x_.Cols_)
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:139*/ before_ := t_
-							/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
-							r_ := gpu_withValue(gpu_noReach(), before_)
-							{
-								/*line prefix.go:141*/ j_ := from_
-								/*line prefix.go:141*/ h1 := x_.Data_
-								h2 := x_.Stride_
-								for ; j_ < to_; j_ = j_ + int64(1) {
-									/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
-								}
-							}
-							/*line prefix.go:144*/ if gpu_fits____(r_, block_+int64(1)) {
-								s_ := gpu_shortOf(before_, r_.least_)
-								{
-									/*line prefix.go:146*/ j2_ := from_
-									/*line prefix.go:146*/ h3 := x_.Data_
-									h4 := x_.Stride_
-									h5 := c_.Data_
-									h6 := c_.Stride_
-									for ; j2_ < to_; j2_ = j2_ + int64(1) {
-										/*line prefix.go:147*/ t2_ := gpu_term__(f_, h3[(i_*h4)+j2_])
-										special_ = special_ | t2_.special_
-										s_ = gpu_plus(s_, t2_, r_.least_)
-										h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
-									}
-								}
-								continue b2
-							}
-							{
-								/*line prefix.go:154*/ j3_ := from_
-								/*line prefix.go:154*/ h7 := x_.Data_
-								h8 := x_.Stride_
-								h9 := c_.Data_
-								h10 := c_.Stride_
-								for ; j3_ < to_; j3_ = j3_ + int64(1) {
+							continue b2
+						}
+						h7 := x_.Data_
+						h8 := x_.Stride_
+						h9 := c_.Data_
+						h10 := c_.Stride_
+						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
 //line prefix.go:155
-									gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
-									t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-//line prefix.go:156
-									h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
-								}
-							}
+							gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
+							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8106
+//line kernels_tandem.go:5937
 	}
 	return nil
 }
@@ -8119,14 +5950,8 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return ScatterFloat32SinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := support.Slice[int32](args[10:])
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
@@ -8141,9 +5966,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -8152,35 +5975,29 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
-					{
-						/*line prefix.go:175*/ k_ := i1
-					b2:
-						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
-							row_ := index_[order_[k_]]
-							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-								continue b2
-							}
-							end_ := k_ + int64(1)
-							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-								end_ = end_ + int64(1)
-							}
-							{
-								/*line prefix.go:184*/ j_ := i0
-								/*line prefix.go:184*/ h1 := c_.Cols_
-								h2 := c_.Data_
-								h3 := c_.Stride_
-								for ; j_ < h1; j_ = j_ + s0 {
+				b2:
+					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+						row_ := index_[order_[k_]]
+						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+							continue b2
+						}
+						end_ := k_ + int64(1)
+						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+							end_ = end_ + int64(1)
+						}
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
 //line prefix.go:185
-									t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
-								}
-							}
+							t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8184
+//line kernels_tandem.go:6001
 	}
 	return nil
 }
@@ -8197,14 +6014,8 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		return ScatterFloat64DoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := support.Slice[int32](args[10:])
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
@@ -8219,9 +6030,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -8230,35 +6039,29 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
-					{
-						/*line prefix.go:175*/ k_ := i1
-					b2:
-						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
-							row_ := index_[order_[k_]]
-							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-								continue b2
-							}
-							end_ := k_ + int64(1)
-							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-								end_ = end_ + int64(1)
-							}
-							{
-								/*line prefix.go:184*/ j_ := i0
-								/*line prefix.go:184*/ h1 := c_.Cols_
-								h2 := c_.Data_
-								h3 := c_.Stride_
-								for ; j_ < h1; j_ = j_ + s0 {
+				b2:
+					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+						row_ := index_[order_[k_]]
+						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+							continue b2
+						}
+						end_ := k_ + int64(1)
+						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+							end_ = end_ + int64(1)
+						}
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
 //line prefix.go:185
-									t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
-								}
-							}
+							t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8262
+//line kernels_tandem.go:6065
 	}
 	return nil
 }
@@ -8275,14 +6078,8 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		return ScatterInt32IntegerPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_integer
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:])}
-	x_.Rows_ = args[7].Int64()
-	x_.Cols_ = args[8].Int64()
-	x_.Stride_ = args[9].Int64()
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := support.Slice[int32](args[10:])
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
@@ -8297,9 +6094,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
@@ -8308,35 +6103,29 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
-					{
-						/*line prefix.go:175*/ k_ := i1
-					b2:
-						/*line prefix.go:175*/ for ; k_ < int64(len(order_)); k_ = k_ + s1 {
-							row_ := index_[order_[k_]]
-							if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-								continue b2
-							}
-							end_ := k_ + int64(1)
-							for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-								end_ = end_ + int64(1)
-							}
-							{
-								/*line prefix.go:184*/ j_ := i0
-								/*line prefix.go:184*/ h1 := c_.Cols_
-								h2 := c_.Data_
-								h3 := c_.Stride_
-								for ; j_ < h1; j_ = j_ + s0 {
+				b2:
+					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+						row_ := index_[order_[k_]]
+						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+							continue b2
+						}
+						end_ := k_ + int64(1)
+						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+							end_ = end_ + int64(1)
+						}
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
 //line prefix.go:185
-									t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
-								}
-							}
+							t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
+							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8340
+//line kernels_tandem.go:6129
 	}
 	return nil
 }
@@ -8353,10 +6142,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		return RoundFloat32SinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
@@ -8373,46 +6159,33 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line round.go:17*/ o_ := i0
-							{
-								/*line round.go:18*/ special_ := parts_[(int64(136)*outputs_)+o_]
-								{
-									/*line round.go:19*/ p_ := int64(1)
-									/*line round.go:19*/ for ; p_ < count_; p_ = p_ + int64(1) {
-										special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
-										{
-											/*line round.go:21*/ t_ := words_
-											/*line round.go:21*/ k_ := int64(0)
-											/*line round.go:21*/ for ; k_ < t_; k_ = k_ + int64(1) {
-												parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
-											}
-										}
-									}
-								}
-								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-								/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
-								/*line round.go:25*/ v_ := t3_
-								x_ := gpu_rounded(f_, v_, special_, over_, root_)
-								if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
-								}
+						o_ := i0
+						special_ := parts_[(int64(136)*outputs_)+o_]
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
+							for t_, k_ := words_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+								parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
 							}
+						}
+						t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+						/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
+						/*line round.go:25*/ v_ := t3_
+						x_ := gpu_rounded(f_, v_, special_, over_, root_)
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8416
+//line kernels_tandem.go:6189
 	}
 	return nil
 }
@@ -8429,10 +6202,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		return RoundFloat64DoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:])}
-	c_.Rows_ = args[2].Int64()
-	c_.Cols_ = args[3].Int64()
-	c_.Stride_ = args[4].Int64()
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
@@ -8449,391 +6219,69 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_)
-			e1 := b1 + n1
-			e2 := b2 + n2
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
-						{
-							/*line round.go:17*/ o_ := i0
-							{
-								/*line round.go:18*/ special_ := parts_[(int64(136)*outputs_)+o_]
-								{
-									/*line round.go:19*/ p_ := int64(1)
-									/*line round.go:19*/ for ; p_ < count_; p_ = p_ + int64(1) {
-										special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
-										{
-											/*line round.go:21*/ t_ := words_
-											/*line round.go:21*/ k_ := int64(0)
-											/*line round.go:21*/ for ; k_ < t_; k_ = k_ + int64(1) {
-												parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
-											}
-										}
-									}
-								}
-								/*line round.go:25*/ t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-								/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
-								/*line round.go:25*/ v_ := t3_
-								x_ := gpu_rounded_(f_, v_, special_, over_, root_)
-								if c_.Cols_ == int64(1) {
-									c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
-								} else {
-									c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
-								}
+						o_ := i0
+						special_ := parts_[(int64(136)*outputs_)+o_]
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
+							for t_, k_ := words_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+								parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
 							}
+						}
+						t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+						/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
+						/*line round.go:25*/ v_ := t3_
+						x_ := gpu_rounded_(f_, v_, special_, over_, root_)
+						if c_.Cols_ == int64(1) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
+						} else {
+							c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:8492
+//line kernels_tandem.go:6249
 	}
 	return nil
 }
 
-func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:82*/ if !gpu_product(p_) {
-		w_ := gpu_nowhere(f_)
-		{
-			/*line few.go:84*/ t2_ := t_.height_
-			/*line few.go:84*/ i_ := int64(0)
-			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-				{
-					/*line few.go:85*/ t3_ := t_.width_
-					/*line few.go:85*/ j_ := int64(0)
-					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-						var t4_ float32
-						/*line few.go:86*/ var t5_ float32
-						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-						/*line few.go:86*/ u_ := t4_
-						/*line few.go:86*/ v_ := t5_
-						w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-					}
-				}
-			}
-		}
-		/*line few.go:90*/ if gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)) {
-			return gpu_reach_(w_, gpu_field(f_, w_.hi_), gpu_field(f_, w_.lo_-gpu_most(f_)), gpu_bias(f_), gpu_precision(f_))
-		}
-	}
-	r_ := gpu_noReach()
-	{
-		/*line few.go:95*/ t6_ := t_.height_
-		/*line few.go:95*/ i2_ := int64(0)
-		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
-			{
-				/*line few.go:96*/ t7_ := t_.width_
-				/*line few.go:96*/ j2_ := int64(0)
-				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
-					var t8_ float32
-					/*line few.go:97*/ var t9_ float32
-					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn(f_, p_, t_, o_, less_, i2_, j2_)
-					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v2_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly(f_, p_, u2_, v2_), gpu_size(f_, p_))
-				}
-			}
-		}
-	}
-	/*line few.go:101*/ return r_
-//line kernels_tandem.go:8542
-}
-
-func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:116*/ s_ := int64(0)
-	{
-		/*line few.go:117*/ t2_ := t_.height_
-		/*line few.go:117*/ i_ := int64(0)
-		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-			{
-				/*line few.go:118*/ t3_ := t_.width_
-				/*line few.go:118*/ j_ := int64(0)
-				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					var t4_ float32
-					/*line few.go:119*/ var t5_ float32
-					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:119*/ u_ := t4_
-					/*line few.go:119*/ v_ := t5_
-					s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
-				}
-			}
-		}
-	}
-	/*line few.go:123*/ return s_
-//line kernels_tandem.go:8566
-}
-
-func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
-	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8577
-}
-
-func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:8582
-}
-
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:82*/ if !gpu_product(p_) {
-		w_ := gpu_nowhere_(f_)
-		{
-			/*line few.go:84*/ t2_ := t_.height_
-			/*line few.go:84*/ i_ := int64(0)
-			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-				{
-					/*line few.go:85*/ t3_ := t_.width_
-					/*line few.go:85*/ j_ := int64(0)
-					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-						var t4_ float64
-						/*line few.go:86*/ var t5_ float64
-						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-						/*line few.go:86*/ u_ := t4_
-						/*line few.go:86*/ v_ := t5_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-					}
-				}
-			}
-		}
-		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
-	}
-	r_ := gpu_noReach()
-	{
-		/*line few.go:95*/ t6_ := t_.height_
-		/*line few.go:95*/ i2_ := int64(0)
-		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
-			{
-				/*line few.go:96*/ t7_ := t_.width_
-				/*line few.go:96*/ j2_ := int64(0)
-				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
-					var t8_ float64
-					/*line few.go:97*/ var t9_ float64
-					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i2_, j2_)
-					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v2_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u2_, v2_), gpu_size_(f_, p_))
-				}
-			}
-		}
-	}
-	/*line few.go:101*/ return r_
-//line kernels_tandem.go:8630
-}
-
-func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:116*/ s_ := int64(0)
-	{
-		/*line few.go:117*/ t2_ := t_.height_
-		/*line few.go:117*/ i_ := int64(0)
-		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-			{
-				/*line few.go:118*/ t3_ := t_.width_
-				/*line few.go:118*/ j_ := int64(0)
-				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					var t4_ float64
-					/*line few.go:119*/ var t5_ float64
-					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:119*/ u_ := t4_
-					/*line few.go:119*/ v_ := t5_
-					s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
-				}
-			}
-		}
-	}
-	/*line few.go:123*/ return s_
-//line kernels_tandem.go:8654
-}
-
-func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:8659
-}
-
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:82*/ if !gpu_product_(p_) {
-		w_ := gpu_nowhere_(f_)
-		{
-			/*line few.go:84*/ t2_ := t_.height_
-			/*line few.go:84*/ i_ := int64(0)
-			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-				{
-					/*line few.go:85*/ t3_ := t_.width_
-					/*line few.go:85*/ j_ := int64(0)
-					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-						var t4_ float64
-						/*line few.go:86*/ var t5_ float64
-						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-						/*line few.go:86*/ u_ := t4_
-						/*line few.go:86*/ v_ := t5_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-					}
-				}
-			}
-		}
-		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
-	}
-	r_ := gpu_noReach()
-	{
-		/*line few.go:95*/ t6_ := t_.height_
-		/*line few.go:95*/ i2_ := int64(0)
-		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
-			{
-				/*line few.go:96*/ t7_ := t_.width_
-				/*line few.go:96*/ j2_ := int64(0)
-				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
-					var t8_ float64
-					/*line few.go:97*/ var t9_ float64
-					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i2_, j2_)
-					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v2_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u2_, v2_), gpu_size__(f_, p_))
-				}
-			}
-		}
-	}
-	/*line few.go:101*/ return r_
-//line kernels_tandem.go:8707
-}
-
-func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:116*/ s_ := int64(0)
-	{
-		/*line few.go:117*/ t2_ := t_.height_
-		/*line few.go:117*/ i_ := int64(0)
-		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-			{
-				/*line few.go:118*/ t3_ := t_.width_
-				/*line few.go:118*/ j_ := int64(0)
-				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					var t4_ float64
-					/*line few.go:119*/ var t5_ float64
-					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:119*/ u_ := t4_
-					/*line few.go:119*/ v_ := t5_
-					s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
-				}
-			}
-		}
-	}
-	/*line few.go:123*/ return s_
-//line kernels_tandem.go:8731
-}
-
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:82*/ if !gpu_product__(p_) {
-		w_ := gpu_nowhere_(f_)
-		{
-			/*line few.go:84*/ t2_ := t_.height_
-			/*line few.go:84*/ i_ := int64(0)
-			/*line few.go:84*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-				{
-					/*line few.go:85*/ t3_ := t_.width_
-					/*line few.go:85*/ j_ := int64(0)
-					/*line few.go:85*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-						var t4_ float64
-						/*line few.go:86*/ var t5_ float64
-						/*line few.go:86*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-						/*line few.go:86*/ u_ := t4_
-						/*line few.go:86*/ v_ := t5_
-						w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-					}
-				}
-			}
-		}
-		/*line few.go:90*/ if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
-	}
-	r_ := gpu_noReach()
-	{
-		/*line few.go:95*/ t6_ := t_.height_
-		/*line few.go:95*/ i2_ := int64(0)
-		/*line few.go:95*/ for ; i2_ < t6_; i2_ = i2_ + int64(1) {
-			{
-				/*line few.go:96*/ t7_ := t_.width_
-				/*line few.go:96*/ j2_ := int64(0)
-				/*line few.go:96*/ for ; j2_ < t7_; j2_ = j2_ + int64(1) {
-					var t8_ float64
-					/*line few.go:97*/ var t9_ float64
-					/*line few.go:97*/ t8_, t9_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i2_, j2_)
-					/*line few.go:97*/ u2_ := t8_
-					/*line few.go:97*/ v2_ := t9_
-					r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u2_, v2_), gpu_size___(f_, p_))
-				}
-			}
-		}
-	}
-	/*line few.go:101*/ return r_
-//line kernels_tandem.go:8779
-}
-
-func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:116*/ s_ := int64(0)
-	{
-		/*line few.go:117*/ t2_ := t_.height_
-		/*line few.go:117*/ i_ := int64(0)
-		/*line few.go:117*/ for ; i_ < t2_; i_ = i_ + int64(1) {
-			{
-				/*line few.go:118*/ t3_ := t_.width_
-				/*line few.go:118*/ j_ := int64(0)
-				/*line few.go:118*/ for ; j_ < t3_; j_ = j_ + int64(1) {
-					var t4_ float64
-					/*line few.go:119*/ var t5_ float64
-					/*line few.go:119*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-					/*line few.go:119*/ u_ := t4_
-					/*line few.go:119*/ v_ := t5_
-					s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
-				}
-			}
-		}
-	}
-	/*line few.go:123*/ return s_
-//line kernels_tandem.go:8803
-}
-
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:80*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:8808
+//line kernels_tandem.go:6256
 }
 
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:180*/ s_ := gpu_scale(f_, top_)
-	var d_ gpu_digits_
-	w_ := gpu_nowhere(f_)
-	{
-		/*line along.go:183*/ i_ := b_.i0_
-		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:184*/ j_ := b_.j0_ + l_
-				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float32
-					/*line along.go:185*/ var t2_ float32
-					/*line along.go:185*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-					/*line along.go:185*/ u_ := t_
-					/*line along.go:185*/ v_ := t2_
-					w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-					d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
-				}
-			}
+func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32) (gpu_window, gpu_digits_) {
+	/*line few.go:56*/ var w_ gpu_window
+	/*line few.go:56*/ var d_ gpu_digits_
+	w_ = gpu_nowhere(f_)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:60*/ var t5_ float32
+			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:60*/ u_ := t4_
+			/*line few.go:60*/ v_ := t5_
+			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_)
 		}
 	}
-	/*line along.go:190*/ count_ := int32(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
-	}
-	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:8837
+	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
+//line kernels_tandem.go:6275
+}
+
+func gpu_scale(f_ gpu_single, top_ int64) float32 {
+	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:6280
+}
+
+func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
+	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:6285
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -8848,69 +6296,303 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:8852
+//line kernels_tandem.go:6300
+}
+
+func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
+	/*line across.go:53*/ at_ := gpu_unit(f_, top_) - gpu_bottom(f_)
+	for t_, k_ := int64(2)*gpu_digits__(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
+		}
+	}
+//line kernels_tandem.go:6310
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:129
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:129*/ return t2_
-//line kernels_tandem.go:8859
+//line kernels_tandem.go:6317
 }
 
-func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:8864
+func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32) int64 {
+	/*line across.go:65*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+	/*line across.go:65*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:67*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:6331
+}
+
+func gpu_firstTop_(f_ gpu_double) int64 {
+	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6336
+}
+
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
+	/*line few.go:56*/ var w_ gpu_window_
+	/*line few.go:56*/ var d_ gpu_digits
+	w_ = gpu_nowhere_(f_)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:60*/ var t5_ float64
+			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:60*/ u_ := t4_
+			/*line few.go:60*/ v_ := t5_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_)
+		}
+	}
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
+//line kernels_tandem.go:6355
+}
+
+func gpu_scale_(f_ gpu_double, top_ int64) float64 {
+	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6360
+}
+
+func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
+	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:6365
+}
+
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:6380
+}
+
+func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
+	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	for t_, k_ := int64(2)*gpu_digits__(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+		}
+	}
+//line kernels_tandem.go:6390
+}
+
+func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
+	/*line across.go:65*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+	/*line across.go:65*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:67*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:6404
+}
+
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64) (gpu_window_, gpu_digits) {
+	/*line few.go:56*/ var w_ gpu_window_
+	/*line few.go:56*/ var d_ gpu_digits
+	w_ = gpu_nowhere_(f_)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:60*/ var t5_ float64
+			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:60*/ u_ := t4_
+			/*line few.go:60*/ v_ := t5_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_)
+		}
+	}
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
+//line kernels_tandem.go:6423
+}
+
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product_(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:6438
+}
+
+func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
+	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	for t_, k_ := int64(2)*gpu_digits___(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+		}
+	}
+//line kernels_tandem.go:6448
+}
+
+func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32) int64 {
+	/*line across.go:65*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+	/*line across.go:65*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:67*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:6462
+}
+
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
+	/*line few.go:56*/ var w_ gpu_window_
+	/*line few.go:56*/ var d_ gpu_digits
+	w_ = gpu_nowhere_(f_)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:60*/ var t5_ float64
+			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:60*/ u_ := t4_
+			/*line few.go:60*/ v_ := t5_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_)
+		}
+	}
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
+//line kernels_tandem.go:6481
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_precision_(f_) - int64(3)
+	/*line terms.go:67*/ least_ := int64(1)
+	if gpu_product__(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
+//line kernels_tandem.go:6496
+}
+
+func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
+	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	for t_, k_ := int64(2)*gpu_digits____(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+		}
+	}
+//line kernels_tandem.go:6506
+}
+
+func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
+	/*line across.go:65*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+	/*line across.go:65*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:67*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:6520
+}
+
+func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
+	/*line along.go:185*/ s_ := gpu_scale(f_, top_)
+	var d_ gpu_digits_
+	w_ := gpu_nowhere(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:190*/ var t2_ float32
+			/*line along.go:190*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:190*/ u_ := t_
+			/*line along.go:190*/ v_ := t2_
+			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
+		}
+	}
+	count_ := int32(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
+	}
+	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
+//line kernels_tandem.go:6543
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:8869
+//line kernels_tandem.go:6548
+}
+
+func gpu_bottom(t_ gpu_single) int64 {
+	/*line format.go:37*/ return int64(-384)
+//line kernels_tandem.go:6553
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:8874
+//line kernels_tandem.go:6558
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	{
-		/*line terms.go:137*/ t2_ := k_
-		if t2_ == int64(0) {
-			return t_.lower_.a_
+	/*line terms.go:137*/ t2_ := k_
+	if t2_ == int64(0) {
+		return t_.lower_.a_
+	} else {
+		/*line terms.go:140*/ if t2_ == int64(1) {
+			return t_.upper_.a_
 		} else {
-			/*line terms.go:140*/ if t2_ == int64(1) {
-				return t_.upper_.a_
+			/*line terms.go:142*/ if t2_ == int64(2) {
+				return t_.lower_.b_
 			} else {
-				/*line terms.go:142*/ if t2_ == int64(2) {
-					return t_.lower_.b_
+				/*line terms.go:144*/ if t2_ == int64(3) {
+					return t_.upper_.b_
 				} else {
-					/*line terms.go:144*/ if t2_ == int64(3) {
-						return t_.upper_.b_
-					} else {
-						/*line terms.go:146*/ if t2_ == int64(4) {
-							return t_.lower_.c_
-						}
+					/*line terms.go:146*/ if t2_ == int64(4) {
+						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
 	/*line terms.go:149*/ return t_.upper_.c_
-//line kernels_tandem.go:8901
+//line kernels_tandem.go:6583
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:153*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:8906
+//line kernels_tandem.go:6588
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:8911
+//line kernels_tandem.go:6593
 }
 
-func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
 	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
 	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
@@ -8918,24 +6600,24 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8922
+//line kernels_tandem.go:6604
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:154*/ var u_ float32
+	/*line along.go:159*/ var u_ float32
 	_ = u_
-	/*line along.go:154*/ var v_ float32
+	/*line along.go:159*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:156*/ y_ := float32(0)
+	/*line along.go:161*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:160*/ var t2_ float32
-	/*line along.go:160*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:160*/ return t_, t2_
-//line kernels_tandem.go:8939
+	/*line along.go:165*/ var t2_ float32
+	/*line along.go:165*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:165*/ return t_, t2_
+//line kernels_tandem.go:6621
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8969,7 +6651,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8973
+//line kernels_tandem.go:6655
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -8977,7 +6659,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:6663
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8988,32 +6670,24 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8992
+//line kernels_tandem.go:6674
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:8997
+//line kernels_tandem.go:6679
 }
 
-func gpu_valueOf(f_ gpu_single, all_ []int64, top_ int64) gpu_Value {
+func gpu_joined(all_ []int64) gpu_halves {
 	/*line along.go:80*/ t_ := gpu_halves{}
-	{
-		/*line along.go:81*/ k_ := int64(0)
-		/*line along.go:81*/ for ; k_ < int64(len(all_)); k_ = k_ + int64(4) {
-			t_.lower_.a_ = t_.lower_.a_ + all_[k_]
-			t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
-			t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
-			t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
-		}
+	for k_ := int64(0); k_ < int64(len(all_)); k_ = k_ + int64(4) {
+		t_.lower_.a_ = t_.lower_.a_ + all_[k_]
+		t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
+		t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
+		t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
 	}
-	/*line along.go:87*/ t2_ := gpu_short{}
-//line along.go:87
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision(f_)-int64(1), int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:88*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
-//line kernels_tandem.go:9017
+	return t_
+//line kernels_tandem.go:6691
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -9023,36 +6697,40 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	{
-		if over_ == uint64(0) {
-			return gpu_value_(f_, int64(1))
-		} else {
-			/*line round.go:46*/ if special_ != int64(0) {
-				return gpu_value_(f_, special_)
-			}
+	/*line round.go:44*/ if over_ == uint64(0) {
+		return gpu_value_(f_, int64(1))
+	} else {
+		/*line round.go:46*/ if special_ != int64(0) {
+			return gpu_value_(f_, special_)
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:9037
+//line kernels_tandem.go:6709
+}
+
+func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
+	/*line along.go:92*/ t2_ := gpu_short{}
+//line along.go:92
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision(f_)-int64(1), int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
+//line kernels_tandem.go:6719
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:9042
+//line kernels_tandem.go:6724
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry_(w_, at_)
 	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
 	if v_.Neg_ {
-		{
-			/*line ../../../internal/superacc/value.go:28*/ t_ := at_.N_
-			/*line ../../../internal/superacc/value.go:28*/ k_ := int64(0)
-			/*line ../../../internal/superacc/value.go:28*/ for ; k_ < t_; k_ = k_ + int64(1) {
-				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
-			}
+		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
 		}
-		/*line ../../../internal/superacc/value.go:31*/ gpu_Carry_(w_, at_)
+		gpu_Carry_(w_, at_)
 	}
 	k2_ := at_.N_ - int64(1)
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
@@ -9076,96 +6754,66 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
 	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
 	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
-	{
-		/*line ../../../internal/superacc/value.go:46*/ i_ := int64(0)
-//line ../../../internal/superacc/value.go:46
-		for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
-		}
+	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
-	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:9088
-}
-
-func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:9093
+	return v_
+//line kernels_tandem.go:6762
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
-	{
-		/*line along.go:183*/ i_ := b_.i0_
-		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:184*/ j_ := b_.j0_ + l_
-				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:185*/ var t2_ float64
-					/*line along.go:185*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-					/*line along.go:185*/ u_ := t_
-					/*line along.go:185*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-					d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
-				}
-			}
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:190*/ var t2_ float64
+			/*line along.go:190*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:190*/ u_ := t_
+			/*line along.go:190*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
 		}
 	}
-	/*line along.go:190*/ count_ := int64(0)
+	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:9122
-}
-
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:9137
-}
-
-func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:9142
+//line kernels_tandem.go:6785
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:9147
+//line kernels_tandem.go:6790
+}
+
+func gpu_bottom_(t_ gpu_double) int64 {
+	/*line format.go:53*/ return int64(-2176)
+//line kernels_tandem.go:6795
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:9152
+//line kernels_tandem.go:6800
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:154*/ var u_ float64
+	/*line along.go:159*/ var u_ float64
 	_ = u_
-	/*line along.go:154*/ var v_ float64
+	/*line along.go:159*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:156*/ y_ := float64(0)
+	/*line along.go:161*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:160*/ var t2_ float64
-	/*line along.go:160*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:160*/ return t_, t2_
-//line kernels_tandem.go:9169
+	/*line along.go:165*/ var t2_ float64
+	/*line along.go:165*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:165*/ return t_, t2_
+//line kernels_tandem.go:6817
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9199,7 +6847,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9203
+//line kernels_tandem.go:6851
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9207,27 +6855,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9211
-}
-
-func gpu_valueOf_(f_ gpu_double, all_ []int64, top_ int64) gpu_Value {
-	/*line along.go:80*/ t_ := gpu_halves{}
-	{
-		/*line along.go:81*/ k_ := int64(0)
-		/*line along.go:81*/ for ; k_ < int64(len(all_)); k_ = k_ + int64(4) {
-			t_.lower_.a_ = t_.lower_.a_ + all_[k_]
-			t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
-			t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
-			t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
-		}
-	}
-	/*line along.go:87*/ t2_ := gpu_short{}
-//line along.go:87
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision_(f_)-int64(1), int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:88*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
-//line kernels_tandem.go:9231
+//line kernels_tandem.go:6859
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -9237,88 +6865,75 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	{
-		if over_ == uint64(0) {
-			return gpu_value__(f_, int64(1))
-		} else {
-			/*line round.go:46*/ if special_ != int64(0) {
-				return gpu_value__(f_, special_)
-			}
+	/*line round.go:44*/ if over_ == uint64(0) {
+		return gpu_value__(f_, int64(1))
+	} else {
+		/*line round.go:46*/ if special_ != int64(0) {
+			return gpu_value__(f_, special_)
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:9251
+//line kernels_tandem.go:6877
+}
+
+func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
+	/*line along.go:92*/ t2_ := gpu_short{}
+//line along.go:92
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision_(f_)-int64(1), int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
+//line kernels_tandem.go:6887
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:9256
+//line kernels_tandem.go:6892
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
-	{
-		/*line along.go:183*/ i_ := b_.i0_
-		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:184*/ j_ := b_.j0_ + l_
-				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:185*/ var t2_ float64
-					/*line along.go:185*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-					/*line along.go:185*/ u_ := t_
-					/*line along.go:185*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-					d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
-				}
-			}
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:190*/ var t2_ float64
+			/*line along.go:190*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:190*/ u_ := t_
+			/*line along.go:190*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
 		}
 	}
-	/*line along.go:190*/ count_ := int64(0)
+	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:9285
-}
-
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product_(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:9300
+//line kernels_tandem.go:6915
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:9305
+//line kernels_tandem.go:6920
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:154*/ var u_ float64
+	/*line along.go:159*/ var u_ float64
 	_ = u_
-	/*line along.go:154*/ var v_ float64
+	/*line along.go:159*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:156*/ y_ := float32(0)
+	/*line along.go:161*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:160*/ var t2_ float64
-	/*line along.go:160*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:160*/ return t_, t2_
-//line kernels_tandem.go:9322
+	/*line along.go:165*/ var t2_ float64
+	/*line along.go:165*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:165*/ return t_, t2_
+//line kernels_tandem.go:6937
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9352,7 +6967,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9356
+//line kernels_tandem.go:6971
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9360,78 +6975,57 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9364
+//line kernels_tandem.go:6979
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:9369
+//line kernels_tandem.go:6984
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:180*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
-	{
-		/*line along.go:183*/ i_ := b_.i0_
-		/*line along.go:183*/ for ; i_ < b_.i1_; i_ = i_ + int64(1) {
-			{
-				/*line along.go:184*/ j_ := b_.j0_ + l_
-				/*line along.go:184*/ for ; j_ < b_.j1_; j_ = j_ + b_.step_ {
-					var t_ float64
-					/*line along.go:185*/ var t2_ float64
-					/*line along.go:185*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-					/*line along.go:185*/ u_ := t_
-					/*line along.go:185*/ v_ := t2_
-					w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-					d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
-				}
-			}
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:190*/ var t2_ float64
+			/*line along.go:190*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:190*/ u_ := t_
+			/*line along.go:190*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
 		}
 	}
-	/*line along.go:190*/ count_ := int64(0)
+	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:9398
-}
-
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
-	if gpu_product__(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:9413
+//line kernels_tandem.go:7007
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:9418
+//line kernels_tandem.go:7012
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:154*/ var u_ float64
+	/*line along.go:159*/ var u_ float64
 	_ = u_
-	/*line along.go:154*/ var v_ float64
+	/*line along.go:159*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:156*/ y_ := float64(0)
+	/*line along.go:161*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:160*/ var t2_ float64
-	/*line along.go:160*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:160*/ return t_, t2_
-//line kernels_tandem.go:9435
+	/*line along.go:165*/ var t2_ float64
+	/*line along.go:165*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:165*/ return t_, t2_
+//line kernels_tandem.go:7029
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9465,7 +7059,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9469
+//line kernels_tandem.go:7063
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9473,51 +7067,284 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9477
+//line kernels_tandem.go:7071
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:9482
+//line kernels_tandem.go:7076
 }
 
-func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:129*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
-	if hi_ == uint64(0) {
-		return min(int64(48), left_)
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7082
+}
+
+func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
+	/*line few.go:49*/ var t2_ gpu_window
+	/*line few.go:49*/ var t3_ gpu_digits_
+	_ = t3_
+	/*line few.go:49*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1))
+	/*line few.go:49*/ w_ := t2_
+	return w_
+//line kernels_tandem.go:7092
+}
+
+func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64) gpu_Value {
+	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	s_ := gpu_halves{}
+	/*line few.go:74*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:77*/ t3_ := t_.left_ + j_
+			/*line few.go:77*/ b_.first_ = t2_
+			/*line few.go:77*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:78*/ b_.height_ = t4_
+			/*line few.go:78*/ b_.width_ = t5_
+			var t6_ gpu_window
+			_ = t6_
+			/*line few.go:79*/ var t7_ gpu_digits_
+			/*line few.go:79*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_))
+			/*line few.go:79*/ d_ := t7_
+			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(0))
+		}
 	}
-	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9491
+	return gpu_valueOf(f_, s_, top_)
+//line kernels_tandem.go:7119
 }
 
-func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:138*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:138*/ lo_ := s_.lo_ << (uint64(width_))
-	t_ := uint64(d_)
-	/*line few.go:139*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:139*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:139*/ lo_ = t2_
-	/*line few.go:139*/ carry_ := t3_
-	t4_ := uint64((d_ >> (63)))
-	/*line few.go:140*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:140*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
-	_ = t6_
-	/*line few.go:140*/ hi_ = t5_
-	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:141*/ return t7_
-//line kernels_tandem.go:9509
-}
-
-func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:147*/ var v_ gpu_Value
-	if rest_ && (int64(s_.hi_) < int64(0)) {
-		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
-	} else {
-		v_ = gpu_value(s_, base_)
+func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
+	/*line few.go:91*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:91*/ var special_ int64
+	_ = special_
+	/*line few.go:92*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+	/*line few.go:92*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:93*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
-	v_.Rest_ = rest_
-	return v_
-//line kernels_tandem.go:9521
+	carry_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:101*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:7147
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:56*/ return t_
+//line kernels_tandem.go:7153
+}
+
+func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
+	/*line few.go:49*/ var t2_ gpu_window_
+	/*line few.go:49*/ var t3_ gpu_digits
+	_ = t3_
+	/*line few.go:49*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:49*/ w_ := t2_
+	return w_
+//line kernels_tandem.go:7163
+}
+
+func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
+	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	s_ := gpu_halves{}
+	/*line few.go:74*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:77*/ t3_ := t_.left_ + j_
+			/*line few.go:77*/ b_.first_ = t2_
+			/*line few.go:77*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:78*/ b_.height_ = t4_
+			/*line few.go:78*/ b_.width_ = t5_
+			var t6_ gpu_window_
+			_ = t6_
+			/*line few.go:79*/ var t7_ gpu_digits
+			/*line few.go:79*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:79*/ d_ := t7_
+			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+		}
+	}
+	return gpu_valueOf_(f_, s_, top_)
+//line kernels_tandem.go:7190
+}
+
+func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+	/*line few.go:91*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:91*/ var special_ int64
+	_ = special_
+	/*line few.go:92*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+	/*line few.go:92*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:93*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+	}
+	carry_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:101*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:7218
+}
+
+func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
+	/*line few.go:49*/ var t2_ gpu_window_
+	/*line few.go:49*/ var t3_ gpu_digits
+	_ = t3_
+	/*line few.go:49*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:49*/ w_ := t2_
+	return w_
+//line kernels_tandem.go:7228
+}
+
+func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64) gpu_Value {
+	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	s_ := gpu_halves{}
+	/*line few.go:74*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:77*/ t3_ := t_.left_ + j_
+			/*line few.go:77*/ b_.first_ = t2_
+			/*line few.go:77*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:78*/ b_.height_ = t4_
+			/*line few.go:78*/ b_.width_ = t5_
+			var t6_ gpu_window_
+			_ = t6_
+			/*line few.go:79*/ var t7_ gpu_digits
+			/*line few.go:79*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:79*/ d_ := t7_
+			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+		}
+	}
+	return gpu_valueOf_(f_, s_, top_)
+//line kernels_tandem.go:7255
+}
+
+func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
+	/*line few.go:91*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:91*/ var special_ int64
+	_ = special_
+	/*line few.go:92*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+	/*line few.go:92*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:93*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+	}
+	carry_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:101*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:7283
+}
+
+func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
+	/*line few.go:49*/ var t2_ gpu_window_
+	/*line few.go:49*/ var t3_ gpu_digits
+	_ = t3_
+	/*line few.go:49*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:49*/ w_ := t2_
+	return w_
+//line kernels_tandem.go:7293
+}
+
+func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
+	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	s_ := gpu_halves{}
+	/*line few.go:74*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:77*/ t3_ := t_.left_ + j_
+			/*line few.go:77*/ b_.first_ = t2_
+			/*line few.go:77*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:78*/ b_.height_ = t4_
+			/*line few.go:78*/ b_.width_ = t5_
+			var t6_ gpu_window_
+			_ = t6_
+			/*line few.go:79*/ var t7_ gpu_digits
+			/*line few.go:79*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:79*/ d_ := t7_
+			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+		}
+	}
+	return gpu_valueOf_(f_, s_, top_)
+//line kernels_tandem.go:7320
+}
+
+func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+	/*line few.go:91*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:91*/ var special_ int64
+	_ = special_
+	/*line few.go:92*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+	/*line few.go:92*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:93*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+	}
+	carry_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:101*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:7348
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -9527,12 +7354,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:9531
+//line kernels_tandem.go:7358
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:9536
+//line kernels_tandem.go:7363
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -9541,27 +7368,25 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:9545
+//line kernels_tandem.go:7372
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
-	{
-		/*line fold.go:71*/ if sum_ {
-			t2_ := gpu_state{key_: s_.key_ + t_.key_}
-			/*line fold.go:72*/ return t2_
-		} else {
-			/*line fold.go:73*/ if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
-				return t_
-			}
+	/*line fold.go:71*/ if sum_ {
+		t2_ := gpu_state{key_: s_.key_ + t_.key_}
+		/*line fold.go:72*/ return t2_
+	} else {
+		/*line fold.go:73*/ if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
+			return t_
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:9560
+//line kernels_tandem.go:7385
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:9565
+//line kernels_tandem.go:7390
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -9570,32 +7395,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:9574
+//line kernels_tandem.go:7399
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:9579
+//line kernels_tandem.go:7404
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:9584
+//line kernels_tandem.go:7409
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:9589
+//line kernels_tandem.go:7414
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:9594
+//line kernels_tandem.go:7419
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:9599
+//line kernels_tandem.go:7424
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -9603,7 +7428,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:9607
+//line kernels_tandem.go:7432
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -9612,7 +7437,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:9616
+//line kernels_tandem.go:7441
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -9621,38 +7446,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:9625
+//line kernels_tandem.go:7450
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:9630
+//line kernels_tandem.go:7455
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:9635
+//line kernels_tandem.go:7460
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:9640
+//line kernels_tandem.go:7465
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:9645
+//line kernels_tandem.go:7470
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	{
-		/*line prefix.go:67*/ t_ := at_.N_ + int64(1)
-		/*line prefix.go:67*/ k_ := int64(0)
-		/*line prefix.go:67*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			words_[at_.At_+(k_*at_.Step_)] = int64(0)
-		}
+	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:9656
+//line kernels_tandem.go:7477
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -9660,74 +7481,62 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 	if t_.neg_ {
 		v_ = -v_
 	}
-	{
-		/*line prefix.go:59*/ k_ := int64(0)
-		/*line prefix.go:59*/ for ; k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
-		}
+	for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
-	/*line prefix.go:62*/ words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:9671
+	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
+//line kernels_tandem.go:7489
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:9677
+//line kernels_tandem.go:7495
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
 	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	{
-		/*line ../../../internal/superacc/superacc.go:35*/ t_ := at_.N_ - int64(1)
-		/*line ../../../internal/superacc/superacc.go:35*/ k_ := int64(0)
-		/*line ../../../internal/superacc/superacc.go:35*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-			c_ = v_ >> (32)
-			w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-		}
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
-//line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:9693
+//line kernels_tandem.go:7506
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:9699
+//line kernels_tandem.go:7512
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:9704
+//line kernels_tandem.go:7517
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:9710
+//line kernels_tandem.go:7523
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:9715
+//line kernels_tandem.go:7528
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	/*line prefix.go:74*/ t_ := gpu_Top_(words_, at_, bottom_)
 	/*line prefix.go:74*/ v_ := t_
 	if v_.Neg_ {
-		{
-			/*line prefix.go:76*/ t2_ := at_.N_
-			/*line prefix.go:76*/ k_ := int64(0)
-			/*line prefix.go:76*/ for ; k_ < t2_; k_ = k_ + int64(1) {
-				words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
-			}
+		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
+			words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
 		}
 	}
-	/*line prefix.go:80*/ return v_
-//line kernels_tandem.go:9731
+	return v_
+//line kernels_tandem.go:7540
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -9743,13 +7552,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:9747
+//line kernels_tandem.go:7556
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:9753
+//line kernels_tandem.go:7562
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9761,12 +7570,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9765
+//line kernels_tandem.go:7574
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9770
+//line kernels_tandem.go:7579
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -9791,7 +7600,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9795
+//line kernels_tandem.go:7604
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -9824,7 +7633,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:9828
+//line kernels_tandem.go:7637
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9832,7 +7641,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9836
+//line kernels_tandem.go:7645
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -9850,7 +7659,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9854
+//line kernels_tandem.go:7663
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9858,7 +7667,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9862
+//line kernels_tandem.go:7671
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -9868,129 +7677,98 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:9872
+//line kernels_tandem.go:7681
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
 	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
-	{
-		/*line prefix.go:197*/ i_ := k_
-		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
-			u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_, int64(64))
-		}
+	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+		u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		special_ = special_ | u_.special_
+		r_ = gpu_with_(r_, u_, int64(64))
 	}
-	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
 		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		{
-			/*line prefix.go:204*/ i2_ := k_
-			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
-				s_ = gpu_plus(s_, gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
-			}
+		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+			s_ = gpu_plus(s_, gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
-		/*line prefix.go:207*/ return gpu_of______(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of______(f_, gpu_value(s_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom(f_))
-	{
-		/*line prefix.go:211*/ i3_ := k_
-		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
-			gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
-		}
+	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
+	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9908
+//line kernels_tandem.go:7708
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
 	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
-	{
-		/*line prefix.go:197*/ i_ := k_
-		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
-			u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_, int64(64))
-		}
+	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		special_ = special_ | u_.special_
+		r_ = gpu_with_(r_, u_, int64(64))
 	}
-	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
 		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		{
-			/*line prefix.go:204*/ i2_ := k_
-			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
-				s_ = gpu_plus(s_, gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
-			}
+		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+			s_ = gpu_plus(s_, gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
-		/*line prefix.go:207*/ return gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom_(f_))
-	{
-		/*line prefix.go:211*/ i3_ := k_
-		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
-			gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
-		}
+	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
+	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9944
+//line kernels_tandem.go:7735
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
 	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
-	{
-		/*line prefix.go:197*/ i_ := k_
-		/*line prefix.go:197*/ for ; i_ < end_; i_ = i_ + int64(1) {
-			u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-			special_ = special_ | u_.special_
-			r_ = gpu_with_(r_, u_, int64(64))
-		}
+	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		special_ = special_ | u_.special_
+		r_ = gpu_with_(r_, u_, int64(64))
 	}
-	/*line prefix.go:202*/ if gpu_fits____(r_, (end_-k_)+int64(1)) {
+	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
 		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		{
-			/*line prefix.go:204*/ i2_ := k_
-			/*line prefix.go:204*/ for ; i2_ < end_; i2_ = i2_ + int64(1) {
-				s_ = gpu_plus(s_, gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
-			}
+		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+			s_ = gpu_plus(s_, gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
-		/*line prefix.go:207*/ return gpu_of________(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of________(f_, gpu_value(s_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom__(f_))
-	{
-		/*line prefix.go:211*/ i3_ := k_
-		/*line prefix.go:211*/ for ; i3_ < end_; i3_ = i3_ + int64(1) {
-			gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
-		}
+	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
 	}
-	/*line prefix.go:214*/ t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
+	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:9980
+//line kernels_tandem.go:7762
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry(w_, at_)
 	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
 	if v_.Neg_ {
-		{
-			/*line ../../../internal/superacc/value.go:28*/ t_ := at_.N_
-			/*line ../../../internal/superacc/value.go:28*/ k_ := int64(0)
-			/*line ../../../internal/superacc/value.go:28*/ for ; k_ < t_; k_ = k_ + int64(1) {
-				w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
-			}
+		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
 		}
-		/*line ../../../internal/superacc/value.go:31*/ gpu_Carry(w_, at_)
+		gpu_Carry(w_, at_)
 	}
 	k2_ := at_.N_ - int64(1)
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
@@ -10014,51 +7792,46 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
 	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
 	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
-	{
-		/*line ../../../internal/superacc/value.go:46*/ i_ := int64(0)
-//line ../../../internal/superacc/value.go:46
-		for ; (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-			v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
-		}
+	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
-	/*line ../../../internal/superacc/value.go:49*/ return v_
-//line kernels_tandem.go:10026
+	return v_
+//line kernels_tandem.go:7800
 }
 
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:10032
+func gpu_bias(t_ gpu_single) int64 {
+	/*line format.go:35*/ return int64(127)
+//line kernels_tandem.go:7805
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:64*/ var u_ float32
+	/*line few.go:122*/ var u_ float32
 	_ = u_
-	/*line few.go:64*/ var v_ float32
+	/*line few.go:122*/ var v_ float32
 	_ = v_
-	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
-	/*line few.go:65*/ x_ := t2_
-	/*line few.go:65*/ y_ := float32(0)
+	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, j_, o_, t_.down_)
-		/*line few.go:67*/ y_ = t3_
+		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:125*/ y_ = t3_
 	}
 	var t4_ float32
-	/*line few.go:69*/ var t5_ float32
-	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:10051
+	/*line few.go:127*/ var t5_ float32
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:7824
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:10057
+//line kernels_tandem.go:7830
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:10062
+//line kernels_tandem.go:7835
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -10067,151 +7840,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:10071
-}
-
-func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:10076
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:10081
-}
-
-func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:106*/ if w_.hi_ == int32(0) {
-		return gpu_noReach()
-	}
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:109*/ return t_
-//line kernels_tandem.go:10090
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:10096
-}
-
-func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:64*/ var u_ float64
-	_ = u_
-	/*line few.go:64*/ var v_ float64
-	_ = v_
-	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
-	/*line few.go:65*/ x_ := t2_
-	/*line few.go:65*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, j_, o_, t_.down_)
-		/*line few.go:67*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:69*/ var t5_ float64
-	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:10115
-}
-
-func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:10121
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:10126
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:10135
-}
-
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:10140
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:10145
-}
-
-func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:106*/ if w_.hi_ == int64(0) {
-		return gpu_noReach()
-	}
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:109*/ return t_
-//line kernels_tandem.go:10154
-}
-
-func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:64*/ var u_ float64
-	_ = u_
-	/*line few.go:64*/ var v_ float64
-	_ = v_
-	/*line few.go:65*/ t2_ := gpu_element(t_.x_, t_.first_+i_, j_, o_, t_.down_)
-	/*line few.go:65*/ x_ := t2_
-	/*line few.go:65*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, j_, o_, t_.down_)
-		/*line few.go:67*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:69*/ var t5_ float64
-	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:10173
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:10182
-}
-
-func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:64*/ var u_ float64
-	_ = u_
-	/*line few.go:64*/ var v_ float64
-	_ = v_
-	/*line few.go:65*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, j_, o_, t_.down_)
-	/*line few.go:65*/ x_ := t2_
-	/*line few.go:65*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, j_, o_, t_.down_)
-		/*line few.go:67*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:69*/ var t5_ float64
-	/*line few.go:69*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:69*/ return t4_, t5_
-//line kernels_tandem.go:10201
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
-	}
-	return m_
-//line kernels_tandem.go:10210
-}
-
-func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:10215
+//line kernels_tandem.go:7844
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -10227,7 +7856,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:10231
+//line kernels_tandem.go:7860
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -10237,28 +7866,383 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:10241
+//line kernels_tandem.go:7870
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:10246
+//line kernels_tandem.go:7875
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:10251
+//line kernels_tandem.go:7880
+}
+
+func gpu_power(t_ gpu_single, field_ int64) float32 {
+	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:7885
+}
+
+func gpu_field(t_ gpu_single, bits_ int32) int64 {
+	/*line format.go:44*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:7890
+}
+
+func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
+	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
+	if v_ < int64(0) {
+		m_ = -m_
+	}
+	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
+//line kernels_tandem.go:7901
+}
+
+func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
+	/*line few.go:140*/ if !gpu_product(p_) {
+		t2_ := gpu_windowOf(f_, p_, t_, o_, less_)
+		/*line few.go:141*/ w_ := t2_
+		if gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)) {
+			return gpu_reach_(w_, gpu_field(f_, w_.hi_), gpu_field(f_, w_.lo_-gpu_most(f_)), gpu_bias(f_), gpu_precision(f_))
+		}
+	}
+	r_ := gpu_noReach()
+	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+			var t5_ float32
+			/*line few.go:149*/ var t6_ float32
+			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:149*/ u_ := t5_
+			/*line few.go:149*/ v_ := t6_
+			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:7924
+}
+
+func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:168*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:171*/ var t5_ float32
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
+			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:7940
+}
+
+func gpu_bias_(t_ gpu_double) int64 {
+	/*line format.go:51*/ return int64(1023)
+//line kernels_tandem.go:7945
+}
+
+func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:122*/ var u_ float64
+	_ = u_
+	/*line few.go:122*/ var v_ float64
+	_ = v_
+	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float64(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:125*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:7964
+}
+
+func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:60*/ return t_
+//line kernels_tandem.go:7970
+}
+
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:59*/ return int64(9223372036854775807)
+//line kernels_tandem.go:7975
+}
+
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:7984
+}
+
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near_(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8000
+}
+
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
+	/*line terms.go:116*/ if product_ {
+		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
+		/*line terms.go:117*/ return t_
+	}
+	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:119*/ return t2_
+//line kernels_tandem.go:8010
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:56*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:8015
+}
+
+func gpu_magic_(t_ gpu_double) float64 {
+	/*line format.go:54*/ return float64(6.755399441055744e+15)
+//line kernels_tandem.go:8020
+}
+
+func gpu_power_(t_ gpu_double, field_ int64) float64 {
+	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:8025
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:60*/ return bits_ >> (52)
+//line kernels_tandem.go:8030
+}
+
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
+	/*line few.go:140*/ if !gpu_product(p_) {
+		t2_ := gpu_windowOf_(f_, p_, t_, o_, less_)
+		/*line few.go:141*/ w_ := t2_
+		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
+	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+			var t5_ float64
+			/*line few.go:149*/ var t6_ float64
+			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:149*/ u_ := t5_
+			/*line few.go:149*/ v_ := t6_
+			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8053
+}
+
+func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:168*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
+			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8069
+}
+
+func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:122*/ var u_ float64
+	_ = u_
+	/*line few.go:122*/ var v_ float64
+	_ = v_
+	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float32(0)
+	if gpu_product_(p_) || gpu_exact_(p_) {
+		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:125*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8088
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8097
+}
+
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near__(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product_(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8113
+}
+
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
+	/*line few.go:140*/ if !gpu_product_(p_) {
+		t2_ := gpu_windowOf__(f_, p_, t_, o_, less_)
+		/*line few.go:141*/ w_ := t2_
+		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
+	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+			var t5_ float64
+			/*line few.go:149*/ var t6_ float64
+			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:149*/ u_ := t5_
+			/*line few.go:149*/ v_ := t6_
+			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8136
+}
+
+func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:168*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
+			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8152
+}
+
+func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:122*/ var u_ float64
+	_ = u_
+	/*line few.go:122*/ var v_ float64
+	_ = v_
+	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float64(0)
+	if gpu_product__(p_) || gpu_exact__(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:125*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8171
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
+		return int64(1)
+	}
+	return m_
+//line kernels_tandem.go:8180
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
+	/*line terms.go:100*/ term_ := gpu_near___(p_, x_, y_)
+	upper_ := float64(term_ * scale_)
+	z_ := upper_ + gpu_magic_(f_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	if gpu_product__(p_) {
+		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
+		z_ = lower_ + gpu_magic_(f_)
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	}
+	return d_
+//line kernels_tandem.go:8196
+}
+
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
+	/*line few.go:140*/ if !gpu_product__(p_) {
+		t2_ := gpu_windowOf___(f_, p_, t_, o_, less_)
+		/*line few.go:141*/ w_ := t2_
+		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
+			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
+		}
+	}
+	r_ := gpu_noReach()
+	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
+		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+			var t5_ float64
+			/*line few.go:149*/ var t6_ float64
+			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:149*/ u_ := t5_
+			/*line few.go:149*/ v_ := t6_
+			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8219
+}
+
+func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:168*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
+			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8235
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:10256
+//line kernels_tandem.go:8240
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:165*/ var u_ float32
+	/*line along.go:170*/ var u_ float32
 	_ = u_
-	/*line along.go:165*/ var v_ float32
+	/*line along.go:170*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -10267,7 +8251,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:10271
+//line kernels_tandem.go:8255
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -10276,39 +8260,19 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:10280
+//line kernels_tandem.go:8264
 }
 
 func gpu_Special(x_ float32) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-				return int64(2)
-			}
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+			return int64(2)
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10294
-}
-
-func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
-	/*line short.go:29*/ t2_ := s_.lo_
-	/*line short.go:29*/ t3_ := t_.lo_
-	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
-	/*line short.go:29*/ t5_ := ((t2_ & t3_) | ((t2_ | t3_) &^ t4_)) >> (63)
-	/*line short.go:29*/ lo_ := t4_
-	/*line short.go:29*/ carry_ := t5_
-	t6_ := s_.hi_
-	/*line short.go:30*/ t7_ := t_.hi_
-	/*line short.go:30*/ t8_ := (t6_ + t7_) + carry_
-	/*line short.go:30*/ t9_ := ((t6_ & t7_) | ((t6_ | t7_) &^ t8_)) >> (63)
-	_ = t9_
-	/*line short.go:30*/ hi_ := t8_
-	t10_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:10312
+//line kernels_tandem.go:8276
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10321,27 +8285,23 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:73*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
 	qhi_ := uint64(0)
 	/*line ../../../internal/superacc/value.go:74*/ qlo_ := uint64(0)
-	{
-		/*line ../../../internal/superacc/value.go:75*/ t_ := int64(0)
-		/*line ../../../internal/superacc/value.go:75*/ for ; t_ < int64(120); t_ = t_ + int64(1) {
-			rem_ = (rem_ << (1)) | (hi_ >> (63))
-			t2_ := (hi_ << (1)) | (lo_ >> (63))
-			/*line ../../../internal/superacc/value.go:77*/ t3_ := lo_ << (1)
-			/*line ../../../internal/superacc/value.go:77*/ hi_ = t2_
-			/*line ../../../internal/superacc/value.go:77*/ lo_ = t3_
-			t4_ := (qhi_ << (1)) | (qlo_ >> (63))
-			/*line ../../../internal/superacc/value.go:78*/ t5_ := qlo_ << (1)
-			/*line ../../../internal/superacc/value.go:78*/ qhi_ = t4_
-			/*line ../../../internal/superacc/value.go:78*/ qlo_ = t5_
-			if rem_ >= n_ {
-				rem_ = rem_ - n_
-				qlo_ = qlo_ | uint64(1)
-			}
+	for t_ := int64(0); t_ < int64(120); t_ = t_ + int64(1) {
+		rem_ = (rem_ << (1)) | (hi_ >> (63))
+		t2_ := (hi_ << (1)) | (lo_ >> (63))
+		/*line ../../../internal/superacc/value.go:77*/ t3_ := lo_ << (1)
+		/*line ../../../internal/superacc/value.go:77*/ hi_ = t2_
+		/*line ../../../internal/superacc/value.go:77*/ lo_ = t3_
+		t4_ := (qhi_ << (1)) | (qlo_ >> (63))
+		/*line ../../../internal/superacc/value.go:78*/ t5_ := qlo_ << (1)
+		/*line ../../../internal/superacc/value.go:78*/ qhi_ = t4_
+		/*line ../../../internal/superacc/value.go:78*/ qlo_ = t5_
+		if rem_ >= n_ {
+			rem_ = rem_ - n_
+			qlo_ = qlo_ | uint64(1)
 		}
 	}
-//line ../../../internal/superacc/value.go:84
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:10345
+//line kernels_tandem.go:8305
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -10360,62 +8320,87 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 	}
 	rem_ := uint64(0)
 	/*line ../../../internal/superacc/value.go:98*/ root_ := uint64(0)
-	{
-		/*line ../../../internal/superacc/value.go:99*/ t3_ := int64(0)
-		/*line ../../../internal/superacc/value.go:99*/ for ; t3_ < int64(58); t3_ = t3_ + int64(1) {
-			rem_ = (rem_ << (2)) | (hi_ >> (62))
-			t4_ := (hi_ << (2)) | (lo_ >> (62))
-			/*line ../../../internal/superacc/value.go:101*/ t5_ := lo_ << (2)
-			/*line ../../../internal/superacc/value.go:101*/ hi_ = t4_
-			/*line ../../../internal/superacc/value.go:101*/ lo_ = t5_
-			t6_ := (root_ << (2)) | uint64(1)
-			root_ = root_ << (1)
-			if rem_ >= t6_ {
-				rem_ = rem_ - t6_
-				root_ = root_ | uint64(1)
-			}
+	for t3_ := int64(0); t3_ < int64(58); t3_ = t3_ + int64(1) {
+		rem_ = (rem_ << (2)) | (hi_ >> (62))
+		t4_ := (hi_ << (2)) | (lo_ >> (62))
+		/*line ../../../internal/superacc/value.go:101*/ t5_ := lo_ << (2)
+		/*line ../../../internal/superacc/value.go:101*/ hi_ = t4_
+		/*line ../../../internal/superacc/value.go:101*/ lo_ = t5_
+		t6_ := (root_ << (2)) | uint64(1)
+		root_ = root_ << (1)
+		if rem_ >= t6_ {
+			rem_ = rem_ - t6_
+			root_ = root_ | uint64(1)
 		}
 	}
-//line ../../../internal/superacc/value.go:109
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:10382
+//line kernels_tandem.go:8338
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
 	/*line round.go:54*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
-	{
-		/*line round.go:55*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:58*/ if t_ == int64(4) {
-				return -inf_
-			}
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line round.go:58*/ if t_ == int64(4) {
+			return -inf_
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:10398
+//line kernels_tandem.go:8352
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:10403
+//line kernels_tandem.go:8357
+}
+
+func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
+	/*line few.go:190*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:190*/ lo_ := s_.lo_ << (uint64(width_))
+	t_ := uint64(d_)
+	/*line few.go:191*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:191*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:191*/ lo_ = t2_
+	/*line few.go:191*/ carry_ := t3_
+	t4_ := uint64((d_ >> (63)))
+	/*line few.go:192*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:192*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	_ = t6_
+	/*line few.go:192*/ hi_ = t5_
+	t7_ := gpu_short{hi_: hi_, lo_: lo_}
+	/*line few.go:193*/ return t7_
+//line kernels_tandem.go:8375
+}
+
+func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
+	/*line short.go:29*/ t2_ := s_.lo_
+	/*line short.go:29*/ t3_ := t_.lo_
+	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
+	/*line short.go:29*/ t5_ := ((t2_ & t3_) | ((t2_ | t3_) &^ t4_)) >> (63)
+	/*line short.go:29*/ lo_ := t4_
+	/*line short.go:29*/ carry_ := t5_
+	t6_ := s_.hi_
+	/*line short.go:30*/ t7_ := t_.hi_
+	/*line short.go:30*/ t8_ := (t6_ + t7_) + carry_
+	/*line short.go:30*/ t9_ := ((t6_ & t7_) | ((t6_ | t7_) &^ t8_)) >> (63)
+	_ = t9_
+	/*line short.go:30*/ hi_ := t8_
+	t10_ := gpu_short{hi_: hi_, lo_: lo_}
+	/*line short.go:31*/ return t10_
+//line kernels_tandem.go:8393
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	{
-		/*line ../../../internal/superacc/superacc.go:35*/ t_ := at_.N_ - int64(1)
-		/*line ../../../internal/superacc/superacc.go:35*/ k_ := int64(0)
-		/*line ../../../internal/superacc/superacc.go:35*/ for ; k_ < t_; k_ = k_ + int64(1) {
-			v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-			c_ = v_ >> (32)
-			w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-		}
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
-//line ../../../internal/superacc/superacc.go:40
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:10419
+//line kernels_tandem.go:8404
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10423,54 +8408,13 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10427
-}
-
-func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:10432
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near_(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:10448
-}
-
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
-	/*line terms.go:116*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:117*/ return t_
-	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:10458
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:10463
-}
-
-func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:10468
+//line kernels_tandem.go:8412
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:165*/ var u_ float64
+	/*line along.go:170*/ var u_ float64
 	_ = u_
-	/*line along.go:165*/ var v_ float64
+	/*line along.go:170*/ var v_ float64
 	_ = v_
 	if gpu_exact(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -10479,7 +8423,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:10483
+//line kernels_tandem.go:8427
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -10488,69 +8432,49 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:10492
+//line kernels_tandem.go:8436
 }
 
 func gpu_Special_(x_ float64) int64 {
-	{
-		/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-			return int64(1)
-		} else {
-			/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-				return int64(2)
-			}
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+			return int64(2)
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10506
+//line kernels_tandem.go:8448
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
 	/*line round.go:54*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
-	{
-		/*line round.go:55*/ t_ := special_
-		if t_ == int64(2) {
-			return inf_
-		} else {
-			/*line round.go:58*/ if t_ == int64(4) {
-				return -inf_
-			}
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line round.go:58*/ if t_ == int64(4) {
+			return -inf_
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:10522
+//line kernels_tandem.go:8462
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:10527
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near__(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product_(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:10543
+//line kernels_tandem.go:8467
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:10548
+//line kernels_tandem.go:8472
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:165*/ var u_ float64
+	/*line along.go:170*/ var u_ float64
 	_ = u_
-	/*line along.go:165*/ var v_ float64
+	/*line along.go:170*/ var v_ float64
 	_ = v_
 	if gpu_exact_(p_) {
 		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
@@ -10559,34 +8483,18 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:10563
-}
-
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near___(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	if gpu_product__(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
-	}
-	return d_
-//line kernels_tandem.go:10579
+//line kernels_tandem.go:8487
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:10584
+//line kernels_tandem.go:8492
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:165*/ var u_ float64
+	/*line along.go:170*/ var u_ float64
 	_ = u_
-	/*line along.go:165*/ var v_ float64
+	/*line along.go:170*/ var v_ float64
 	_ = v_
 	if gpu_exact__(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -10595,7 +8503,28 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:10599
+//line kernels_tandem.go:8507
+}
+
+func gpu_room(s_ gpu_short, left_ int64) int64 {
+	/*line few.go:181*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	if hi_ == uint64(0) {
+		return min(int64(48), left_)
+	}
+	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
+//line kernels_tandem.go:8516
+}
+
+func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
+	/*line few.go:199*/ var v_ gpu_Value
+	if rest_ && (int64(s_.hi_) < int64(0)) {
+		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
+	} else {
+		v_ = gpu_value(s_, base_)
+	}
+	v_.Rest_ = rest_
+	return v_
+//line kernels_tandem.go:8528
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10605,7 +8534,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10609
+//line kernels_tandem.go:8538
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10613,15 +8542,15 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10617
+//line kernels_tandem.go:8546
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:73*/ if down_ {
+	/*line few.go:131*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:10625
+//line kernels_tandem.go:8554
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -10629,15 +8558,29 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:10633
+//line kernels_tandem.go:8562
+}
+
+func gpu_down(t_ gpu_single) float32 {
+	/*line format.go:39*/ return float32(8.388608e+06)
+//line kernels_tandem.go:8567
+}
+
+func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
+	/*line few.go:158*/ if w_.hi_ == int32(0) {
+		return gpu_noReach()
+	}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
+	/*line few.go:161*/ return t_
+//line kernels_tandem.go:8576
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:73*/ if down_ {
+	/*line few.go:131*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:10641
+//line kernels_tandem.go:8584
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -10645,7 +8588,21 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:10649
+//line kernels_tandem.go:8592
+}
+
+func gpu_down_(t_ gpu_double) float64 {
+	/*line format.go:55*/ return float64(4.503599627370496e+15)
+//line kernels_tandem.go:8597
+}
+
+func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
+	/*line few.go:158*/ if w_.hi_ == int64(0) {
+		return gpu_noReach()
+	}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
+	/*line few.go:161*/ return t_
+//line kernels_tandem.go:8606
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -10653,7 +8610,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:10657
+//line kernels_tandem.go:8614
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -10661,22 +8618,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:10665
-}
-
-func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:10670
-}
-
-func gpu_down(t_ gpu_single) float32 {
-	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:10675
+//line kernels_tandem.go:8622
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:10680
+//line kernels_tandem.go:8627
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10691,7 +8638,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:10695
+//line kernels_tandem.go:8642
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10705,27 +8652,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:10709
+//line kernels_tandem.go:8656
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10714
-}
-
-func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:10719
-}
-
-func gpu_down_(t_ gpu_double) float64 {
-	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:10724
+//line kernels_tandem.go:8661
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:10729
+//line kernels_tandem.go:8666
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10740,12 +8677,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:10744
+//line kernels_tandem.go:8681
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10749
+//line kernels_tandem.go:8686
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10762,7 +8699,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10766
+//line kernels_tandem.go:8703
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10786,10 +8723,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10790
+//line kernels_tandem.go:8727
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10795
+//line kernels_tandem.go:8732
 }

@@ -79,7 +79,7 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 1 {
 		j.X, j.Y = flat(j.X, j.Y)
 	}
-	if few(s.Info(), j.X, rows, cols) {
+	if _, halves := any(p).(two); few(s.Info(), j.X, rows, cols, halves) {
 		return enqueueFew[S, T, I](j, r, f, p)
 	}
 	l := newShape(s.Info(), j.X, rows, cols)
@@ -100,18 +100,23 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	return nil
 }
 
-// few tells whether Few is faster than Along or Across, whose groups add up an output together.
-func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
+// few tells whether Few is faster than Along or Across, whose groups add up an output together, and
+// which cut products of two halves, that Few takes digit by digit.
+func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int, halves bool) bool {
 	xr, xc := x.Dims()
+	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
+	if halves {
+		most = [3]int{384, 32, 32}
+	}
 	switch {
 	case !info.Host:
 		return xr*xc <= 64*rows*cols
 	case cols > 1:
-		return xr <= 4096
+		return xr <= most[0]
 	case rows > 1:
-		return xc <= 64
+		return xc <= most[1]
 	}
-	return xr*xc <= 32
+	return xr*xc <= most[2]
 }
 
 func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](

@@ -986,9 +986,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -996,7 +994,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1000
+//line kernels_tandem.go:998
 	}
 	return nil
 }
@@ -1020,9 +1018,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1034,7 +1030,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1038
+//line kernels_tandem.go:1034
 	}
 	return nil
 }
@@ -1058,9 +1054,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1072,7 +1066,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1076
+//line kernels_tandem.go:1070
 	}
 	return nil
 }
@@ -1097,9 +1091,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1108,7 +1100,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1112
+//line kernels_tandem.go:1104
 	}
 	return nil
 }
@@ -1133,22 +1125,18 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line kernels.go:30*/ i_ := i0
-						/*line kernels.go:30*/ if i_ == int64(5) {
-							out_[i_] = x_[0]
-						}
+					/*line kernels.go:30*/ i_ := i0
+					/*line kernels.go:30*/ if i_ == int64(5) {
+						out_[i_] = x_[0]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1152
+//line kernels_tandem.go:1140
 	}
 	return nil
 }
@@ -1163,10 +1151,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
 		return RowsPlain(grid, lo, hi, args)
 	}
-	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[0:])}
-	m_.Rows_ = args[2].Int64()
-	m_.Cols_ = args[3].Int64()
-	m_.Stride_ = args[4].Int64()
+	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -1175,9 +1160,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1190,7 +1173,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1194
+//line kernels_tandem.go:1177
 	}
 	return nil
 }
@@ -1206,10 +1189,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		return ColumnsPlain(grid, lo, hi, args)
 	}
 	out_ := support.Slice[int32](args[0:])
-	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[3:])}
-	m_.Rows_ = args[5].Int64()
-	m_.Cols_ = args[6].Int64()
-	m_.Stride_ = args[7].Int64()
+	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
@@ -1218,9 +1198,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1231,7 +1209,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1235
+//line kernels_tandem.go:1213
 	}
 	return nil
 }
@@ -1250,60 +1228,43 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var s_ [8]int32
 	var v_all [1024]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					/*line kernels.go:57*/ s_[(i_+int64(1))%int64(8)] = int32(i_)
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:57*/ s_[(i_+int64(1))%int64(8)] = int32(i_)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var v_ int32
-					/*line kernels.go:59*/ v_ = int32(0)
-					v_all[w] = v_
-				}
-			}
+		for w := range n {
+			var v_ int32
+			/*line kernels.go:59*/ v_ = int32(0)
+			v_all[w] = v_
 		}
-		{
-			/*line kernels.go:60*/ j_ := int64(0)
-			/*line kernels.go:60*/ for j_ < int64(3) {
-				for l2 := int64(0); l2 < n2; l2++ {
-					for l1 := int64(0); l1 < n1; l1++ {
-						for l0 := int64(0); l0 < n0; l0++ {
-							w := (l2*n1+l1)*n0 + l0
-							v_ := v_all[w]
-							i_ := b0 + l0
-							/*line kernels.go:61*/ if i_ == int64(5) {
-								v_ = v_ + s_[(i_+j_)+int64(1)]
-							}
-							v_all[w] = v_
-						}
-					}
+		/*line kernels.go:60*/ j_ := int64(0)
+		/*line kernels.go:60*/ for j_ < int64(3) {
+			for w := range n {
+				l0 := w % n0
+				v_ := v_all[w]
+				i_ := b0 + l0
+				/*line kernels.go:61*/ if i_ == int64(5) {
+					v_ = v_ + s_[(i_+j_)+int64(1)]
 				}
-				/*line kernels.go:60*/ j_ = j_ + int64(1)
+				v_all[w] = v_
 			}
+			/*line kernels.go:60*/ j_ = j_ + int64(1)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					v_ := v_all[w]
-					i_ := b0 + l0
-					/*line kernels.go:66*/ out_[i_] = v_
-					v_all[w] = v_
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			v_ := v_all[w]
+			i_ := b0 + l0
+			out_[i_] = v_
+			v_all[w] = v_
 		}
-//line kernels_tandem.go:1307
+//line kernels_tandem.go:1268
 	}
 	return nil
 }
@@ -1327,9 +1288,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1347,7 +1306,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1351
+//line kernels_tandem.go:1310
 	}
 	return nil
 }
@@ -1372,9 +1331,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1386,7 +1343,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1390
+//line kernels_tandem.go:1347
 	}
 	return nil
 }
@@ -1411,9 +1368,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1425,7 +1380,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1429
+//line kernels_tandem.go:1384
 	}
 	return nil
 }
@@ -1451,9 +1406,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1462,7 +1415,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1466
+//line kernels_tandem.go:1419
 	}
 	return nil
 }
@@ -1487,9 +1440,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1504,7 +1455,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1508
+//line kernels_tandem.go:1459
 	}
 	return nil
 }
@@ -1528,9 +1479,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1544,7 +1493,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1548
+//line kernels_tandem.go:1497
 	}
 	return nil
 }
@@ -1569,9 +1518,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1585,7 +1532,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1536
 	}
 	return nil
 }
@@ -1609,9 +1556,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1623,7 +1568,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1627
+//line kernels_tandem.go:1572
 	}
 	return nil
 }
@@ -1647,9 +1592,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1658,7 +1601,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1662
+//line kernels_tandem.go:1605
 	}
 	return nil
 }
@@ -1676,26 +1619,21 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(4), int64(1), int64(1)
 	var s_ [4]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line kernels.go:175*/ s_[l0] = int32(1)
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			/*line kernels.go:175*/ s_[l0] = int32(1)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 		}
-//line kernels_tandem.go:1699
+//line kernels_tandem.go:1637
 	}
 	return nil
 }
@@ -1713,28 +1651,23 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var s_ [67108864]int32
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					/*line kernels.go:186*/ s_[i_*int64(1000)] = int32(i_)
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:186*/ s_[i_*int64(1000)] = int32(i_)
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 		}
-//line kernels_tandem.go:1738
+//line kernels_tandem.go:1671
 	}
 	return nil
 }
@@ -1759,9 +1692,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1769,7 +1700,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1773
+//line kernels_tandem.go:1704
 	}
 	return nil
 }
@@ -1794,9 +1725,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1804,7 +1733,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1808
+//line kernels_tandem.go:1737
 	}
 	return nil
 }
@@ -1828,9 +1757,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1838,7 +1765,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1842
+//line kernels_tandem.go:1769
 	}
 	return nil
 }
@@ -1863,9 +1790,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -1877,7 +1802,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1881
+//line kernels_tandem.go:1806
 	}
 	return nil
 }
@@ -1902,33 +1827,27 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := min(b0+int64(1+more)*n0, int64(len(x_)))
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					{
-						/*line kernels.go:218*/ i_ := i0
-						{
-							/*line kernels.go:219*/ t_ := int64(4) * i_
-							/*line kernels.go:219*/ t2_ := (int64(4) * i_) + int64(1)
-							/*line kernels.go:219*/ t3_ := int64(support.Int[int32](x_[i_]))
-							/*line kernels.go:219*/ t4_ := int64(support.Int[uint8](x_[i_]))
-							/*line kernels.go:219*/ out_[t_] = t3_
-							/*line kernels.go:219*/ out_[t2_] = t4_
-							t5_ := (int64(4) * i_) + int64(2)
-							/*line kernels.go:220*/ t6_ := (int64(4) * i_) + int64(3)
-							/*line kernels.go:220*/ t7_ := support.Int[int64](x_[i_])
-							/*line kernels.go:220*/ t8_ := int64((support.Int[uint64](x_[i_]) >> (1)))
-							/*line kernels.go:220*/ out_[t5_] = t7_
-							/*line kernels.go:220*/ out_[t6_] = t8_
-						}
-					}
+					/*line kernels.go:218*/ i_ := i0
+					t_ := int64(4) * i_
+					/*line kernels.go:219*/ t2_ := (int64(4) * i_) + int64(1)
+					/*line kernels.go:219*/ t3_ := int64(support.Int[int32](x_[i_]))
+					/*line kernels.go:219*/ t4_ := int64(support.Int[uint8](x_[i_]))
+					/*line kernels.go:219*/ out_[t_] = t3_
+					/*line kernels.go:219*/ out_[t2_] = t4_
+					t5_ := (int64(4) * i_) + int64(2)
+					/*line kernels.go:220*/ t6_ := (int64(4) * i_) + int64(3)
+					/*line kernels.go:220*/ t7_ := support.Int[int64](x_[i_])
+					/*line kernels.go:220*/ t8_ := int64((support.Int[uint64](x_[i_]) >> (1)))
+					/*line kernels.go:220*/ out_[t5_] = t7_
+					/*line kernels.go:220*/ out_[t6_] = t8_
 				}
 			}
 		}
-//line kernels_tandem.go:1932
+//line kernels_tandem.go:1851
 	}
 	return nil
 }
@@ -1948,68 +1867,52 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var at_all [1024]int64
 	var found_all [1024]bool
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		x, y, z := grid.Group(i)
 		g0, g1, g2 := int64(x), int64(y), int64(z)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					w := (l2*n1+l1)*n0 + l0
-					var at_ int64
-					var found_ bool
-					i_ := b0 + l0
-					/*line kernels.go:229*/ at_ = i_
-					if i_ == int64(5) {
-						at_ = int64(8)
-					}
-					found_ = false
-					at_all[w] = at_
-					found_all[w] = found_
-				}
+		for w := range n {
+			l0 := w % n0
+			var at_ int64
+			var found_ bool
+			i_ := b0 + l0
+			/*line kernels.go:229*/ at_ = i_
+			if i_ == int64(5) {
+				at_ = int64(8)
 			}
+			found_ = false
+			at_all[w] = at_
+			found_all[w] = found_
 		}
 	b2:
 		/*line kernels.go:234*/ for {
 			/*line kernels.go:234*/ var t_ bool
-			for l2 := int64(0); l2 < n2; l2++ {
-				for l1 := int64(0); l1 < n1; l1++ {
-					for l0 := int64(0); l0 < n0; l0++ {
-						w := (l2*n1+l1)*n0 + l0
-						found_ := found_all[w]
-						/*line kernels.go:234*/ if found_ {
-							/*line kernels.go:234*/ t_ = true
-						}
-						found_all[w] = found_
-					}
+			for w := range n {
+				found_ := found_all[w]
+				/*line kernels.go:234*/ if found_ {
+					/*line kernels.go:234*/ t_ = true
 				}
+				found_all[w] = found_
 			}
 			/*line kernels.go:234*/ if t_ {
 				break b2
 			}
-			for l2 := int64(0); l2 < n2; l2++ {
-				for l1 := int64(0); l1 < n1; l1++ {
-					for l0 := int64(0); l0 < n0; l0++ {
-						w := (l2*n1+l1)*n0 + l0
-						var found_ bool
-						at_ := at_all[w]
-						/*line kernels.go:235*/ found_ = (x_[at_] % int32(4)) == int32(2)
-						found_all[w] = found_
-						at_all[w] = at_
-					}
-				}
+			for w := range n {
+				var found_ bool
+				at_ := at_all[w]
+				/*line kernels.go:235*/ found_ = (x_[at_] % int32(4)) == int32(2)
+				found_all[w] = found_
+				at_all[w] = at_
 			}
 		}
-		for l2 := int64(0); l2 < n2; l2++ {
-			for l1 := int64(0); l1 < n1; l1++ {
-				for l0 := int64(0); l0 < n0; l0++ {
-					i_ := b0 + l0
-					/*line kernels.go:237*/ out_[i_] = int32(1)
-				}
-			}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:237*/ out_[i_] = int32(1)
 		}
-//line kernels_tandem.go:2013
+//line kernels_tandem.go:1916
 	}
 	return nil
 }
@@ -2033,9 +1936,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
-		e0 := b0 + int64(1+more)*n0
-		e1 := b1 + n1
-		e2 := b2 + n2
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
@@ -2044,7 +1945,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2048
+//line kernels_tandem.go:1949
 	}
 	return nil
 }
@@ -2052,10 +1953,10 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:2056
+//line kernels_tandem.go:1957
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 	/*line other.go:4*/ return x_[i_]
-//line kernels_tandem.go:2061
+//line kernels_tandem.go:1962
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/constant"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,9 @@ type Printer struct {
 	reads     map[*ir.Variable]bool
 	k         *ir.Kernel
 	sp        *ir.Splitter
-	inLoop    bool // over work-items
-	heads     [3]string
+	inLoop    bool      // over work-items
+	heads     [3]string // of the loops of a kernel without barriers
+	once      bool      // the first work-item's part alone
 	hoists    int
 	hoisted   map[*ir.Expr]string // by names
 	labels    int
@@ -151,7 +153,7 @@ func (p *Printer) Functions() {
 	for len(p.queue) > 0 {
 		fn := p.queue[0]
 		p.queue = p.queue[1:]
-		p.k, p.sp, p.reads, p.labels = nil, nil, ir.ReadsOf(fn.Body, nil), 0
+		p.k, p.sp, p.reads, p.labels, p.addressed = nil, nil, ir.ReadsOf(fn.Body, nil), 0, addressed(fn.Body)
 		var params, results []string
 		for _, v := range fn.Params {
 			params = append(params, p.name(v)+" "+p.typ(v.Type))
@@ -212,6 +214,12 @@ func (p *Printer) stmts(list []*ir.Stmt) {
 func (p *Printer) stmt(s *ir.Stmt) {
 	switch s.Kind {
 	case ir.StmtBlock:
+		if begin, ok := p.begin(s); ok {
+			loop := s.Body[len(s.Body)-1]
+			p.at(loop.Pos)
+			p.loop(loop, begin)
+			return
+		}
 		p.block(s, func() { p.stmts(s.Body) })
 		return
 	case ir.StmtBreak, ir.StmtContinue:
@@ -235,7 +243,7 @@ func (p *Printer) stmt(s *ir.Stmt) {
 		}
 		p.Line("}")
 	case ir.StmtLoop:
-		p.loop(s)
+		p.loop(s, "")
 	case ir.StmtReturn:
 		p.returnStmt(s)
 	}
@@ -317,10 +325,8 @@ func (p *Printer) call(s *ir.Stmt) {
 
 // block prints a block that jumps may leave.
 func (p *Printer) block(s *ir.Stmt, body func()) {
-	if !ir.Targeted(s) {
-		p.Line("{")
+	if !ir.Targeted(s) { // the names of a function differ
 		body()
-		p.Line("}")
 		return
 	}
 	p.Line("%s:\nswitch {\ndefault:", p.label(s))
@@ -336,7 +342,30 @@ func (p *Printer) label(s *ir.Stmt) string {
 	return s.Label
 }
 
-func (p *Printer) loop(s *ir.Stmt) {
+// begin is how the loop begins that a block holds with its variables and nothing else.
+func (p *Printer) begin(s *ir.Stmt) (string, bool) {
+	last := len(s.Body) - 1
+	if last < 1 || ir.Targeted(s) || s.Body[last].Kind != ir.StmtLoop {
+		return "", false
+	}
+	var names, values []string
+	for i, d := range s.Body[:last] {
+		if d.Kind != ir.StmtDecl || d.Var.Array || p.sp != nil && p.sp.Again[d.Var] != nil ||
+			!p.reads[d.Var] || p.addressed[d.Var] {
+			return "", false
+		}
+		for _, other := range s.Body[:i] {
+			if d.X != nil && mentions(d.X, other.Var) {
+				return "", false
+			}
+		}
+		names, values = append(names, p.name(d.Var)), append(values, p.initial(d))
+	}
+	return strings.Join(names, ", ") + " := " + strings.Join(values, ", "), true
+}
+
+// loop prints a loop, which may begin with variables of its own.
+func (p *Printer) loop(s *ir.Stmt, begin string) {
 	p.hoist(s)
 	if ir.Aimed(s) {
 		p.Line("%s:", p.label(s))
@@ -349,7 +378,7 @@ func (p *Printer) loop(s *ir.Stmt) {
 	if len(s.Post) > 0 {
 		post = fmt.Sprintf("%s = %s", p.expr(s.Post[0].X), p.bare(s.Post[0].Y))
 	}
-	p.Line("for ; %s; %s {", cond, post)
+	p.Line("for %s; %s; %s {", begin, cond, post)
 	p.stmts(s.Body)
 	p.Line("}")
 	clear(p.hoisted)
@@ -639,20 +668,16 @@ func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
 	for _, v := range ir.LocalsOf(k.Body) {
 		p.Line("var %s %s", p.name(v), p.typ(v.Type))
 	}
-	ir.Walk(k.Body, func(s *ir.Stmt) {
-		if s.Kind == ir.StmtDecl && s.Var.Array {
-			p.Line("var %sall [%d]%s", p.name(s.Var), items, p.typ(s.Var.Type))
-		}
-	})
+	p.arrays(k.Body, items)
 	p.used = false
+	if k.Barriers {
+		p.Line("n := n0 * n1 * n2")
+	}
 	start := p.Out.Len()
 	p.Line("for i := lo; i < hi; i++ {")
 	p.Line("x, y, z := grid.Group(i)\ng0, g1, g2 := int64(x), int64(y), int64(z)")
 	p.Line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops\n_, _, _ = b0, b1, b2")
 	if k.Barriers {
-		for d := range p.heads {
-			p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < n%[1]d; l%[1]d++ {", d)
-		}
 		p.group(k.Body)
 		text := p.Out.String()
 		if strings.Contains(text[start:], "continue groups\n") {
@@ -665,6 +690,26 @@ func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
 		p.all(body, &g)
 	}
 	p.Line("//line @:1\n}\nreturn nil\n}")
+}
+
+// arrays declares the variables that each of so many work-items has one of, those of a type
+// together.
+func (p *Printer) arrays(body []*ir.Stmt, items int) {
+	var types []string
+	names := map[string][]string{}
+	ir.Walk(body, func(s *ir.Stmt) {
+		if s.Kind != ir.StmtDecl || !s.Var.Array {
+			return
+		}
+		t := p.typ(s.Var.Type)
+		if names[t] == nil {
+			types = append(types, t)
+		}
+		names[t] = append(names[t], p.name(s.Var)+"all")
+	})
+	for _, t := range types {
+		p.Line("var %s [%d]%s", strings.Join(names[t], ", "), items, t)
+	}
 }
 
 // all prints the loops over the work-items of a kernel without barriers: those of several groups
@@ -685,6 +730,7 @@ func (p *Printer) all(body []*ir.Stmt, g *ir.Edges) {
 	for _, d := range g.Strides {
 		p.Line("for a%d := b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d {", d, p.bare(g.Ends[d][0]))
 	}
+	ends := make([]string, len(sizes))
 	for d, n := range sizes {
 		end := fmt.Sprintf("b%d + %s", d, n)
 		if slices.Contains(g.Strides, d) {
@@ -693,8 +739,9 @@ func (p *Printer) all(body []*ir.Stmt, g *ir.Edges) {
 		if len(g.Ends[d]) > 0 {
 			end = fmt.Sprintf("%s(%s, %s)", p.own("min"), end, p.exprs(g.Ends[d]))
 		}
-		p.Line("e%d := %s", d, end)
+		ends[d] = end
 	}
+	p.Line("e0, e1, e2 := %s", strings.Join(ends, ", "))
 	p.items(body)
 	for range g.Strides {
 		p.Line("}")
@@ -715,11 +762,11 @@ func (p *Printer) parameter(v *ir.Variable, i int) int {
 		p.Line("%s := support.Slice[%s](args[%d:])", name, p.typ(t.Elem), i)
 		i += 3
 	case t.Kind == ir.KindStruct:
-		data := t.Fields[0].Type
-		p.Line("%s := %s{%s: support.Matrix[%s](args[%d:])}", name, p.typ(t), ir.FieldName(t, 0), p.typ(data.Elem), i)
+		fields := fmt.Sprintf("%s: support.Matrix[%s](args[%d:])", ir.FieldName(t, 0), p.typ(t.Fields[0].Type.Elem), i)
 		for f := 1; f < 4; f++ {
-			p.Line("%s.%s = args[%d].Int64()", name, ir.FieldName(t, f), i+1+f)
+			fields += fmt.Sprintf(", %s: args[%d].Int64()", ir.FieldName(t, f), i+1+f)
 		}
+		p.Line("%s := %s{%s}", name, p.typ(t), fields)
 		i += 5
 	default:
 		p.Line("%s := %s", name, ScalarArg(t, "args", i))
@@ -765,17 +812,65 @@ func (p *Printer) items(list []*ir.Stmt) {
 	body := p.Out.String()
 	p.Out.Reset()
 	p.Out.WriteString(outer)
+	if p.k.Barriers {
+		p.phase(body)
+		return
+	}
 	p.Line("%s\n%s", p.heads[2], p.heads[1])
 	if p.used {
 		p.Line("%s:", p.next)
 	}
 	p.Line("%s", p.heads[0])
-	if strings.Contains(body, "all[w]") {
-		p.Line("w := (l2*n1+l1)*n0 + l0")
-	}
 	p.Out.WriteString(body)
 	p.Line("}\n}\n}")
 }
+
+// placeNames is the names that the text of a work-item may have for its place, and what they are:
+// number w of its group, and the place there.
+var placeNames = []struct {
+	used *regexp.Regexp
+	text string
+}{
+	{regexp.MustCompile(`\bl0\b`), "l0 := w % n0"},
+	{regexp.MustCompile(`\bl1\b`), "l1 := w / n0 % n1"},
+	{regexp.MustCompile(`\bl2\b`), "l2 := w / (n0 * n1)"},
+}
+
+// phase prints the loop over the work-items of a group, or, where once is set, the first's part,
+// whose text is body.
+func (p *Printer) phase(body string) {
+	if directives.ReplaceAllString(body, "") == "" {
+		return
+	}
+	var places []string
+	for _, l := range placeNames {
+		if l.used.MatchString(body) {
+			places = append(places, l.text)
+		}
+	}
+	byNumber := len(places) > 0 || strings.Contains(body, "all[w]")
+	if p.used {
+		p.Line("%s:", p.next)
+	}
+	switch {
+	case p.once && byNumber:
+		p.Line("{\nw := int64(0)")
+	case p.once:
+		p.Line("{")
+	case byNumber:
+		p.Line("for w := range n {")
+	default:
+		p.Line("for range n {")
+	}
+	for _, l := range places {
+		p.Line("%s", l)
+	}
+	p.Out.WriteString(body)
+	p.Line("}")
+}
+
+// directives is lines that say where what follows comes from.
+var directives = regexp.MustCompile(`(?m)^//line .*\n`)
 
 // keep is the numbers of a work-item that a loop over work-items loads when it begins and stores
 // when it ends, since Go does not keep elements of arrays in registers: none where a jump may skip
@@ -885,12 +980,9 @@ func (p *Printer) meeting(s *ir.Stmt) {
 		p.items([]*ir.Stmt{{Kind: ir.StmtIf, Pos: s.Pos, X: s.X, Body: []*ir.Stmt{set}}})
 		return
 	}
-	heads := p.heads
-	for d := range p.heads {
-		p.heads[d] = fmt.Sprintf("for l%d := int64(0); l%[1]d < 1; l%[1]d++ {", d)
-	}
+	p.once = true
 	p.items([]*ir.Stmt{set})
-	p.heads = heads
+	p.once = false
 }
 
 // liftedLoop prints a loop that holds a barrier. A continue leaves a block around its body.
