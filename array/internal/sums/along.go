@@ -4,8 +4,8 @@
 // A block of numbers whose exponents do not differ much, as nearly all have it, is added up in two
 // integers, or three where they are products: additions in floating point that are exact by
 // construction, after the extractions of Rump, Ogita and Oishi ("Accurate floating-point
-// summation", 2008). Any other block, and the short columns of which a work-item has one, are cut
-// into digits of 48 bits, and added up digit by digit. All go into the words of package superacc.
+// summation", 2008), by a group, or a column by a work-item. Any other block is cut into digits of
+// 48 bits, and added up digit by digit. All go into integers of 128 bits or words of superacc.
 package sums
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
